@@ -32,12 +32,20 @@ const signedIn = createRoute({
   component: Shell,
 });
 
+interface SignInSearch {
+  readonly next?: string;
+  /** Why a sign-in with OpenID Connect did not succeed. */
+  readonly oidc?: "expired" | "failed" | "refused";
+}
+
 const signInRoute = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
+  validateSearch: ({ next, oidc }: Record<string, unknown>): SignInSearch => ({
     // A path of this console only: a link to another site must not work as a redirect.
-    typeof next === "string" && /^\/(?!\/)/.test(next) ? { next } : {},
+    ...(typeof next === "string" && /^\/(?![/\\])/.test(next) && { next }),
+    ...((oidc === "expired" || oidc === "failed" || oidc === "refused") && { oidc }),
+  }),
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignInPage"),
 });
 

@@ -105,9 +105,10 @@ function Preferences() {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const leave = async (): Promise<void> => {
-    await signOut();
+    const { continue_at } = await signOut();
     queryClient.clear();
-    await navigate({ to: "/sign-in" });
+    if (continue_at === null) await navigate({ to: "/sign-in" });
+    else window.location.assign(continue_at);
   };
   return (
     <div className="flex flex-col gap-2 border-t border-line pt-3">

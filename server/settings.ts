@@ -1,5 +1,6 @@
 /** Process settings: one table, read once from the environment. A test compares docs/settings.md with it. */
 import { z } from "zod";
+import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 
 const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fallback);
 const seconds = (fallback: number, min = 1) =>
@@ -85,6 +86,73 @@ export const settingsTable = {
     .enum(["on", "off"])
     .default("off")
     .describe("Whether the console (`/console`) and its API (`/admin/api`) are served."),
+  VEXEL_OIDC_ISSUER: z
+    .string()
+    .default("")
+    .describe(
+      "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
+    ),
+  VEXEL_OIDC_CLIENT_ID: z.string().default("").describe("Client id of Vexel at the issuer."),
+  VEXEL_OIDC_CLIENT_SECRET: z
+    .string()
+    .default("")
+    .describe("Client secret. Empty, also without a file: a public client."),
+  VEXEL_OIDC_CLIENT_SECRET_FILE: z
+    .string()
+    .default("")
+    .describe("File with the client secret, instead of the secret itself."),
+  VEXEL_OIDC_NAME: z
+    .string()
+    .min(1)
+    .max(60)
+    .default("OpenID Connect")
+    .describe("Name of the issuer on the button of the sign-in page."),
+  VEXEL_OIDC_SCOPES: z
+    .string()
+    .regex(/^openid\b/, "must begin with openid")
+    .default("openid email profile")
+    .describe("Scopes that are requested, separated by spaces."),
+  VEXEL_OIDC_DOMAINS: z
+    .string()
+    .default("")
+    .describe(
+      "E-mail domains whose users may sign in, separated by commas, or `*`. Required unless `VEXEL_OIDC_REQUIRED` is set.",
+    ),
+  VEXEL_OIDC_TRUST_EMAIL: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe(
+      "Whether e-mail addresses count as verified if the issuer sends no `email_verified`, as Microsoft Entra ID does.",
+    ),
+  VEXEL_OIDC_CLAIM: z
+    .string()
+    .min(1)
+    .default("groups")
+    .describe(
+      "Claim with the groups or roles of a user. Dots lead into objects: `realm_access.roles`.",
+    ),
+  VEXEL_OIDC_REQUIRED: z
+    .string()
+    .default("")
+    .describe(
+      "Values of the claim, separated by commas. Only users with one of them may sign in. Empty: all users.",
+    ),
+  VEXEL_OIDC_ROLES: z
+    .string()
+    .default("")
+    .describe(
+      "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Empty: administrators set the roles in the console.",
+    ),
+  VEXEL_OIDC_ROLE: z
+    .enum(["none", "viewer", "developer", "admin"])
+    .default("viewer")
+    .describe("Role of users without a mapped role. `none`: they may not sign in."),
+  VEXEL_OIDC_PROJECTS: z
+    .string()
+    .default("")
+    .describe(
+      "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
+    ),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Maximum size of a JSON request body."),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",
@@ -269,8 +337,9 @@ export class SettingsError extends Error {
 }
 
 /** Settings whose value must appear neither on a screen nor in a log. */
-const secretSettings: ReadonlySet<string> = new Set([
+export const secretSettings: ReadonlySet<string> = new Set([
   "VEXEL_ADMIN_TOKEN",
+  "VEXEL_OIDC_CLIENT_SECRET",
   "VEXEL_SECRET",
   "VEXEL_SECRET_PREVIOUS",
 ] satisfies (keyof Settings)[]);
@@ -287,6 +356,8 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   );
   const parsed = schema.safeParse(given);
   if (parsed.success) {
+    const problem = oidcProblem(parsed.data);
+    if (problem) throw new SettingsError(problem);
     const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = parsed.data;
     if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
     throw new SettingsError(

@@ -1,6 +1,12 @@
 /** The session of the signed-in user. */
 import { queryOptions } from "@tanstack/react-query";
-import type { Session, SetupRequest, SignInOptions, SignInRequest } from "../../contract/admin.ts";
+import type {
+  Session,
+  SetupRequest,
+  SignedOut,
+  SignInOptions,
+  SignInRequest,
+} from "../../contract/admin.ts";
 import { ApiError, call, setCsrfToken } from "./client.ts";
 
 /** `null`: nobody is signed in. */
@@ -33,4 +39,4 @@ export const signIn = async (body: SignInRequest): Promise<Session> =>
 export const setUp = async (body: SetupRequest): Promise<Session> =>
   keepToken(await call<Session>("/session/setup", { method: "POST", body }));
 
-export const signOut = (): Promise<void> => call("/session", { method: "DELETE" });
+export const signOut = (): Promise<SignedOut> => call("/session", { method: "DELETE" });

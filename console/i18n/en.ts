@@ -48,6 +48,11 @@ export const en = {
   "signIn.password": "Password",
   "signIn.submit": "Sign in",
   "signIn.oidc": "Sign in with {name}",
+  "signIn.oidc.expired": "The sign-in took too long, or began in another browser. Try again.",
+  "signIn.oidc.failed":
+    "The sign-in did not succeed. Try again; an administrator finds the reason in the log.",
+  "signIn.oidc.refused":
+    "Your account may not sign in to this console. An administrator finds the reason in the audit log.",
   "signIn.noUsers":
     "No user exists yet. Open the one-time link that the gateway printed when it started.",
   "setup.title": "Create the first administrator",

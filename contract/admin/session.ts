@@ -25,6 +25,13 @@ export interface SignInOptions {
   readonly oidc: { readonly name: string } | null;
 }
 
+/** The user is signed out of the console. */
+export interface SignedOut {
+  readonly object: "signed_out";
+  /** Where the browser ends the session at the issuer of OpenID Connect. */
+  readonly continue_at: string | null;
+}
+
 /** Of new passwords. */
 export const minPasswordLength = 12;
 

@@ -1,18 +1,13 @@
 /** The admin API (/admin/api) as a Hono app: authentication, CSRF protection, roles, and errors in OpenAI's shape. */
 import { Hono } from "hono";
-import { setCookie } from "hono/cookie";
 import { TrieRouter } from "hono/router/trie-router";
 import { unknownUrl } from "../http/dispatch.ts";
 import { refuseMethod } from "../http/refuse-method.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type Actor, requireAllProjects, requireRole } from "./actor.ts";
 import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
-import {
-  type AuthenticationOptions,
-  authenticateActor,
-  sessionCookie,
-} from "./sign-in/authenticate-actor.ts";
-import type { IssuedSession } from "./sign-in/sessions.ts";
+import { setSessionCookie } from "./cookies.ts";
+import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
 
 export interface AdminApiOptions extends AuthenticationOptions {
   readonly routes: readonly AdminRoute[];
@@ -68,17 +63,4 @@ function checkOrigin(context: AdminApiContext): void {
     "invalid_csrf_token",
     `Requests from ${origin} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.`,
   );
-}
-
-export function setSessionCookie(
-  context: AdminApiContext,
-  { token, expiresAt }: IssuedSession,
-): void {
-  setCookie(context, sessionCookie, token, {
-    httpOnly: true,
-    sameSite: "Strict",
-    path: "/admin/api",
-    secure: new URL(context.req.url).protocol === "https:",
-    expires: new Date(expiresAt),
-  });
 }

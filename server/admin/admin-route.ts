@@ -11,7 +11,7 @@ import type { ActiveSession } from "./sign-in/sessions.ts";
 
 export interface AdminApiEnv {
   readonly Bindings: {
-    readonly incoming: Pick<IncomingRequest, "remoteAddress" | "json">;
+    readonly incoming: Pick<IncomingRequest, "remoteAddress" | "publicUrl" | "search" | "json">;
   };
   readonly Variables: {
     actor: Actor;

@@ -2,7 +2,7 @@
 import type { ShownTarget } from "../../contract/admin.ts";
 import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
-import { createAudit } from "../admin/audit.ts";
+import { type Audit, createAudit } from "../admin/audit.ts";
 import type { CapabilitiesOf } from "../admin/image-options.ts";
 import { createPlayground, isPlaygroundPath, type PlaygroundOptions } from "../admin/playground.ts";
 import { auditRoutes } from "../admin/routes/audit.ts";
@@ -10,11 +10,14 @@ import { eventRoutes } from "../admin/routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
 import { keyRoutes } from "../admin/routes/keys.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
+import { oidcRoutes } from "../admin/routes/oidc.ts";
 import { sessionRoutes } from "../admin/routes/session.ts";
 import { settingsRoutes } from "../admin/routes/settings.ts";
 import { targetRoutes } from "../admin/routes/targets.ts";
 import { userRoutes } from "../admin/routes/users.ts";
 import { webhookRoutes } from "../admin/routes/webhooks.ts";
+import { OidcClient } from "../admin/sign-in/oidc/oidc-client.ts";
+import type { OidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Passwords } from "../admin/sign-in/passwords.ts";
 import type { Sessions } from "../admin/sign-in/sessions.ts";
 import type { SetupToken } from "../admin/sign-in/setup-token.ts";
@@ -24,11 +27,19 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
 import { serveByFetch } from "../http/fetch-bridge.ts";
 import type { Mount } from "../http/route.ts";
-import { type Settings, settingsTable } from "../settings.ts";
+import type { Log } from "../observe/log.ts";
+import { type Settings, secretSettings, settingsTable } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import { unrestrictedImages } from "../upstream/image-capabilities.ts";
+
+interface SignInOptions {
+  readonly sessions: Sessions;
+  readonly setupToken: SetupToken;
+  /** Undefined: there is no sign-in with OpenID Connect. */
+  readonly oidcSettings: OidcSettings | undefined;
+}
 
 export interface AdminApiWiringOptions {
   readonly settings: Settings;
@@ -43,8 +54,9 @@ export interface AdminApiWiringOptions {
   readonly serve: PlaygroundOptions["serve"];
   readonly users: UserStore;
   readonly auditLog: AuditLog;
+  readonly log: Log;
   /** Undefined: the console is off, and only the admin token gives access. */
-  readonly signIn: { readonly sessions: Sessions; readonly setupToken: SetupToken } | undefined;
+  readonly signIn: SignInOptions | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -65,7 +77,7 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
 }
 
 function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
-  const { settings, eventViews, users, auditLog, signIn, now, capabilitiesOf } = options;
+  const { settings, eventViews, users, auditLog, signIn, log, now, capabilitiesOf } = options;
   const audit = createAudit(auditLog, now);
   const estimate: EstimateImages = ({ targets, parameters }, operation, query) =>
     estimateImages({
@@ -73,7 +85,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
       capabilities: (...args) => capabilitiesOf(...args) ?? unrestrictedImages,
     });
   return [
-    ...(signIn ? signInRoutes({ users, audit, now, ...signIn }) : []),
+    ...(signIn ? signInRoutes({ users, audit, now, log, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
     ...modelRoutes(options),
     ...imageEstimateRoutes({ ...options, estimate }),
@@ -81,21 +93,32 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
     ...eventRoutes({ events: eventViews }),
     ...webhookRoutes({ webhooks: eventViews }),
     ...auditRoutes(auditLog),
-    ...settingsRoutes({ settings, table: settingsTable }),
+    ...settingsRoutes({ settings, table: settingsTable, secrets: secretSettings }),
   ];
 }
 
+interface SignInRoutesOptions
+  extends SignInOptions,
+    Pick<AdminApiWiringOptions, "users" | "log" | "now"> {
+  readonly audit: Audit;
+}
+
 /** Users and their sessions. */
-function signInRoutes(
-  options: NonNullable<AdminApiWiringOptions["signIn"]> &
-    Pick<AdminApiWiringOptions, "users" | "now"> & {
-      readonly audit: ReturnType<typeof createAudit>;
-    },
-): readonly AdminRoute[] {
+function signInRoutes({
+  oidcSettings,
+  log,
+  ...options
+}: SignInRoutesOptions): readonly AdminRoute[] {
   const passwords = new Passwords();
   const throttle = new SignInThrottle(options.now);
+  const client = oidcSettings && new OidcClient(oidcSettings);
+  const oidc = client && { name: oidcSettings.name, client };
+  const onFailure = (reason: string) => log.warn("oidc-sign-in-failed", { reason });
   return [
-    ...sessionRoutes({ ...options, passwords, throttle }),
+    ...sessionRoutes({ ...options, passwords, throttle, oidc }),
+    ...(client
+      ? oidcRoutes({ ...options, throttle, settings: oidcSettings, client, onFailure })
+      : []),
     ...userRoutes({ ...options, passwords }),
   ];
 }

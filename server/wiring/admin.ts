@@ -1,11 +1,11 @@
 /** Wires the admin API, its users and their sessions, and the console. */
 import { responseHeaders } from "../admin/response-headers.ts";
+import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
 import { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
-import type { Log } from "../observe/log.ts";
 import { SqliteAuditLog } from "../storage/sqlite/audit-log.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import { SqliteSessionStore } from "../storage/sqlite/session-store.ts";
@@ -13,9 +13,7 @@ import { SqliteUserStore } from "../storage/sqlite/user-store.ts";
 import type { AdminApiWiringOptions } from "./admin-api.ts";
 import { stackOf } from "./crash-guard.ts";
 
-export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn"> {
-  readonly log: Log;
-}
+export type AdminOptions = Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn">;
 
 export interface AdminWiring {
   readonly mounts: readonly Mount[];
@@ -32,7 +30,8 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
   const auditLog = new SqliteAuditLog(db);
   const setupToken = new SetupToken();
   const sessions = new Sessions({ sessions: new SqliteSessionStore(db), users, now });
-  const signIn = isConsoleOn ? { sessions, setupToken } : undefined;
+  const oidcSettings = readOidcSettings(settings);
+  const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> =>
     (await import("./admin-api.ts")).createAdminApiHandler({ ...options, users, auditLog, signIn });

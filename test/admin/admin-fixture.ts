@@ -38,6 +38,7 @@ export function createAdminFixture() {
       throttle: new SignInThrottle(now),
       setupToken,
       audit,
+      oidc: undefined,
       now,
     }),
     ...userRoutes({ users, sessions, passwords, audit, now }),
@@ -56,27 +57,48 @@ interface Call {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
+  readonly address?: string;
 }
 
 /** Keeps the session cookie and the CSRF token, as the console does. */
 export class TestBrowser {
   readonly #app: AdminFixture["app"];
-  cookie = "";
+  readonly #jar = new Map<string, string>();
   csrfToken = "";
 
   constructor({ app }: Pick<AdminFixture, "app">) {
     this.#app = app;
   }
 
-  async call(path: string, { method = "GET", body, headers = {} }: Call = {}) {
-    const incoming = { remoteAddress: "127.0.0.1", json: async () => body };
+  /** The cookies as a browser sends them. */
+  get cookie(): string {
+    return [...this.#jar].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  set cookie(text: string) {
+    this.#jar.clear();
+    for (const pair of text.split("; ").filter(Boolean)) this.#keep(pair);
+  }
+
+  #keep(pair: string): void {
+    const at = pair.indexOf("=");
+    this.#jar.set(pair.slice(0, at), pair.slice(at + 1));
+  }
+
+  async call(
+    path: string,
+    { method = "GET", body, headers = {}, address = "127.0.0.1" }: Call = {},
+  ) {
+    const incoming = {
+      ...{ remoteAddress: address, publicUrl: origin, search: "" },
+      json: async () => body,
+    };
     const request = new Request(`${origin}/admin/api${path}`, {
       method,
       headers: { cookie: this.cookie, "x-csrf-token": this.csrfToken, ...headers },
     });
     const response = await this.#respond(request, { incoming });
-    const set = response.headers.get("set-cookie");
-    if (set !== null) this.cookie = set.split(";")[0] ?? "";
+    for (const set of response.headers.getSetCookie()) this.#keep(set.split(";")[0] ?? "");
     const text = await response.text();
     const json = text === "" ? undefined : JSON.parse(text);
     if (json?.csrf_token) this.csrfToken = json.csrf_token;

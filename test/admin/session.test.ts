@@ -131,7 +131,7 @@ test("the token is rotated every hour, and the old one ends after half a minute"
 
 test("sign-out ends the session", async () => {
   const { browser } = await signedInFixture();
-  expect((await browser.call("/session", { method: "DELETE" })).status).toBe(204);
+  expect((await browser.call("/session", { method: "DELETE" })).status).toBe(200);
   expect((await browser.call("/session")).status).toBe(401);
 });
 
@@ -166,3 +166,70 @@ test("the admin token opens the API for scripts, and a wrong one does not", asyn
   expect((await call("admin-token")).status).toBe(200);
   expect((await call("wrong")).json.error.code).toBe("invalid_api_key");
 });
+
+test("guesses of strangers do not lock the user out of a browser in which they have signed in", async () => {
+  const { app, browser } = await signedInFixture();
+  const stranger = new TestBrowser({ app });
+  // The same address, as behind a proxy, and the same name.
+  for (let attempt = 0; attempt < 5; attempt++) await stranger.signIn("Ada", "wrong guess here");
+  expect((await stranger.signIn("Ada")).status).toBe(429);
+  expect((await browser.signIn("Ada")).status).toBe(200);
+  // The cookie opens nothing by itself, and its own failures are counted.
+  for (let attempt = 0; attempt < 5; attempt++) {
+    expect((await browser.signIn("Ada", "wrong guess here")).status).toBe(401);
+  }
+  expect((await browser.signIn("Ada")).status).toBe(429);
+}, 60_000);
+
+test("a device cookie of another user or of an old password does not avoid the throttle", async () => {
+  const { app, browser, users } = await signedInFixture();
+  await browser.call("/users", { method: "POST", body: { name: "Bob", password, role: "viewer" } });
+  const bob = new TestBrowser({ app });
+  await bob.signIn("Bob");
+  for (let attempt = 0; attempt < 5; attempt++) await bob.signIn("Ada", "wrong guess here");
+  expect((await bob.signIn("Ada")).status).toBe(429);
+  expect((await bob.signIn("Bob")).status).toBe(200);
+  const { id } = (await users.findByName("Bob")) ?? { id: "" };
+  await browser.call(`/users/${id}`, { method: "PATCH", body: { password: `${password} 2` } });
+  for (let attempt = 0; attempt < 5; attempt++) {
+    await new TestBrowser({ app }).signIn("Bob", "wrong guess here");
+  }
+  expect((await bob.signIn("Bob", `${password} 2`)).status).toBe(429);
+}, 60_000);
+
+test("one address that tries many names is slowed down, also across an IPv6 network", async () => {
+  const { app } = await signedInFixture();
+  const attempt = (count: number) =>
+    new TestBrowser({ app }).call("/session", {
+      method: "POST",
+      body: { name: `name ${count}`, password: "wrong guess here" },
+      address: `2001:db8:1:2::${count}`,
+    });
+  for (let count = 1; count <= 20; count++) expect((await attempt(count)).status).toBe(401);
+  expect((await attempt(21)).status).toBe(429);
+}, 60_000);
+
+test("guesses at the same time are counted before their passwords are compared", async () => {
+  const { app } = await signedInFixture();
+  const attempts = Array.from({ length: 12 }, () =>
+    new TestBrowser({ app }).signIn("Ada", "wrong guess here"),
+  );
+  const statuses = (await Promise.all(attempts)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(7);
+}, 60_000);
+
+test("sign-out ends every session of the user, and the token that was rotated before", async () => {
+  const { app, browser, clock } = await signedInFixture();
+  const other = new TestBrowser({ app });
+  await other.signIn("Ada");
+  const rotated = new TestBrowser({ app });
+  rotated.cookie = browser.cookie;
+  clock.now += hourMs;
+  await browser.call("/session");
+  expect((await rotated.call("/session")).status).toBe(200);
+  expect((await browser.call("/session", { method: "DELETE" })).status).toBe(200);
+  for (const each of [browser, rotated, other]) {
+    expect((await each.call("/session")).status).toBe(401);
+  }
+}, 60_000);

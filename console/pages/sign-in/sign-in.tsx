@@ -12,7 +12,7 @@ import { SignInFrame } from "./frame.tsx";
 
 export function SignInPage() {
   const t = useT();
-  const { next } = useSearch({ from: "/sign-in" });
+  const { next, oidc } = useSearch({ from: "/sign-in" });
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const { data: options } = useQuery(signInOptionsQuery);
@@ -31,6 +31,11 @@ export function SignInPage() {
     <SignInFrame title={t("signIn.title")}>
       {options?.needs_setup && (
         <p className="mb-4 rounded-md bg-warn-soft p-3 text-warn">{t("signIn.noUsers")}</p>
+      )}
+      {oidc && (
+        <p role="alert" className="mb-4 rounded-md bg-bad-soft p-3 text-bad">
+          {t(`signIn.oidc.${oidc}`)}
+        </p>
       )}
       <form onSubmit={submit} className="flex flex-col gap-3" noValidate>
         <Field label={t("signIn.name")}>

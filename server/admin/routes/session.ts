@@ -1,17 +1,21 @@
 /** /session: sign-in, the first administrator, sign-out. */
 import { z } from "zod";
-import type { Session, SignInOptions } from "../../../contract/admin.ts";
+import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
-import { setSessionCookie } from "../admin-api.ts";
+import type { UserStore } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
+import { readDeviceCookie, setDeviceCookie } from "../cookies.ts";
+import { newUser } from "../new-user.ts";
 import { readBody } from "../read-body.ts";
+import { deviceOf } from "../sign-in/device-cookie.ts";
+import type { OidcClient } from "../sign-in/oidc/oidc-client.ts";
 import type { Passwords } from "../sign-in/passwords.ts";
 import type { ActiveSession, Sessions } from "../sign-in/sessions.ts";
 import type { SetupToken } from "../sign-in/setup-token.ts";
 import type { SignInThrottle } from "../sign-in/sign-in-throttle.ts";
-import { newUser, userName } from "./users.ts";
+import { startSession } from "../sign-in/start-session.ts";
+import { userName } from "./users.ts";
 
 export interface SessionRoutesOptions {
   readonly users: UserStore;
@@ -20,6 +24,8 @@ export interface SessionRoutesOptions {
   readonly throttle: SignInThrottle;
   readonly setupToken: SetupToken;
   readonly audit: Audit;
+  /** Undefined: there is no sign-in with OpenID Connect. */
+  readonly oidc: { readonly name: string; readonly client: OidcClient } | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -28,37 +34,44 @@ const credentials = z.strictObject({ name: z.string().max(200), password: z.stri
 const setup = z.strictObject({ name: userName, password: z.string(), token: z.string().max(200) });
 
 export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRoute[] {
-  const { users, sessions, passwords, throttle, setupToken, audit, now } = options;
+  const { users, sessions, passwords, throttle, setupToken, audit, oidc, now } = options;
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
     const { name, password } = await readBody(context, credentials);
     const address = addressOf(context);
-    throttle.check(name, address);
     const user = await users.findByName(name);
-    if (!user || !(await passwords.verify(password, user.passwordHash))) {
-      // Also for an unknown name, so that the duration does not tell whether it exists.
-      if (!user) await passwords.verify(password, undefined);
-      throttle.fail(name, address);
+    const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
+    const attempt = { name, address, device };
+    throttle.check(attempt);
+    // Counted before the slow comparison, so that guesses at the same time are counted as well.
+    throttle.fail(attempt);
+    // Also for an unknown name, so that the duration does not tell whether it exists.
+    const matches = await passwords.verify(password, user?.passwordHash);
+    if (!user?.passwordHash || !matches) {
       await audit.record({ actor: name.slice(0, 200), action: "session.refused", address });
       throw new GatewayError("invalid_credentials", "The user name or the password is wrong.");
     }
-    throttle.succeed(name);
-    return start(context, user);
+    throttle.succeed(attempt);
+    if (device === undefined) setDeviceCookie(context, user.passwordHash);
+    return context.json(shownSession(await startSession(context, user, options)));
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
     const { name, password, token } = await readBody(context, setup);
     const address = addressOf(context);
-    throttle.check("setup", address);
+    throttle.check({ address });
     if (!setupToken.matches(token)) {
-      throttle.fail("setup", address);
+      throttle.fail({ address });
       throw new GatewayError(
         "invalid_credentials",
         "This link is not valid. Use the link that the gateway printed when it started last.",
       );
     }
     const passwordHash = await passwords.hash(password);
-    const user = newUser({ name, role: "admin", projects: null, passwordHash, createdAt: now() });
+    const user = newUser({
+      ...{ name, role: "admin", projects: null, passwordHash },
+      ...{ oidcSubject: null, createdAt: now() },
+    });
     if (!(await users.createFirst(user))) {
       throw new GatewayError(
         "invalid_credentials",
@@ -66,18 +79,8 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       );
     }
     await audit.record({ actor: name, action: "user.created", subject: name, address });
-    return start(context, user);
-  };
-
-  const start = async (context: AdminApiContext, user: StoredUser): Promise<Response> => {
-    const issued = await sessions.issue(user);
-    setSessionCookie(context, issued);
-    await audit.record({
-      actor: user.name,
-      action: "session.created",
-      address: addressOf(context),
-    });
-    return context.json(shownSession(issued));
+    setDeviceCookie(context, passwordHash);
+    return context.json(shownSession(await startSession(context, user, options)));
   };
 
   const show = async (context: AdminApiContext): Promise<Response> => {
@@ -86,22 +89,38 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     throw new GatewayError("not_signed_in", "The admin token has no session.");
   };
 
+  /** Ends all sessions of the user: also tokens that were replaced a moment ago, and those on other devices. */
   const signOut = async (context: AdminApiContext): Promise<Response> => {
-    const session = context.get("session");
-    if (session) await sessions.end(session.tokenHash);
+    const user = context.get("session")?.user;
+    if (user) await sessions.endOfUser(user.id);
     await audit.record({
       actor: context.get("actor").name,
       action: "session.ended",
       address: addressOf(context),
     });
-    return context.body(null, 204);
+    const isOidcUser = user?.passwordHash === null;
+    const signedOut: SignedOut = {
+      object: "signed_out",
+      continue_at: isOidcUser ? await issuerSignOut(context) : null,
+    };
+    return context.json(signedOut);
+  };
+
+  /** The user is signed out here, whether the issuer responds or not. */
+  const issuerSignOut = async (context: AdminApiContext): Promise<string | null> => {
+    try {
+      const returnTo = `${context.env.incoming.publicUrl}/console/sign-in`;
+      return (await oidc?.client.signOutUrl(returnTo)) ?? null;
+    } catch {
+      return null;
+    }
   };
 
   const signInOptions = async (context: AdminApiContext): Promise<Response> => {
     const shown: SignInOptions = {
       object: "sign_in_options",
       needs_setup: await users.isEmpty(),
-      oidc: null,
+      oidc: oidc ? { name: oidc.name } : null,
     };
     return context.json(shown);
   };
@@ -150,8 +169,8 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       path: "/session",
       role: "viewer",
       scope: "gateway",
-      summary: "Sign out.",
-      response: null,
+      summary: "Sign out: all sessions of the user end.",
+      response: "SignedOut",
       handle: signOut,
     },
   ];

@@ -3,20 +3,20 @@ import type { z } from "zod";
 import { type Setting, secretMask } from "../../../contract/admin.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 
-const secrets: ReadonlySet<string> = new Set([
-  "VEXEL_ADMIN_TOKEN",
-  "VEXEL_SECRET",
-  "VEXEL_SECRET_PREVIOUS",
-]);
-
 export interface SettingsRoutesOptions {
   /** The settings in force. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** The schema of each setting, with its default and its description. */
   readonly table: Readonly<Record<string, z.ZodType>>;
+  /** The names of the settings whose values are not shown. */
+  readonly secrets: ReadonlySet<string>;
 }
 
-export function settingsRoutes({ settings, table }: SettingsRoutesOptions): readonly AdminRoute[] {
+export function settingsRoutes({
+  settings,
+  table,
+  secrets,
+}: SettingsRoutesOptions): readonly AdminRoute[] {
   const shown = Object.entries(table).map(([name, schema]): Setting => {
     const value = String(settings[name]);
     const isSecret = secrets.has(name) && value !== "";

@@ -1,11 +1,11 @@
 /** /users: who may sign in to the console. */
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { roles, type User } from "../../../contract/admin.ts";
+import { type Role, roles, type User } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser, UserChanges, UserStore } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
+import { newUser } from "../new-user.ts";
 import { readBody } from "../read-body.ts";
 import type { Passwords } from "../sign-in/passwords.ts";
 import type { Sessions } from "../sign-in/sessions.ts";
@@ -38,15 +38,6 @@ const change = z.strictObject({
   password: z.string().optional(),
   role: z.enum(roles).optional(),
   projects: projects.optional(),
-});
-
-export const newUser = (
-  user: Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "createdAt">,
-): StoredUser => ({
-  ...user,
-  id: `user_${randomBytes(8).toString("hex")}`,
-  oidcSubject: null,
-  lastSignInAt: null,
 });
 
 export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
@@ -83,7 +74,13 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   const create = async (context: AdminApiContext): Promise<Response> => {
     const { password, ...body } = await readBody(context, creation);
     const passwordHash = await passwords.hash(password);
-    const user = newUser({ ...body, passwordHash, createdAt: now() });
+    const user = newUser({
+      ...body,
+      projects: projectsFor(body.role, body.projects),
+      passwordHash,
+      oidcSubject: null,
+      createdAt: now(),
+    });
     if (!(await users.create(user))) throw nameTaken();
     await record(context, "user.created", undefined, user);
     return context.json(shownUser(user), 201);
@@ -92,14 +89,14 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   const update = async (context: AdminApiContext): Promise<Response> => {
     const user = await find(context);
     const { password, ...body } = await readBody(context, change);
+    const { role = user.role, projects: members = user.projects } = body;
     const changes: UserChanges = {
       ...(body.name !== undefined && { name: body.name }),
-      ...(body.role !== undefined && { role: body.role }),
-      ...(body.projects !== undefined && { projects: body.projects }),
+      ...{ role, projects: projectsFor(role, members) },
       ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
     };
     const changed = { ...user, ...changes };
-    if (changed.role !== "admin") await requireAnotherAdmin(user);
+    if (role !== "admin") await requireAnotherAdmin(user);
     if (!(await users.update(user.id, changes))) throw nameTaken();
     // A new password or a smaller role must not leave old sessions behind; the own session stays.
     await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
@@ -116,7 +113,8 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   };
 
   /** The last administrator cannot be removed: nobody could create users then. */
-  const requireAnotherAdmin = async ({ id }: StoredUser): Promise<void> => {
+  const requireAnotherAdmin = async ({ id, role }: StoredUser): Promise<void> => {
+    if (role !== "admin") return;
     const isOther = (user: StoredUser): boolean => user.role === "admin" && user.id !== id;
     if ((await users.list()).some(isOther)) return;
     throw new GatewayError(
@@ -171,10 +169,14 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   ];
 }
 
+/** An administrator can change the own membership, so a restriction to projects would restrict nothing. */
+const projectsFor = (role: Role, members: StoredUser["projects"]): StoredUser["projects"] =>
+  role === "admin" ? null : members;
+
 const nameTaken = (): GatewayError =>
   new GatewayError("invalid_value", "Another user has this name.", { param: "name" });
 
-const shownUser = (user: StoredUser): User => ({
+export const shownUser = (user: StoredUser): User => ({
   object: "user",
   id: user.id,
   name: user.name,

@@ -1,10 +1,10 @@
 /**
  * Slows down guessing of passwords: after a few failures a name, and an address, must wait before the next attempt,
- * each time twice as long.
+ * each time twice as long. A browser in which the user has signed in before (device cookie) is counted on its own, so
+ * guesses of others do not lock the user out.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 
-const freeFailures = 5;
 const firstWaitMs = 1_000;
 const maxWaitMs = 15 * 60_000;
 /** Failures are forgotten after this time without another. */
@@ -16,6 +16,21 @@ interface Failures {
   lastAt: number;
 }
 
+/** A browser, or a name and an address, whose failures are counted. */
+export interface Attempt {
+  /** Absent: the attempt is not for a user, such as one with the one-time link. */
+  readonly name?: string;
+  readonly address: string;
+  /** The id of the device cookie, if it is one of the user with this name. */
+  readonly device?: string | undefined;
+}
+
+interface Counted {
+  readonly key: string;
+  /** Failures without a wait. */
+  readonly free: number;
+}
+
 export class SignInThrottle {
   readonly #failures = new Map<string, Failures>();
   readonly #now: () => number;
@@ -25,9 +40,9 @@ export class SignInThrottle {
     this.#now = now;
   }
 
-  /** Throws if a name or an address has to wait. */
-  check(name: string, address: string): void {
-    const waitMs = Math.max(this.#waitMs(nameKey(name)), this.#waitMs(addressKey(address)));
+  /** Throws if the attempt has to wait. */
+  check(attempt: Attempt): void {
+    const waitMs = Math.max(...countedOf(attempt).map((counted) => this.#waitMs(counted)));
     if (waitMs <= 0) return;
     throw new GatewayError(
       "rate_limited",
@@ -36,8 +51,8 @@ export class SignInThrottle {
     );
   }
 
-  fail(name: string, address: string): void {
-    for (const key of [nameKey(name), addressKey(address)]) {
+  fail(attempt: Attempt): void {
+    for (const { key } of countedOf(attempt)) {
       const failures = this.#current(key) ?? { count: 0, lastAt: 0 };
       failures.count++;
       failures.lastAt = this.#now();
@@ -51,9 +66,16 @@ export class SignInThrottle {
     }
   }
 
-  /** A success clears the name. The address keeps its failures: it may be guessing other names. */
-  succeed(name: string): void {
-    this.#failures.delete(nameKey(name));
+  /**
+   * The attempt that was counted by `fail` has succeeded: clears the name and the device. The address keeps its other
+   * failures, because it may be guessing other names.
+   */
+  succeed(attempt: Attempt): void {
+    for (const { key } of countedOf(attempt)) {
+      const failures = this.#failures.get(key);
+      if (failures && key.startsWith("address:") && failures.count > 1) failures.count--;
+      else this.#failures.delete(key);
+    }
   }
 
   #current(key: string): Failures | undefined {
@@ -61,13 +83,25 @@ export class SignInThrottle {
     return failures && this.#now() - failures.lastAt < forgetAfterMs ? failures : undefined;
   }
 
-  #waitMs(key: string): number {
+  #waitMs({ key, free }: Counted): number {
     const failures = this.#current(key);
-    if (!failures || failures.count < freeFailures) return 0;
-    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
+    if (!failures || failures.count < free) return 0;
+    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - free));
     return failures.lastAt + waitMs - this.#now();
   }
 }
 
-const nameKey = (name: string): string => `name:${name.toLowerCase()}`;
-const addressKey = (address: string): string => `address:${address}`;
+function countedOf({ name, address, device }: Attempt): readonly Counted[] {
+  if (device !== undefined) return [{ key: `device:${device}`, free: 5 }];
+  return [
+    ...(name === undefined ? [] : [{ key: `name:${name.toLowerCase()}`, free: 5 }]),
+    // Several people may share an address.
+    { key: `address:${networkOf(address)}`, free: 20 },
+  ];
+}
+
+/** One person has a whole IPv6 network of 64 bits. */
+const networkOf = (address: string): string =>
+  address.includes(":") && !address.includes(".")
+    ? address.split(":").slice(0, 4).join(":")
+    : address;

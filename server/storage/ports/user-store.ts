@@ -10,7 +10,7 @@ export interface StoredUser {
   readonly projects: readonly string[] | null;
   /** `null`: the user signs in with OpenID Connect. */
   readonly passwordHash: string | null;
-  /** Issuer and subject of OpenID Connect. `null`: the user signs in with a password. */
+  /** Issuer and subject of OpenID Connect. `null`: the user signs in with a password only. */
   readonly oidcSubject: string | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -18,7 +18,7 @@ export interface StoredUser {
 }
 
 export type UserChanges = Partial<
-  Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "lastSignInAt">
+  Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "oidcSubject" | "lastSignInAt">
 >;
 
 /** Every method rejects once the store is closed. */
@@ -30,7 +30,7 @@ export interface UserStore {
   findById(id: string): Promise<StoredUser | undefined>;
   findByName(name: string): Promise<StoredUser | undefined>;
   findByOidcSubject(subject: string): Promise<StoredUser | undefined>;
-  /** False: there is no such user, or another user has the new name. */
+  /** False: there is no such user, or another user has the new name or subject. */
   update(id: string, changes: UserChanges): Promise<boolean>;
   /** Also ends the sessions of the user. False: there is no such user. */
   delete(id: string): Promise<boolean>;

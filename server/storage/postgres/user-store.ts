@@ -67,11 +67,13 @@ export class PostgresUserStore implements UserStore {
       this.#db.transaction(async (db) => {
         const present = await find(db, "id", id, " FOR UPDATE");
         if (!present) return false;
-        const { name, role, projects, passwordHash, lastSignInAt } = { ...present, ...changes };
+        const changed = { ...present, ...changes };
+        const { name, role, projects, passwordHash, oidcSubject, lastSignInAt } = changed;
+        const members = projects && JSON.stringify(projects);
         await db.query(
           `UPDATE vexel.users SET name = $2, role = $3, projects = $4, password_hash = $5,
-             last_sign_in_at = $6 WHERE id = $1`,
-          [id, name, role, projects && JSON.stringify(projects), passwordHash, lastSignInAt],
+             oidc_subject = $6, last_sign_in_at = $7 WHERE id = $1`,
+          [id, name, role, members, passwordHash, oidcSubject, lastSignInAt],
         );
         return true;
       }),

@@ -51,11 +51,11 @@ export class SqliteUserStore implements UserStore {
     const change = this.#db.transaction((): boolean => {
       const present = this.#find("id", id);
       if (!present) return false;
-      const { createdAt, oidcSubject, ...values } = valuesOf({ ...present, ...changes });
+      const { createdAt, ...values } = valuesOf({ ...present, ...changes });
       this.#db
         .query(
           `UPDATE users SET name = $name, role = $role, projects = $projects,
-             password_hash = $passwordHash, last_sign_in_at = $lastSignInAt WHERE id = $id`,
+             password_hash = $passwordHash, oidc_subject = $oidcSubject, last_sign_in_at = $lastSignInAt WHERE id = $id`,
         )
         .run(values);
       return true;

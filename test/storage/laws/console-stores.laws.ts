@@ -84,6 +84,14 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
     expect(await users.update("user_9", { role: "viewer" })).toBe(false);
   });
 
+  law("a user gets a subject, which no other user can get", async ({ users }) => {
+    await users.create(user());
+    await users.create(user({ id: "user_2", name: "Bob" }));
+    expect(await users.update("user_1", { oidcSubject: "issuer#1" })).toBe(true);
+    expect((await users.findByOidcSubject("issuer#1"))?.id).toBe("user_1");
+    expect(await users.update("user_2", { oidcSubject: "issuer#1" })).toBe(false);
+  });
+
   law("the sessions of a deleted user end", async ({ users, sessions }) => {
     await users.create(user());
     await sessions.create(session());

@@ -1,0 +1,70 @@
+/** What the claims of an identity allow: whether the person may sign in, under which name, with which role and projects. */
+import { type Role, roles } from "../../../../contract/admin.ts";
+import type { OidcSettings } from "./oidc-settings.ts";
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+export interface OidcAccess {
+  /** In lower case. */
+  readonly email: string;
+  /** The issuer itself says that the person owns the address. */
+  readonly isVerified: boolean;
+  /** Undefined: no value of the claim has a role. */
+  readonly mappedRole: Role | undefined;
+  /** Null: all projects. */
+  readonly mappedProjects: readonly string[] | null;
+}
+
+/** A text is the reason why the person may not sign in, for the log and the audit log. */
+export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | string {
+  const email = typeof claims.email === "string" ? claims.email.trim().toLowerCase() : "";
+  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return "the identity has no e-mail address";
+  // An address that the person has only typed in would let them sign in as somebody else.
+  const isVerified = claims.email_verified === true;
+  const isTrusted = settings.trustEmail && claims.email_verified === undefined;
+  if (!isVerified && !isTrusted) return `the e-mail address ${email} is not verified`;
+  const domain = email.slice(email.lastIndexOf("@") + 1);
+  if (settings.domains && !settings.domains.has(domain)) {
+    return `the e-mail domain ${domain} is not in VEXEL_OIDC_DOMAINS`;
+  }
+  const values = valuesOf(claims, settings.claim);
+  if (settings.required.length > 0 && !settings.required.some((value) => values.has(value))) {
+    return `the claim ${settings.claim} has no value of VEXEL_OIDC_REQUIRED`;
+  }
+  return {
+    email,
+    isVerified,
+    mappedRole: highestRole(values, settings.roles),
+    mappedProjects: projectsOf(values, settings.projects),
+  };
+}
+
+/** The claim may be a text or a list of texts, and its name a path, such as `realm_access.roles`. */
+function valuesOf(claims: Claims, name: string): ReadonlySet<string> {
+  const value = Object.hasOwn(claims, name)
+    ? claims[name]
+    : name.split(".").reduce<unknown>(memberOf, claims);
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return new Set(list.filter((entry) => typeof entry === "string"));
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Claims)[name]
+    : undefined;
+
+const highestRole = (
+  values: ReadonlySet<string>,
+  mapping: ReadonlyMap<string, Role>,
+): Role | undefined => {
+  const mapped = new Set([...values].map((value) => mapping.get(value)));
+  return roles.findLast((role) => mapped.has(role));
+};
+
+function projectsOf(
+  values: ReadonlySet<string>,
+  mapping: ReadonlyMap<string, readonly string[]>,
+): readonly string[] | null {
+  const projects = [...values].flatMap((value) => mapping.get(value) ?? []);
+  return projects.includes("*") ? null : [...new Set(projects)].sort();
+}

@@ -1,0 +1,108 @@
+/**
+ * OpenID Connect: the authorization code flow with PKCE, state and nonce (`openid-client`). The library is imported,
+ * and the issuer's metadata is requested, when somebody signs in for the first time.
+ */
+import type * as Library from "openid-client";
+import type { Claims } from "./oidc-access.ts";
+import type { OidcSettings } from "./oidc-settings.ts";
+
+/** What the browser keeps between the start of a sign-in and the return from the issuer. */
+export interface PendingSignIn {
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE. */
+  readonly codeVerifier: string;
+}
+
+export interface OidcIdentity {
+  /** Issuer and subject: unique for ever, unlike an e-mail address. */
+  readonly subject: string;
+  readonly claims: Claims;
+}
+
+const timeoutSeconds = 10;
+
+interface Connection {
+  readonly library: typeof Library;
+  readonly config: Library.Configuration;
+}
+
+export class OidcClient {
+  readonly #settings: OidcSettings;
+  #connecting: Promise<Connection> | undefined;
+
+  constructor(settings: OidcSettings) {
+    this.#settings = settings;
+  }
+
+  /** The address of the issuer to which the browser goes. */
+  async start(redirectUri: string): Promise<{ url: string; pending: PendingSignIn }> {
+    const { library, config } = await this.#connect();
+    const pending: PendingSignIn = {
+      state: library.randomState(),
+      nonce: library.randomNonce(),
+      codeVerifier: library.randomPKCECodeVerifier(),
+    };
+    const url = library.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: this.#settings.scopes,
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await library.calculatePKCECodeChallenge(pending.codeVerifier),
+      code_challenge_method: "S256",
+    });
+    return { url: url.href, pending };
+  }
+
+  /** `callback`: the address to which the issuer has sent the browser. Throws if anything about it is wrong. */
+  async finish(callback: URL, pending: PendingSignIn): Promise<OidcIdentity> {
+    const { library, config } = await this.#connect();
+    const tokens = await library.authorizationCodeGrant(config, callback, {
+      expectedState: pending.state,
+      expectedNonce: pending.nonce,
+      pkceCodeVerifier: pending.codeVerifier,
+      idTokenExpected: true,
+    });
+    const identity = tokens.claims();
+    if (!identity) throw new Error("the issuer sent no ID token");
+    const { userinfo_endpoint: endpoint } = config.serverMetadata();
+    // Most issuers put few claims into the ID token and the others into the user info.
+    const more = endpoint
+      ? await library.fetchUserInfo(config, tokens.access_token, identity.sub)
+      : {};
+    return { subject: `${identity.iss} ${identity.sub}`, claims: { ...identity, ...more } };
+  }
+
+  /** Where the browser ends the session at the issuer. Undefined: the issuer has no such address. */
+  async signOutUrl(returnTo: string): Promise<string | undefined> {
+    const { library, config } = await this.#connect();
+    if (!config.serverMetadata().end_session_endpoint) return undefined;
+    const parameters = { post_logout_redirect_uri: returnTo };
+    return library.buildEndSessionUrl(config, parameters).href;
+  }
+
+  #connect(): Promise<Connection> {
+    this.#connecting ??= this.#discover();
+    return this.#connecting;
+  }
+
+  async #discover(): Promise<Connection> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    try {
+      const library = await import("openid-client");
+      const authentication = clientSecret ? undefined : library.None();
+      const config = await library.discovery(issuer, clientId, clientSecret, authentication, {
+        timeout: timeoutSeconds,
+        // The settings allow http:// on this machine only.
+        ...(issuer.protocol === "http:" && { execute: [library.allowInsecureRequests] }),
+      });
+      // Also verifies the signature of ID tokens that came from the issuer over TLS.
+      library.enableNonRepudiationChecks(config);
+      return { library, config };
+    } catch (error) {
+      // The next sign-in tries again.
+      this.#connecting = undefined;
+      throw error;
+    }
+  }
+}

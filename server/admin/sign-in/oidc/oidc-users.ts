@@ -1,0 +1,85 @@
+/**
+ * The user of an OpenID Connect identity. A known identity (issuer and subject) is its user. An unknown one is linked
+ * to the user whose name is its verified e-mail address, unless that user has another identity; otherwise a user is
+ * created. Only administrators create users with passwords, so nobody can prepare an account for somebody else.
+ */
+import type { StoredUser, UserChanges, UserStore } from "../../../storage/ports/user-store.ts";
+import { newUser } from "../../new-user.ts";
+import type { OidcAccess } from "./oidc-access.ts";
+import type { OidcSettings } from "./oidc-settings.ts";
+
+export interface OidcUser {
+  readonly user: StoredUser;
+  readonly change: "none" | "created" | "linked" | "updated";
+  /** Undefined for a user that was created. */
+  readonly before: StoredUser | undefined;
+}
+
+export interface OidcUsersOptions {
+  readonly users: UserStore;
+  readonly settings: OidcSettings;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** A text is the reason why the person may not sign in. */
+export async function oidcUser(
+  subject: string,
+  access: OidcAccess,
+  options: OidcUsersOptions,
+): Promise<OidcUser | string> {
+  const { users } = options;
+  const known = await users.findByOidcSubject(subject);
+  if (known) return update(known, access, options);
+  const namesake = await users.findByName(access.email);
+  if (!namesake) return create(subject, access, options);
+  if (namesake.oidcSubject !== null) {
+    return `the user ${namesake.name} belongs to another identity of the issuer`;
+  }
+  if (!access.isVerified) {
+    return `the user ${namesake.name} exists, and the issuer does not say that the address is verified`;
+  }
+  await users.update(namesake.id, { oidcSubject: subject });
+  const linked = await update({ ...namesake, oidcSubject: subject }, access, options);
+  return typeof linked === "string" ? linked : { ...linked, change: "linked", before: namesake };
+}
+
+async function create(
+  subject: string,
+  { email, mappedRole, mappedProjects }: OidcAccess,
+  { users, settings, now }: OidcUsersOptions,
+): Promise<OidcUser | string> {
+  const role = mappedRole ?? settings.defaultRole;
+  if (role === null) return noRole;
+  // Otherwise the one-time link, which works while there is no user, could no longer create the administrator.
+  if (role !== "admin" && (await users.isEmpty())) {
+    return "no administrator exists yet: the one-time link of the start message creates one";
+  }
+  const projects = role === "admin" ? null : mappedProjects;
+  const user = newUser({
+    ...{ name: email, role, projects, passwordHash: null, createdAt: now() },
+    oidcSubject: subject,
+  });
+  if (!(await users.create(user))) return "the same person is signing in twice at this moment";
+  return { user, change: "created", before: undefined };
+}
+
+const noRole = "no value of the claim has a role, and VEXEL_OIDC_ROLE is none";
+
+/** Role and projects follow the claims where the settings map them. Otherwise they are what an administrator has set. */
+async function update(
+  user: StoredUser,
+  { mappedRole, mappedProjects }: OidcAccess,
+  { users, settings }: OidcUsersOptions,
+): Promise<OidcUser | string> {
+  const role = settings.roles.size > 0 ? (mappedRole ?? settings.defaultRole) : user.role;
+  if (role === null) return noRole;
+  const mapped = settings.projects.size > 0 ? mappedProjects : user.projects;
+  const projects = role === "admin" ? null : mapped;
+  const changes: UserChanges = { role, projects };
+  if (role === user.role && JSON.stringify(projects) === JSON.stringify(user.projects)) {
+    return { user, change: "none", before: user };
+  }
+  await users.update(user.id, changes);
+  return { user: { ...user, role, projects }, change: "updated", before: user };
+}

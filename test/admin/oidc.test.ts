@@ -1,0 +1,219 @@
+/** Sign-in with OpenID Connect against a real issuer process. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { AuditEntry, Page, Session, SignedOut, User } from "../../contract/admin.ts";
+import { startGateway, type TestGateway } from "../harness.ts";
+import { CookieBrowser, clientId, clientSecret, type Issuer, startIssuer } from "./oidc-issuer.ts";
+
+const adminToken = "admin-0123456789abcdef";
+const password = "correct horse battery";
+let issuer: Issuer;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  gateway = startGateway({
+    yaml: "keys: []\n",
+    settings: {
+      VEXEL_CONSOLE: "on",
+      VEXEL_ADMIN_TOKEN: adminToken,
+      VEXEL_OIDC_ISSUER: issuer.url,
+      VEXEL_OIDC_CLIENT_ID: clientId,
+      VEXEL_OIDC_CLIENT_SECRET: clientSecret,
+      VEXEL_OIDC_NAME: "Example Inc.",
+      VEXEL_OIDC_SCOPES: "openid email groups",
+      VEXEL_OIDC_DOMAINS: "example.com",
+      VEXEL_OIDC_ROLES: "platform=admin,apps=developer",
+      VEXEL_OIDC_PROJECTS: "apps=search,ml=images",
+    },
+  });
+  await issuer.register(gateway.url);
+  await account("root", { groups: ["platform"] });
+  await signIn("root");
+}, 60_000);
+afterAll(async () => {
+  await gateway.close();
+  issuer.close();
+});
+
+const account = (id: string, claims: Readonly<Record<string, unknown>> = {}) =>
+  issuer.setAccount(id, { email: `${id}@example.com`, email_verified: true, ...claims });
+
+const isConsole = (url: string): boolean => url.startsWith(`${gateway.url}/console`);
+
+/** The browser, and the page of the console at which the sign-in ends. */
+async function signIn(login: string) {
+  const browser = new CookieBrowser();
+  const start = `${gateway.url}/admin/api/session/oidc`;
+  const page = (await browser.follow(start, isConsole, login)).slice(gateway.url.length);
+  return { browser, page };
+}
+
+async function asAdmin<Body>(path: string, method = "GET", body?: unknown): Promise<Body> {
+  const response = await fetch(`${gateway.url}/admin/api${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return (await response.json()) as Body;
+}
+
+const sessionOf = async (browser: CookieBrowser): Promise<Session> =>
+  (await (await browser.fetch(`${gateway.url}/admin/api/session`)).json()) as Session;
+
+const users = async (): Promise<readonly User[]> => (await asAdmin<Page<User>>("/users")).data;
+
+test("a person with an allowed address signs in, with the role and the projects of the groups", async () => {
+  await account("dora", { groups: ["apps", "ml", "unmapped"] });
+  const { browser, page } = await signIn("dora");
+  expect(page).toBe("/console/");
+  const { user } = await sessionOf(browser);
+  expect(user).toMatchObject({
+    name: "dora@example.com",
+    role: "developer",
+    projects: ["images", "search"],
+  });
+}, 30_000);
+
+test("role and projects follow the groups at the next sign-in", async () => {
+  await account("eve", { groups: ["platform"] });
+  expect((await sessionOf((await signIn("eve")).browser)).user).toMatchObject({
+    role: "admin",
+    projects: null,
+  });
+  await account("eve", { groups: ["ml"] });
+  expect((await sessionOf((await signIn("eve")).browser)).user).toMatchObject({
+    role: "viewer",
+    projects: ["images"],
+  });
+}, 30_000);
+
+test("the sign-in page learns the name of the issuer", async () => {
+  const options = await (await fetch(`${gateway.url}/admin/api/session/options`)).json();
+  expect(options).toMatchObject({ oidc: { name: "Example Inc." } });
+});
+
+test.each([
+  ["of another domain", { email: "mallory@evil.example" }, "evil.example"],
+  ["that is not verified", { email_verified: false }, "not verified"],
+  [
+    "of which the issuer does not say that it is verified",
+    { email_verified: undefined },
+    "not verified",
+  ],
+  ["of a domain that ends like an allowed one", { email: "m@notexample.com" }, "notexample.com"],
+])(
+  "an address %s is refused, and the audit log has the reason",
+  async (_, claims, reason) => {
+    await account("mallory", claims);
+    const { browser, page } = await signIn("mallory");
+    expect(page).toBe("/console/sign-in?oidc=refused");
+    expect((await browser.fetch(`${gateway.url}/admin/api/session`)).status).toBe(401);
+    const { data } = await asAdmin<Page<AuditEntry>>("/audit?action=session.refused&limit=1");
+    expect(JSON.stringify(data[0]?.after)).toContain(reason);
+    expect((await users()).some(({ name }) => name.startsWith("mallory"))).toBe(false);
+  },
+  30_000,
+);
+
+test("an identity is linked to the user whose name is the verified address, once", async () => {
+  const created = await asAdmin<User>("/users", "POST", {
+    ...{ name: "Link@example.com", password, role: "viewer", projects: ["old"] },
+  });
+  await account("link", { groups: ["apps"] });
+  const linked = await sessionOf((await signIn("link")).browser);
+  expect(linked.user).toMatchObject({ id: created.id, role: "developer", projects: ["search"] });
+  // Another person at the issuer who gets the same address later is not the same user.
+  await issuer.setAccount("other", { email: "link@example.com", email_verified: true });
+  expect((await signIn("other")).page).toBe("/console/sign-in?oidc=refused");
+}, 30_000);
+
+test("a user is found by the subject, also after the address has changed", async () => {
+  await account("renamed");
+  const first = await sessionOf((await signIn("renamed")).browser);
+  await account("renamed", { email: "new-name@example.com" });
+  const second = await sessionOf((await signIn("renamed")).browser);
+  expect(second.user.id).toBe(first.user.id);
+}, 30_000);
+
+test("a callback with another state, or without the cookie of this browser, signs nobody in", async () => {
+  await account("victim");
+  const browser = new CookieBrowser();
+  const isCallback = (url: string): boolean => url.includes("/oidc/callback?");
+  const start = `${gateway.url}/admin/api/session/oidc`;
+  const callback = await browser.follow(start, isCallback, "victim");
+  const thief = new CookieBrowser();
+  const stolen = await thief.fetch(callback);
+  expect(stolen.headers.get("location")).toBe("/console/sign-in?oidc=expired");
+  const forged = new URL(callback);
+  forged.searchParams.set("state", "forged");
+  expect((await browser.fetch(forged.href)).headers.get("location")).toBe(
+    "/console/sign-in?oidc=failed",
+  );
+  // The failed attempt has ended this sign-in: the code cannot be used any more.
+  expect((await browser.fetch(callback)).headers.get("location")).toBe(
+    "/console/sign-in?oidc=expired",
+  );
+  expect((await browser.fetch(`${gateway.url}/admin/api/session`)).status).toBe(401);
+}, 30_000);
+
+test("a code works once", async () => {
+  await account("once");
+  const browser = new CookieBrowser();
+  const start = `${gateway.url}/admin/api/session/oidc`;
+  const callback = await browser.follow(start, (url) => url.includes("/oidc/callback?"), "once");
+  const pending = browser.cookies(gateway.url).get("vexel_oidc") ?? "";
+  expect((await browser.fetch(callback)).headers.get("location")).toBe("/console/");
+  const again = await fetch(callback, {
+    headers: { cookie: `vexel_oidc=${pending}` },
+    redirect: "manual",
+  });
+  expect(again.headers.get("location")).toBe("/console/sign-in?oidc=failed");
+  expect(again.headers.get("set-cookie")).not.toContain("vexel_session=");
+}, 30_000);
+
+test("the request to the issuer has PKCE, state and nonce, and the cookie is for the callback only", async () => {
+  const response = await fetch(`${gateway.url}/admin/api/session/oidc`, { redirect: "manual" });
+  expect(response.status).toBe(303);
+  const { searchParams } = new URL(response.headers.get("location") ?? "");
+  expect(searchParams.get("code_challenge_method")).toBe("S256");
+  for (const name of ["code_challenge", "state", "nonce"]) {
+    expect(searchParams.get(name)?.length).toBeGreaterThan(20);
+  }
+  const cookie = response.headers.get("set-cookie") ?? "";
+  expect(cookie).toContain("HttpOnly");
+  expect(cookie).toContain("SameSite=Lax");
+  expect(cookie).toContain("Path=/admin/api/session/oidc");
+});
+
+test("sign-out ends the session here, and leads to the sign-out of the issuer", async () => {
+  await account("leaver");
+  const { browser } = await signIn("leaver");
+  const { csrf_token } = await sessionOf(browser);
+  const response = await browser.fetch(`${gateway.url}/admin/api/session`, {
+    method: "DELETE",
+    headers: { "x-csrf-token": csrf_token },
+  });
+  const { continue_at } = (await response.json()) as SignedOut;
+  expect(continue_at).toStartWith(`${issuer.url}/session/end?`);
+  expect(continue_at).toContain(encodeURIComponent(`${gateway.url}/console/sign-in`));
+  expect((await browser.fetch(`${gateway.url}/admin/api/session`)).status).toBe(401);
+}, 30_000);
+
+test("a user of the issuer cannot sign in with a password", async () => {
+  await account("nopassword");
+  await signIn("nopassword");
+  const response = await fetch(`${gateway.url}/admin/api/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "nopassword@example.com", password: "" }),
+  });
+  expect(response.status).toBe(401);
+}, 30_000);
+
+test("the client secret is in no response and not in the log", async () => {
+  const { data } = await asAdmin<Page<{ name: string; value: string }>>("/settings");
+  const shown = data.find(({ name }) => name === "VEXEL_OIDC_CLIENT_SECRET");
+  expect(shown?.value).toBe("********");
+  expect(JSON.stringify(data)).not.toContain(clientSecret);
+  expect(gateway.log()).not.toContain(clientSecret);
+});
