@@ -13,6 +13,7 @@ import { type Listener, listen } from "./http/listen.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStore } from "./images/image-links.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
+import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createServe, type Execute } from "./pipeline/serve.ts";
@@ -200,6 +201,7 @@ export function build({
     },
     streamTimes: { firstEventMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
+    responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
     charging: budgets.charging,
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,

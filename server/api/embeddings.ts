@@ -4,11 +4,14 @@ import {
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
+import { expectedResponseBytes } from "../embeddings/response-size.ts";
 import {
   areFloat32Numbers,
+  isLongResponse,
   type RunInTurns,
   writeBase64Response,
   writeFloatResponse,
+  writeLongBase64Response,
 } from "../embeddings/write-vectors.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -31,6 +34,7 @@ export function embeddingsEndpoint(options: {
       const named = model === body.model ? body : { ...body, model };
       return { query: read(named) };
     },
+    responseBytes: expectedResponseBytes,
     cost: (record, route) => embeddingsCost(record, route.targets),
     write,
   };
@@ -82,9 +86,12 @@ async function bodyOf(
     return releasedAfterSending(verbatim.body);
   }
   const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
-  if (query.encoding === "base64") return writeBase64Response(response, tail);
   const runInTurns: RunInTurns = (steps) => context().runInTurns(steps);
-  return releasedAfterSending(await writeFloatResponse(response, tail, runInTurns));
+  if (query.encoding === "float") {
+    return releasedAfterSending(await writeFloatResponse(response, tail, runInTurns));
+  }
+  if (!isLongResponse(response)) return writeBase64Response(response, tail);
+  return releasedAfterSending(await writeLongBase64Response(response, tail, runInTurns));
 }
 
 const largeBodyBytes = 64 * 1024;
@@ -92,5 +99,5 @@ const largeBodyBytes = 64 * 1024;
 /** A large body releases its memory as it is sent: nothing else refers to it. */
 function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
   if (bytes.length < largeBodyBytes) return bytes.list;
-  return { length: bytes.length, open: () => bytes.drain() };
+  return { length: bytes.length, open: () => bytes.drain(), isInMemory: true };
 }

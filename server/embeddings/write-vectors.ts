@@ -6,6 +6,7 @@
 import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import { EncodedVector, maxTextBytes, printFloats } from "../lib/codec/index.ts";
 import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
+import { joinChunks } from "../request/response-bodies.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { dimensionsOf, encodeVector, floatsOf } from "./vector-formats.ts";
 
@@ -33,18 +34,46 @@ export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   tail: ResponseTail,
 ): BodyChunks {
-  const parts: BodyChunk[] = [`${begin}"`];
-  for (let at = 0; at < vectors.length; at++) {
-    if (at > 0) parts.push(`"},${entry(at)}"`);
+  return base64Range(vectors, 0, vectors.length, `"}${endOf(tail)}`);
+}
+
+/** A range of a response's vectors with the text before each, and the tail after the last vector. */
+function base64Range(
+  vectors: readonly Vector[],
+  from: number,
+  to: number,
+  end: string,
+): BodyChunk[] {
+  const parts: BodyChunk[] = [];
+  for (let at = from; at < to; at++) {
+    parts.push(at === 0 ? `${begin}"` : `"},${entry(at)}"`);
     const vector = vectors[at] as Vector;
     parts.push(vector instanceof EncodedVector ? vector.view() : encodeVector(vector));
   }
-  parts.push(`"}${endOf(tail)}`);
+  if (to === vectors.length) parts.push(end);
   return parts;
 }
 
-/** Numbers that are printed without a pause, which bounds the wait of other requests. */
+/** Numbers that are written without a pause, which bounds the wait of other requests. */
 const numbersPerStep = 100_000;
+
+const vectorsPerStep = (vectors: readonly Vector[]): number =>
+  Math.max(1, Math.floor(numbersPerStep / Math.max(1, dimensionsOf(vectors[0] as Vector))));
+
+/** Whether a response is written in steps. */
+export const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
+  vectors.length > vectorsPerStep(vectors);
+
+/** Like `writeBase64Response`, in steps, for a long response. */
+export async function writeLongBase64Response(
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  tail: ResponseTail,
+  runInTurns: RunInTurns,
+): Promise<ChunkedBytes> {
+  const end = `"}${endOf(tail)}`;
+  const copy = (from: number, to: number) => joinChunks(base64Range(vectors, from, to, end));
+  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, copy)));
+}
 
 /** Runs steps of a computation in turns with those of other requests. */
 export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
@@ -59,25 +88,20 @@ export async function writeFloatResponse(
   runInTurns: RunInTurns,
 ): Promise<ChunkedBytes> {
   const end = `}${endOf(tail)}`;
-  const perStep = Math.max(
-    1,
-    Math.floor(numbersPerStep / Math.max(1, dimensionsOf(vectors[0] as Vector))),
-  );
-  if (vectors.length <= perStep) {
-    return ChunkedBytes.exclusive([printRange(vectors, 0, vectors.length, end)]);
-  }
-  return ChunkedBytes.exclusive(await runInTurns(printSteps(vectors, perStep, end)));
+  const print = (from: number, to: number) => printRange(vectors, from, to, end);
+  if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([print(0, vectors.length)]);
+  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, print)));
 }
 
-function* printSteps(
+function* writeSteps(
   vectors: readonly Vector[],
-  perStep: number,
-  end: string,
+  writeRange: (from: number, to: number) => Buffer,
 ): Generator<void, Buffer[]> {
+  const perStep = vectorsPerStep(vectors);
   const buffers: Buffer[] = [];
   for (let from = 0; from < vectors.length; from += perStep) {
     if (from > 0) yield;
-    buffers.push(printRange(vectors, from, Math.min(from + perStep, vectors.length), end));
+    buffers.push(writeRange(from, Math.min(from + perStep, vectors.length)));
   }
   return buffers;
 }

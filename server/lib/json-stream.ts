@@ -9,6 +9,8 @@ export interface StreamedJson {
   open(): AsyncIterable<Uint8Array>;
   /** All chunks, where all of them are in memory: then no read is needed. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
+  /** Its chunks are in memory until each is sent. */
+  readonly isInMemory?: true;
 }
 
 /** Placeholder in a JSON value for a string that is read while the JSON is written. Its characters need no escaping. */

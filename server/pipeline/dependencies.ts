@@ -8,6 +8,7 @@ import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
+import type { ResponseMemory } from "../limits/response-memory.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
@@ -30,6 +31,8 @@ export interface PipelineServices {
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   /** Rate limits and concurrency slots. */
   readonly admission: Admission;
+  /** The memory of large embeddings responses. */
+  readonly responseMemory: ResponseMemory;
   /** Budgets: reservation and settlement. */
   readonly charging: RequestCharging;
   /** The limits of requests in flight, of all and of image requests, queued requests included. */

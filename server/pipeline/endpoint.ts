@@ -64,6 +64,8 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
    * Returns the error with its fields spelled as in this request. Absent: the endpoint has one spelling for each field.
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
+  /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */
+  responseBytes?(query: Q, route: Route): number;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
   cost?(record: RequestRecord, route: Route): number | undefined;
   /** `context` is created only for endpoints that use it. */

@@ -102,7 +102,25 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
     // An image that cannot be stored is refused before it is billed.
     lifetime.temp.ensureRoom();
   }
-  const response = await executeWithin(lifetime, { caller, route, query, send, client: incoming });
+  const wholeMs = route.timeoutMs ?? services.timeoutMs[endpoint.kind];
+  const bytes = endpoint.responseBytes?.(query, route) ?? 0;
+  const waitedMs =
+    bytes > 0
+      ? await lifetime.reserveMemory({
+          keyId: caller.id,
+          bytes,
+          signal: () => incoming.signal,
+          timeoutMs: wholeMs,
+        })
+      : 0;
+  const response = await executeWithin(lifetime, {
+    caller,
+    route,
+    query,
+    send,
+    client: incoming,
+    timeoutMs: wholeMs - waitedMs,
+  });
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
   const written = await endpoint.write(response, query, () => ({
     runInTurns: (steps) => writeQueue.run(caller.id, whileConnected(steps, incoming.signal)),

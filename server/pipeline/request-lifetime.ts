@@ -1,6 +1,6 @@
 /**
  * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget
- * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body). `settle` writes the ledger row
+ * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body and of a large response). `settle` writes the ledger row
  * and releases the counters; `clearFiles` releases the files. Each happens once, on every exit path, and a failed
  * release is logged and does not stop the others.
  */
@@ -14,6 +14,7 @@ import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
+import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { RequestClient } from "../request/client.ts";
 import { Deadline } from "../request/deadline.ts";
@@ -60,6 +61,7 @@ export class RequestLifetime {
   #settling: Promise<Settled> | undefined;
   #clearing: Promise<void> | undefined;
   #isHandedOver = false;
+  #releaseMemory: (() => void) | undefined;
 
   constructor(
     services: PipelineServices,
@@ -111,6 +113,24 @@ export class RequestLifetime {
       retryPaid: route.retryPaid === true,
     });
     return this.idempotent;
+  }
+
+  /** Reserves memory for a large response. Returns how long the request waited for it, in milliseconds. */
+  async reserveMemory(request: MemoryRequest): Promise<number> {
+    const { responseMemory, clock } = this.services;
+    const began = clock();
+    const waiting = responseMemory.reserve(request);
+    if (waiting) await waiting;
+    const { keyId, bytes } = request;
+    this.#releaseMemory = () => responseMemory.release(keyId, bytes);
+    return waiting ? clock() - began : 0;
+  }
+
+  /** The response body owns the reserved memory from now on, and releases it once. Undefined if there is none. */
+  takeMemory(): (() => void) | undefined {
+    const release = this.#releaseMemory;
+    this.#releaseMemory = undefined;
+    return release;
   }
 
   /**
@@ -182,6 +202,7 @@ export class RequestLifetime {
       this.logIfThrows(() => ticket.release({ usage: record.usage, wasSent, error }));
     }
     this.logIfThrows(() => record.end());
+    this.logIfThrows(() => this.takeMemory()?.());
     this.logIfThrows(() => this.#source.releaseBody());
     this.logIfThrows(() =>
       this.#loadShedder.end(this.kind, this.#sheddingDecision, record.caller?.id),

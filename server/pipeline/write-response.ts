@@ -53,9 +53,19 @@ async function writeBuffered(
   const headers = addParameterHeaders(record, { "content-type": "application/json" });
   if (estimated) headers[usageHeader] = "estimated";
   if (!idempotent) {
-    // A streamed body without files frees its memory itself, chunk by chunk.
-    const sent = isStreamed(body) ? { ...body, close: async () => undefined } : body;
-    return ok(sent, await lifetime.settle(200), headers);
+    if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers);
+    // A streamed body without files frees its memory itself, chunk by chunk; its reservation ends with the last one.
+    let release = lifetime.takeMemory();
+    const close = async (): Promise<void> => {
+      release?.();
+      release = undefined;
+    };
+    try {
+      return ok({ ...body, close }, await lifetime.settle(200), headers);
+    } catch (error) {
+      await close();
+      throw error;
+    }
   }
   const stored = isChunked(body) ? joinChunks(body) : body;
   const isClientGone = await idempotent.storeResponse(stored, { ...headers });

@@ -52,6 +52,8 @@ export interface StreamedBody {
   open(): AsyncIterable<Uint8Array>;
   /** The same bytes, if all of them are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
+  /** Its chunks are in memory until each is sent: they count as unread bytes of the client. */
+  readonly isInMemory?: true;
   /** Called once: the body was sent completely, or the client disconnected before. */
   close(complete: boolean): Promise<void>;
 }

@@ -8,7 +8,7 @@ export const isStreamed = (body: ResponseBody): body is StreamedJson =>
 
 export const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
 
-/** Joins the chunks into one buffer, for a body that is stored. */
+/** Joins the chunks into one buffer of their own. */
 export const joinChunks = (parts: BodyChunks): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 

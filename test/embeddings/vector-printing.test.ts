@@ -1,6 +1,11 @@
 /** Vectors as JSON numbers: exact to the last bit, and printing many does not block other requests. */
 import { expect, test } from "bun:test";
-import { type RunInTurns, writeFloatResponse } from "../../server/embeddings/write-vectors.ts";
+import {
+  type RunInTurns,
+  writeBase64Response,
+  writeFloatResponse,
+  writeLongBase64Response,
+} from "../../server/embeddings/write-vectors.ts";
 import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -34,6 +39,29 @@ test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", a
     usage: { prompt_tokens: 7, total_tokens: 7 },
   });
 });
+
+test.each([66, 200])(
+  "%d vectors in base64 are written in steps as one valid response",
+  async (count) => {
+    const expected = Array.from({ length: count }, (_, at) => floats(at, 1536));
+    const tail = { model: "m\u00e9", tokens: 7 };
+    const vectors = expected.map((vector, at) => (at % 2 ? packed(vector) : vector));
+    const bytes = await writeLongBase64Response({ vectors }, tail, inTurns);
+    expect(bytes.list.length).toBeGreaterThan(1);
+    const parts = writeBase64Response({ vectors }, tail);
+    expect(bytes.toBuffer().toString()).toBe(parts.map(String).join(""));
+    expect(JSON.parse(bytes.toBuffer().toString())).toEqual({
+      object: "list",
+      data: expected.map((vector, index) => ({
+        object: "embedding",
+        index,
+        embedding: packed(vector),
+      })),
+      model: "m\u00e9",
+      usage: { prompt_tokens: 7, total_tokens: 7 },
+    });
+  },
+);
 
 test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);

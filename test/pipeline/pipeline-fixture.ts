@@ -6,6 +6,7 @@ import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { Admission } from "../../server/limits/admission.ts";
+import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 
@@ -65,6 +66,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       clock: () => 0,
       repeat: () => () => undefined,
     }),
+    responseMemory: new ResponseMemory(1_000_000),
     maxConcurrent: { all: 10, image: 10 },
     charging: { reserve: () => true, waitAndReserve: async () => 0, end: () => undefined },
     onDisconnect: "cancel",

@@ -54,9 +54,9 @@ export class ClientSocket {
     return this.phase.lastActivityAt;
   }
 
-  /** Bytes of responses that the client has not read. */
+  /** Bytes of responses in memory that the client has not read. */
   get unsentBytes(): number {
-    return this.writer.unsentBytes;
+    return this.writer.unsentBytes + this.writer.heldBytes;
   }
 
   /** The TLS handshake is complete. */

@@ -26,13 +26,19 @@ export function lengthOf(body: Body): number | undefined {
 export interface ChunkSource {
   readonly iterator: AsyncIterator<string | Uint8Array>;
   end(complete: boolean): Promise<void>;
+  /** All chunks are in memory until each is sent. */
+  readonly isInMemory: boolean;
 }
 
 export const chunkSource = (body: Body): ChunkSource =>
   isStreamedBody(body) ? streamedBodyChunks(body) : iterableChunks(body);
 
 function streamedBodyChunks(body: StreamedBody): ChunkSource {
-  return { iterator: readStreamedBody(body), end: (complete) => body.close(complete) };
+  return {
+    iterator: readStreamedBody(body),
+    end: (complete) => body.close(complete),
+    isInMemory: body.isInMemory === true,
+  };
 }
 
 /** A body that cannot be opened fails like one that cannot be read. */
@@ -43,7 +49,11 @@ async function* readStreamedBody(body: StreamedBody): AsyncGenerator<Uint8Array>
 function iterableChunks(body: AsyncIterable<string | Uint8Array> | Blob): ChunkSource {
   const iterable: AsyncIterable<string | Uint8Array> =
     body instanceof Blob ? body.stream() : (body as AsyncIterable<string | Uint8Array>);
-  return { iterator: iterable[Symbol.asyncIterator](), end: async () => undefined };
+  return {
+    iterator: iterable[Symbol.asyncIterator](),
+    end: async () => undefined,
+    isInMemory: false,
+  };
 }
 
 /** Errors of an iterator that is ended early are ignored. */

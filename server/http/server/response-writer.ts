@@ -6,6 +6,8 @@ export interface ResponseWriter {
   readonly sentBytes: number;
   /** Bytes that it has not accepted yet. */
   readonly unsentBytes: number;
+  /** Bytes in memory that follow them in the same response, and are written when they are sent. */
+  heldBytes: number;
   /** Undefined where the socket has accepted all bytes already. Rejects when the client disconnects. */
   write(data: string | Uint8Array): Promise<void> | undefined;
   /** Like `write`, for a response in the write buffer. */

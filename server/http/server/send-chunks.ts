@@ -6,7 +6,7 @@ import { lengthMismatch, type ResponseWriter, type SentCount } from "./response-
 /** A chunk is valid only until the next one is read, so the next one is read after this one is sent. */
 export async function sendChunks(
   headSent: Promise<void> | undefined,
-  { iterator, end }: ChunkSource,
+  { iterator, end, isInMemory }: ChunkSource,
   framing: Framing | undefined,
   writer: ResponseWriter,
   count: SentCount,
@@ -24,6 +24,7 @@ export async function sendChunks(
       if (value.length === 0) continue;
       length += Buffer.byteLength(value);
       if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
+      if (isInMemory && typeof framing === "number") writer.heldBytes = framing - length;
       const written = isChunked ? writeChunk(value, count) : count.write(value);
       if (written) await written;
       count.check();
@@ -35,6 +36,7 @@ export async function sendChunks(
     complete = true;
   } finally {
     writer.onDisconnect(noop);
+    writer.heldBytes = 0;
     if (!complete) await endIteration(iterator);
     await end(complete);
   }

@@ -13,6 +13,7 @@ export class ClientDisconnected extends Error {
 export class SocketWriter implements ResponseWriter {
   /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
+  heldBytes = 0;
   readonly #socket: Pick<Bun.Socket<unknown>, "write">;
   #unsent: Buffer | undefined;
   #sent: PromiseWithResolvers<void> | undefined;
