@@ -2,8 +2,10 @@
  * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory
  * nor time, and the rest of the document can still be read.
  */
+import type { ChunkedBytes } from "./chunked-bytes.ts";
 import { GatewayError } from "./gateway-error.ts";
 import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";
+import { InvalidUtf8, JsonSlices } from "./json-slices.ts";
 
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
@@ -40,7 +42,7 @@ export async function parseUpstreamJson(text: string): Promise<unknown> {
   const kept: Uint8Array[] = [];
   let isWhole = true;
   for (let from = 0; from < bytes.length; from += sliceLength) {
-    if (from > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    if (from > 0) await nextTurn();
     const slice = bytes.subarray(from, from + sliceLength);
     const left = filter.push(slice);
     checkCounts(filter);
@@ -50,12 +52,84 @@ export async function parseUpstreamJson(text: string): Promise<unknown> {
   return JSON.parse(isWhole ? text : Buffer.concat(kept).toString());
 }
 
+/** JSON of more bytes is parsed in slices. JSON.parse takes about 10 ms for as many. */
+export const largeJsonBytes = 1024 * 1024;
+
+/** Bytes that are scanned before other requests get a turn. */
+const bytesPerTurn = 4 * sliceLength;
+
+/**
+ * As JSON.parse, for a large document: in slices, with a turn of the event loop for other requests after each. Throws
+ * where the document has more structure than a response with vectors needs, or one value of more than `maxValueBytes`.
+ */
+export async function parseLargeJson(
+  document: ChunkedBytes,
+  maxValueBytes = Number.POSITIVE_INFINITY,
+): Promise<unknown> {
+  const slices = new JsonSlices(largeJsonBytes, () => undefined);
+  // Only an object is parsed in slices, so a list becomes the field of one.
+  const isList = firstByte(document) === openBracket;
+  if (isList) slices.take(Buffer.from('{"list":'));
+  let inTurn = 0;
+  try {
+    for (const slice of slicesOf(document)) {
+      slices.take(slice);
+      if (slices.maxDepth > maxJsonDepth) throw tooDeep();
+      checkCounts(slices);
+      if (slices.whole.length - slices.readyBytes > maxValueBytes) {
+        throw unusable(`one value of it has more than ${maxValueBytes} bytes`);
+      }
+      inTurn += slice.length;
+      if (inTurn < bytesPerTurn) continue;
+      inTurn = 0;
+      await inTurns(slices.parseReady());
+    }
+    if (isList) slices.take(Buffer.from("}"));
+    const fields = await inTurns(slices.end());
+    return isList ? fields?.list : fields;
+  } catch (error) {
+    if (error instanceof InvalidUtf8) throw unusable("it is not valid UTF-8");
+    throw error;
+  } finally {
+    slices.free();
+  }
+}
+
+const openBracket = 0x5b;
+
+/** The first byte that is not a space, if it is near the start. */
+function firstByte(document: ChunkedBytes): number | undefined {
+  for (let at = 0; at < sliceLength; at++) {
+    const byte = document.byteAt(at);
+    if (byte === undefined || byte > 0x20) return byte;
+  }
+  return undefined;
+}
+
+function* slicesOf({ list }: ChunkedBytes): Generator<Uint8Array> {
+  for (const chunk of list) {
+    for (let from = 0; from < chunk.length; from += sliceLength) {
+      yield chunk.subarray(from, from + sliceLength);
+    }
+  }
+}
+
+async function inTurns<T>(steps: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await nextTurn();
+  }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Throws where the JSON has more structure than a response with vectors needs. */
 export function checkUpstreamJson(bytes: Uint8Array): void {
   const scan = new JsonScan();
   for (let from = 0; from < bytes.length; from += sliceLength) {
     scan.take(bytes.subarray(from, from + sliceLength));
-    if (scan.maxDepth > maxJsonDepth) throw unusable(`it is nested more than ${maxJsonDepth} deep`);
+    if (scan.maxDepth > maxJsonDepth) throw tooDeep();
     checkCounts(scan);
   }
 }
@@ -66,6 +140,8 @@ function checkCounts({ containers, fields }: JsonScan): void {
   }
   if (fields > maxFields) throw unusable(`it has more than ${maxFields} fields`);
 }
+
+const tooDeep = (): GatewayError => unusable(`it is nested more than ${maxJsonDepth} deep`);
 
 const unusable = (why: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);

@@ -28,6 +28,8 @@ export interface UpstreamRequest {
   readonly method?: "PUT" | "DELETE" | "POST";
   /** The response may be streamed. Absent: it is buffered. */
   readonly streams?: boolean;
+  /** Maximum size of the response, after decompression. Absent: `VEXEL_MAX_RESPONSE_BYTES`, which is never exceeded. */
+  readonly maxResponseBytes?: number;
   /** Not idempotent, because each copy may be billed: the transport never retries it. */
   readonly once?: boolean;
 }

@@ -187,7 +187,8 @@ export function createUpstreamClient({
       const endpoint = adapter?.embeddings;
       if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
       try {
-        const request = endpoint.toUpstream(query, target);
+        const maxResponseBytes = maxEmbeddingsBytes(query);
+        const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
         const context = { target, model: query.model };
         const sendQuery = (serialized: UpstreamRequest): Promise<EmbeddingsResponse> =>
           sendAndRead(adapter, serialized, context, signal, (response) =>
@@ -219,6 +220,16 @@ export function createUpstreamClient({
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
       embeddedImageCapabilities,
   };
+}
+
+/** More than any model needs: 8,192 numbers of 64 bytes each, spaces included. */
+const maxBytesPerInput = 512 * 1024;
+const maxOtherBytes = 1024 * 1024;
+
+/** A larger response is refused as soon as it is announced, or has arrived so far. */
+function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
+  const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
+  return maxOtherBytes + inputs * maxBytesPerInput;
 }
 
 const unsupported = (model: string): GatewayError =>

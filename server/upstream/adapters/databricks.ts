@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { readEmbeddings } from "./openai/embeddings.ts";
+import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { jsonRequest } from "./wire/build-request.ts";
 import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
@@ -38,7 +38,7 @@ const embeddings: EmbeddingsAdapter = {
       authHeaders(upstream),
       { ...query.extraFields, input: textsOf(query) },
     ),
-  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
+  fromUpstream: readEmbeddingsResponse,
 };
 
 /** https://docs.databricks.com/aws/en/dev-tools/auth/oauth-m2m */

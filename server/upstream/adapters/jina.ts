@@ -3,7 +3,7 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
-import { readEmbeddings } from "./openai/embeddings.ts";
+import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
@@ -53,7 +53,7 @@ const embeddings: EmbeddingsAdapter = {
       embedding_type: "base64",
     });
   },
-  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
+  fromUpstream: readEmbeddingsResponse,
 };
 
 export const jina: Vendor = {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { readEmbeddings } from "./openai/embeddings.ts";
+import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
@@ -40,7 +40,7 @@ const embeddings: EmbeddingsAdapter = {
       encoding_format: takesBase64(target) ? "base64" : undefined,
     });
   },
-  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
+  fromUpstream: readEmbeddingsResponse,
 };
 
 export const mistral: Vendor = {

@@ -4,7 +4,7 @@ import type { EmbeddingsAdapter } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { readEmbeddings } from "./openai/embeddings.ts";
+import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks } from "./wire/document-chunks.ts";
 import { invalidResponse } from "./wire/members.ts";
@@ -44,7 +44,7 @@ const embeddings: EmbeddingsAdapter = {
   fromUpstream: async (response, query, { model }) => {
     const { vectors, usage } = isContextualModel(model)
       ? readChunks(await response.json(), query)
-      : readEmbeddings(await response.bytes(), query);
+      : await readEmbeddingsResponse(response, query);
     return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
   },
 };

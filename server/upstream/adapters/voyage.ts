@@ -11,7 +11,7 @@ import type {
 } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
-import { readEmbeddings } from "./openai/embeddings.ts";
+import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks, readDocuments } from "./wire/document-chunks.ts";
 import { bearer } from "./wire/headers.ts";
@@ -111,7 +111,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
   fromUpstream: async (response, query, { model }) => {
-    if (!isContextualModel(model)) return readEmbeddings(await response.bytes(), query);
+    if (!isContextualModel(model)) return readEmbeddingsResponse(response, query);
     const body = await response.json();
     return isForQueries(query) ? readDocuments(body, query) : readChunks(body, query);
   },

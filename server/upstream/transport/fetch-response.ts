@@ -7,9 +7,9 @@ import { toTransportError } from "./transport-error.ts";
 import { BoundedResponse } from "./upstream-response.ts";
 
 export async function sendByFetch(
-  { url, headers, body, method }: UpstreamRequest,
+  { url, headers, body, method, maxResponseBytes }: UpstreamRequest,
   signal: AbortSignal,
-  maxResponseBytes: number,
+  maxBytes: number,
 ): Promise<UpstreamResponse> {
   const streamed = typeof body === "object" ? body : undefined;
   let response: Response;
@@ -39,13 +39,13 @@ export async function sendByFetch(
     headers: responseHeaders,
     chunks: () => response.body ?? nothing(),
     // A length in the header is the length on the wire: only without compression does it bound the body.
-    readWhole: (maxBytes) =>
-      Number(responseHeaders.get("content-length") ?? Number.NaN) <= maxBytes &&
+    readWhole: (max) =>
+      Number(responseHeaders.get("content-length") ?? Number.NaN) <= max &&
       !responseHeaders.has("content-encoding")
         ? response.bytes()
         : undefined,
     signal,
-    maxBytes: maxResponseBytes,
+    maxBytes: Math.min(maxBytes, maxResponseBytes ?? maxBytes),
   });
 }
 

@@ -49,7 +49,7 @@ export class HttpClient {
 
   /** Throws GatewayError. */
   send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const maxBytes = this.#maxBytes;
+    const maxBytes = Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes);
     return request.streams
       ? this.#sendStreamed(request, signal)
       : this.exchange(
@@ -82,7 +82,7 @@ export class HttpClient {
           ...(request.body instanceof LargeJson && { body: request.body }),
           // A request that is not idempotent needs a new connection.
           mayReuse: !request.once,
-          maxBytes: this.#maxBytes,
+          maxBytes: Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes),
           signal,
           resolve: (response) => resolve(take(response)),
           reject: fail,

@@ -23,6 +23,9 @@ export class ResponseTooLarge extends Error {
 /** Maximum size of the response head. */
 const maxHeadBytes = 64 * 1024;
 
+/** Interim responses before the final one: a server may send one every few seconds while it works. */
+const maxInterimResponses = 100;
+
 /** HTTP/1.1 200 OK */
 const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r|$)/;
 /** Other header lines are ambiguous: folded, ended by a bare line feed, or with a space before the colon. */
@@ -35,6 +38,10 @@ const exhaustedLimit = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[
 const [smallChunkBytes, blockBytes] = [16 * 1024, 64 * 1024];
 
 const headEnd = Buffer.from("\r\n\r\n");
+const lineFeed = 0x0a;
+/** An empty line after a bare line feed. Some parsers end the head there, and others do not. */
+const ambiguousEnds = [Buffer.from("\n\n"), Buffer.from("\n\r\n")];
+const ambiguousEnd = /[^\r]\n\r?\n/;
 const nothing = Buffer.alloc(0);
 
 export class ResponseParser {
@@ -56,6 +63,7 @@ export class ResponseParser {
   /** The response head; its headers are parsed on demand. */
   #head = "";
   #headers: Head | undefined;
+  #interimResponses = 0;
   #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
   /** Bytes of an incomplete head. */
   #pending: Buffer = nothing;
@@ -114,6 +122,7 @@ export class ResponseParser {
     if (end < 0 || end > maxHeadBytes) {
       if (bytes.length > maxHeadBytes)
         throw new InvalidHttpResponse("its response head is too long");
+      checkIncompleteHead(bytes);
       this.#pending = bytes;
       return nothing;
     }
@@ -122,12 +131,18 @@ export class ResponseParser {
   }
 
   #readHead(head: string): void {
-    if (!statusLine.test(head)) throw new InvalidHttpResponse("it does not speak HTTP/1.1");
+    if (!statusLine.test(head)) throw notHttp();
     const status = Number(head.slice(9, 12));
     if (status === 101)
       throw new InvalidHttpResponse("it switched to another protocol without a request to");
-    // Interim responses, such as 100 and 103: the final response follows.
-    if (status < 200) return;
+    if (ambiguousEnd.test(head)) throw endedByLineFeed();
+    if (status < 200) {
+      // Interim responses, such as 100 and 103: the final response follows.
+      if (++this.#interimResponses > maxInterimResponses) {
+        throw new InvalidHttpResponse(`it sent more than ${maxInterimResponses} interim responses`);
+      }
+      return;
+    }
     this.status = status;
     this.#head = head;
     const lowerCaseHead = head.toLowerCase();
@@ -240,6 +255,19 @@ export class ResponseParser {
     return rest;
   }
 }
+
+/** Refuses at once what no further bytes can make a valid head. Otherwise the request would wait until its timeout. */
+function checkIncompleteHead(bytes: Buffer): void {
+  const end = bytes.indexOf(lineFeed);
+  if (end < 0) return;
+  if (!statusLine.test(bytes.toString("latin1", 0, end))) throw notHttp();
+  if (ambiguousEnds.some((ending) => bytes.includes(ending))) throw endedByLineFeed();
+}
+
+const notHttp = (): InvalidHttpResponse => new InvalidHttpResponse("it does not speak HTTP/1.1");
+
+const endedByLineFeed = (): InvalidHttpResponse =>
+  new InvalidHttpResponse("its response head ends with a bare line feed");
 
 /** Absent or ambiguous counts as no. */
 function staysOpen(head: string): boolean {

@@ -1,7 +1,7 @@
 /** Responses of upstreams, with a bound on their size: buffered by the HTTP client, or in chunks as they arrive. */
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { parseUpstreamJson } from "../../lib/upstream-json.ts";
+import { largeJsonBytes, parseLargeJson, parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { decompress, decompressing, isCompressed } from "../decompress.ts";
 import type { ResponseParser } from "./parse-response.ts";
@@ -41,7 +41,7 @@ export class BoundedResponse implements UpstreamResponse {
   }
 
   async json(): Promise<unknown> {
-    return parseJson(await this.text());
+    return parseJsonBytes(await this.bytes());
   }
 
   async text(maxBytes = this.#options.maxBytes): Promise<string> {
@@ -114,12 +114,22 @@ export async function parseJson(text: string): Promise<unknown> {
   try {
     return await parseUpstreamJson(text);
   } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", {
-      cause,
-    });
+    throw cause instanceof GatewayError ? cause : invalidJson(cause);
   }
 }
+
+/** Malformed bytes become U+FFFD, as with `fetch`. */
+async function parseJsonBytes(bytes: ChunkedBytes): Promise<unknown> {
+  if (bytes.length <= largeJsonBytes) return parseJson(decoder.decode(bytes.toBuffer()));
+  try {
+    return await parseLargeJson(bytes);
+  } catch (cause) {
+    throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
+  }
+}
+
+const invalidJson = (cause: unknown): GatewayError =>
+  new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", { cause });
 
 export const toUpstreamResponse = (
   response: StreamedResponse,
@@ -170,7 +180,7 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   async json(): Promise<unknown> {
-    return parseJson(await this.text());
+    return parseJsonBytes(await this.bytes());
   }
 
   async text(maxBytes = this.#max): Promise<string> {

@@ -2,7 +2,8 @@
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import { largeJsonBytes } from "../../../lib/upstream-json.ts";
+import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
@@ -15,7 +16,11 @@ import { jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, isCount } from "../wire/members.ts";
 import type { EndpointResolver } from "./endpoints.ts";
 import { isEstimated } from "./estimated-usage.ts";
-import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
+import {
+  type ParsedResponse,
+  parseEmbeddingsResponse,
+  parseLargeEmbeddingsResponse,
+} from "./parse-embeddings-response.ts";
 
 /** `known`: returns the capabilities of a model by the vendor's name for it. */
 export const openaiEmbeddings = (
@@ -46,7 +51,7 @@ export const openaiEmbeddings = (
       });
     },
     fromUpstream: async (response, query, target) => {
-      const embeddings = readEmbeddings(await response.bytes(), query);
+      const embeddings = await readEmbeddingsResponse(response, query);
       // Only for a Vexel upstream, because reading the headers of every response costs time.
       const estimated = target.upstream.kind === "vexel" && isEstimated(response);
       return estimated ? { vectors: embeddings.vectors } : embeddings;
@@ -92,11 +97,28 @@ interface ResponseBody {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse {
-  const { value, text } = parseEmbeddingsResponse(bytes);
+/** A large response is parsed in turns with other requests. */
+export async function readEmbeddingsResponse(
+  response: UpstreamResponse,
+  query: EmbeddingsQuery,
+): Promise<EmbeddingsResponse> {
+  const bytes = await response.bytes();
+  return bytes.length > largeJsonBytes
+    ? embeddingsOf(bytes, await parseLargeEmbeddingsResponse(bytes), query)
+    : readEmbeddings(bytes, query);
+}
+
+export const readEmbeddings = (bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse =>
+  embeddingsOf(bytes, parseEmbeddingsResponse(bytes), query);
+
+function embeddingsOf(
+  bytes: ChunkedBytes,
+  { value, text }: ParsedResponse,
+  query: EmbeddingsQuery,
+): EmbeddingsResponse {
   const response = embeddingsIn(value, query);
   const body = value as ResponseBody;
-  const encoding = verbatimEncoding(body, text);
+  const encoding = text === undefined ? undefined : verbatimEncoding(body, text);
   if (encoding === undefined) return response;
   return {
     ...response,

@@ -6,7 +6,7 @@
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { checkUpstreamJson } from "../../../lib/upstream-json.ts";
+import { checkUpstreamJson, parseLargeJson } from "../../../lib/upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;
@@ -28,8 +28,8 @@ const largeBytes = 512 * 1024;
 export interface ParsedResponse {
   /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
   readonly value: unknown;
-  /** The parsed text: the whole response, possibly without its vectors. */
-  readonly text: string;
+  /** The parsed text: the whole response, possibly without its vectors. Undefined: it was parsed in slices. */
+  readonly text: string | undefined;
 }
 
 export function parseEmbeddingsResponse(
@@ -39,6 +39,25 @@ export function parseEmbeddingsResponse(
   return parseWithoutVectors(response, inPlaceFrom) ?? parseWhole(response);
 }
 
+/** The largest entry of `data`, and all that is not in a list. */
+const maxValueBytes = 2 * 1024 * 1024;
+
+/** Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in turns with other requests. */
+export async function parseLargeEmbeddingsResponse(
+  response: ChunkedBytes,
+): Promise<ParsedResponse> {
+  const parsed = parseWithoutVectors(response, largeBytes);
+  if (parsed) return parsed;
+  try {
+    return { value: await parseLargeJson(response, maxValueBytes), text: undefined };
+  } catch (cause) {
+    throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
+  }
+}
+
+const invalidJson = (cause: unknown): GatewayError =>
+  new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", { cause });
+
 function parseWhole(response: ChunkedBytes): ParsedResponse {
   const bytes = response.toBuffer();
   if (bytes.length > shortLength) checkUpstreamJson(bytes);
@@ -46,9 +65,7 @@ function parseWhole(response: ChunkedBytes): ParsedResponse {
   try {
     return { value: JSON.parse(text), text };
   } catch (cause) {
-    throw new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", {
-      cause,
-    });
+    throw invalidJson(cause);
   }
 }
 
@@ -76,6 +93,7 @@ function parseWithoutVectors(
     if (open === undefined) {
       surrounding.add(from, at + key.length);
       from = at + key.length;
+      if (surrounding.length > maxSurroundingBytes) return undefined;
       continue;
     }
     // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
@@ -92,6 +110,7 @@ function parseWithoutVectors(
     vectors.push(vector);
     from = close;
   }
+  if (surrounding.length + response.length - from > maxSurroundingBytes) return undefined;
   surrounding.add(from, response.length);
   const jsonText = surrounding.text();
   if (vectors.length === 0 || notPlain.test(jsonText)) return undefined;
@@ -103,6 +122,9 @@ function parseWithoutVectors(
     return undefined;
   }
 }
+
+/** The text around the vectors, which is parsed at once: 100 bytes for each of 16,384 vectors, and more. */
+const maxSurroundingBytes = 2 * 1024 * 1024;
 
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -128,6 +150,10 @@ class SurroundingText {
     this.#length = end;
   }
 
+  get length(): number {
+    return this.#length;
+  }
+
   text(): string {
     return this.#buffer.toString("latin1", 0, this.#length);
   }
@@ -142,9 +168,12 @@ function openingQuote(response: ChunkedBytes, after: number): number | "numbers"
   return first === quote ? open : first === bracket ? "numbers" : undefined;
 }
 
+const maxSpaces = 1024;
+
 function skipSpace(response: ChunkedBytes, from: number): number {
   let at = from;
-  while (spaces.has(response.byteAt(at))) at++;
+  // Beyond, the value counts as none that is safe to cut out.
+  while (at - from < maxSpaces && spaces.has(response.byteAt(at))) at++;
   return at;
 }
 

@@ -9,15 +9,19 @@ import type { FileRange, RequestTemp, SpilledBytes } from "../../../lib/request-
 import { freeBuffer, type SpillBuffer } from "../../../lib/spill-buffer.ts";
 import { documentBounds } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
+import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
 import { invalidResponse } from "./members.ts";
 
 /** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
 const maxShortBytes = 96 * 1024;
 const startBytes = 128;
 
+/** The JSON without its long texts, which is parsed at once: as many bytes take some milliseconds. */
+const maxJsonBytes = 4 * 1024 * 1024;
+
 const quote = 0x22;
-const backslash = 0x5c;
 const lineFeed = 0x0a;
+const noBytes = new Uint8Array(0);
 /** Placeholder of a long text while the surrounding JSON is parsed. Private to this file. */
 const placeholder = `${crypto.randomUUID()} `;
 
@@ -130,8 +134,10 @@ export class DocumentReader {
   readonly #texts: LongText[] = [];
   #inText = false;
   #isBroken = false;
-  /** The bytes of an incomplete escape, which may be split between two chunks. */
-  #escape: number[] = [];
+  /** Bytes of the JSON parts, which are parsed at once. */
+  #jsonBytes = 0;
+  /** An incomplete escape sequence at the end of the last chunk. */
+  #escape: Uint8Array = noBytes;
   /** The text so far, while it is short. */
   #shortParts: Uint8Array[] = [];
   #shortBytes = 0;
@@ -151,26 +157,37 @@ export class DocumentReader {
     const chunk = this.#filter.push(received);
     if (this.#filter.isTooLarge)
       throw invalidResponse(`it has more than ${documentBounds.values} values`);
+    await this.#read(this.#escape.length === 0 ? chunk : Buffer.concat([this.#escape, chunk]));
+  }
+
+  async #read(chunk: Uint8Array): Promise<void> {
+    this.#escape = noBytes;
     let at = 0;
     while (at < chunk.length) {
-      if (!this.#inText) {
-        const end = chunk.indexOf(quote, at);
-        this.#jsonParts.push(new Uint8Array(chunk.subarray(at, end < 0 ? chunk.length : end + 1)));
-        if (end < 0) return;
-        at = end + 1;
-        this.#inText = true;
-      } else if (this.#escape.length > 0) {
-        at = await this.#unescape(chunk, at);
-      } else {
+      if (this.#inText) {
         at = await this.#readText(chunk, at);
+        continue;
       }
+      const quoteAt = chunk.indexOf(quote, at);
+      const end = quoteAt < 0 ? chunk.length : quoteAt + 1;
+      this.#addJson(withoutLongSpaces(chunk.subarray(at, end)));
+      this.#inText = quoteAt >= 0;
+      at = end;
     }
+  }
+
+  /** `bytes`: not copied. */
+  #addJson(bytes: Uint8Array): void {
+    this.#jsonBytes += bytes.length;
+    if (this.#jsonBytes > maxJsonBytes)
+      throw invalidResponse(`it has more than ${maxJsonBytes} bytes besides its long texts`);
+    this.#jsonParts.push(bytes);
   }
 
   /** Adds a line break, for a document that arrives in lines. It is valid only between two values. */
   breakLine(): void {
     if (this.#inText) this.#isBroken = true;
-    else this.#jsonParts.push(Uint8Array.of(lineFeed));
+    else this.#addJson(Uint8Array.of(lineFeed));
   }
 
   /** `message`: the error message if the document is not valid JSON. */
@@ -185,64 +202,40 @@ export class DocumentReader {
     return this.#texts.length === 0 ? value : this.#restore(value);
   }
 
-  /** Reads to the end of the text, to an escape in it, or to the end of the chunk. */
+  /** Reads to the end of the text, or to the end of the chunk. */
   async #readText(chunk: Uint8Array, at: number): Promise<number> {
-    const end = chunk.indexOf(quote, at);
-    const until = end < 0 ? chunk.length : end;
-    const slash = chunk.subarray(at, until).indexOf(backslash);
-    if (slash >= 0 && this.#longText) {
-      await this.#addUnescaped(chunk.subarray(at, until), end < 0);
-      if (end >= 0) this.#endText();
-      return end < 0 ? chunk.length : end + 1;
+    const { end, isWhole } = endOfText(chunk, at);
+    const text = chunk.subarray(at, end);
+    if (isWhole) {
+      await this.#addText(text);
+      this.#endText();
+      return end + 1;
     }
-    if (slash >= 0) {
-      await this.#addText(chunk.subarray(at, at + slash));
-      this.#escape = [backslash];
-      return at + slash + 1;
-    }
-    await this.#addText(chunk.subarray(at, until));
-    if (end >= 0) this.#endText();
-    return end < 0 ? chunk.length : end + 1;
-  }
-
-  /** Unescapes a chunk at once: some serializers escape every slash. `open`: the last escape may be incomplete. */
-  async #addUnescaped(bytes: Uint8Array, open: boolean): Promise<void> {
-    const text = Buffer.from(bytes).toString("latin1");
-    const [tail = ""] = open ? (/\\(?:u[0-9a-f]{0,3})?$/i.exec(text) ?? []) : [];
-    this.#escape = [...Buffer.from(tail)];
-    await this.#addText(unescaped(text.slice(0, text.length - tail.length)));
+    this.#escape = new Uint8Array(chunk.subarray(end));
+    await this.#addText(text);
+    return chunk.length;
   }
 
   /** Short texts keep their escapes for the parser; the spilled bytes are plain base64. */
-  async #unescape(chunk: Uint8Array, at: number): Promise<number> {
-    this.#escape.push(chunk[at] as number);
-    const escaped = Buffer.from(this.#escape);
-    // `\u003d` is six characters; all others are two.
-    if (escaped[1] === 0x75 && escaped.length < 6) return at + 1;
-    this.#escape = [];
-    await this.#addText(this.#longText ? withoutEscapes(escaped) : escaped);
-    return at + 1;
-  }
-
   async #addText(bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
-    if (this.#longText) return this.#append([bytes]);
+    if (this.#longText) return this.#append(withoutEscapes(bytes));
     this.#shortBytes += bytes.length;
     if (this.#shortBytes <= maxShortBytes) {
       this.#shortParts.push(new Uint8Array(bytes));
       return;
     }
-    const parts = [...this.#shortParts, bytes].map(withoutEscapes);
-    const start = Buffer.concat(parts.map((part) => part.subarray(0, startBytes)));
-    this.#longText = { from: this.#storage.store.size, start: start.subarray(0, startBytes) };
+    const text = withoutEscapes(Buffer.concat([...this.#shortParts, bytes]));
+    const start = new Uint8Array(text.subarray(0, startBytes));
+    this.#longText = { from: this.#storage.store.size, start };
     this.#shortParts = [];
     this.#shortBytes = 0;
-    return this.#append(parts);
+    return this.#append(text);
   }
 
-  async #append(parts: readonly Uint8Array[]): Promise<void> {
+  async #append(bytes: Uint8Array): Promise<void> {
     try {
-      for (const part of parts) await this.#storage.store.append(part);
+      await this.#storage.store.append(bytes);
     } catch (cause) {
       throw unwritable(cause);
     }
@@ -253,12 +246,13 @@ export class DocumentReader {
     if (this.#longText) {
       const { from, start } = this.#longText;
       const { store } = this.#storage;
-      this.#jsonParts.push(Buffer.from(`${placeholder}${this.#texts.length}"`));
+      this.#addJson(Buffer.from(`${placeholder}${this.#texts.length}"`));
       this.#texts.push(new LongText(store, from, store.size - from, start));
       this.#longText = undefined;
       return;
     }
-    this.#jsonParts.push(...this.#shortParts, Uint8Array.of(quote));
+    for (const part of this.#shortParts) this.#addJson(part);
+    this.#addJson(Uint8Array.of(quote));
     this.#shortParts = [];
     this.#shortBytes = 0;
   }
@@ -274,26 +268,6 @@ export class DocumentReader {
       Object.entries(value).map(([name, entry]) => [name, this.#restore(entry)]),
     );
   }
-}
-
-/** `bytes` is a text without escapes, or a single escape. */
-function withoutEscapes(bytes: Uint8Array): Uint8Array {
-  if (bytes.length > 6 || bytes[0] !== backslash) return bytes;
-  return unescaped(Buffer.from(bytes).toString("latin1"));
-}
-
-function unescaped(escaped: string): Uint8Array {
-  const text = escaped.replace(
-    /\\(?:u00([0-7][0-9a-f])|([/nr]))/gi,
-    (_, code?: string, plain = "") =>
-      // Some serializers escape characters that are special in HTML, such as `=`; line breaks within base64 are
-      // ignored.
-      code === undefined
-        ? plain.replace(/[nr]/i, "")
-        : String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  if (text.includes("\\")) throw invalidResponse("a long text in it is not base64");
-  return Buffer.from(text, "latin1");
 }
 
 const unwritable = (cause: unknown): GatewayError =>

@@ -1,0 +1,186 @@
+/** Large JSON of upstreams: refused early where it is larger than vectors need, and parsed in turns otherwise. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { createServer, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { parseLargeJson } from "../../server/lib/upstream-json.ts";
+import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings.ts";
+import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
+import { configFor, startGateway, temporaryFolder } from "../harness.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+
+const MiB = 1024 * 1024;
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const splitAt = (bytes: Buffer, cuts: readonly number[]): ChunkedBytes => {
+  const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return new ChunkedBytes(
+    [0, ...offsets].map((from, at) => bytes.subarray(from, offsets[at] ?? bytes.length)),
+  );
+};
+
+/** Counts turns of the event loop while `work` runs. */
+async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {
+  let turns = 0;
+  let isCounting = true;
+  const count = (): void => {
+    turns++;
+    if (isCounting) setImmediate(count);
+  };
+  setImmediate(count);
+  try {
+    return { result: await work(), turns };
+  } finally {
+    isCounting = false;
+  }
+}
+
+describe("large JSON", () => {
+  test("is parsed as by JSON.parse, also as a list, however it is chunked", async () => {
+    const documents = fc.oneof(
+      fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }),
+      fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 4 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        documents,
+        fc.constantFrom(undefined, 2),
+        fc.array(fc.nat(), { maxLength: 5 }),
+        async (value, indent, cuts) => {
+          const text = ` ${JSON.stringify(value, null, indent)}\n`;
+          const parsed = await parseLargeJson(splitAt(Buffer.from(text), cuts));
+          expect(parsed).toEqual(JSON.parse(text));
+        },
+      ),
+      tries(500),
+    );
+  });
+
+  test("that is not valid, too deep, or has one value that is too long, is refused", async () => {
+    const parse = (text: string, max?: number): Promise<unknown> =>
+      parseLargeJson(ChunkedBytes.of(Buffer.from(text)), max).catch((error) => error);
+    for (const text of ["{", "[1,]", "[1]]", '{"a":1}}', "{}x", "[1] 2", '{"a":[1,2}'])
+      expect(await parse(text), text).toBeInstanceOf(SyntaxError);
+    expect(await parse(`{"a":${"[".repeat(65)}${"]".repeat(65)}}`)).toBeInstanceOf(GatewayError);
+    const spaces = " ".repeat(3 * MiB);
+    for (const text of [`${spaces}{}`, `{}${spaces}`, `{"a":"${spaces}"}`, `{"a":[1,"${spaces}"]}`])
+      expect(await parse(text, 2 * MiB)).toBeInstanceOf(GatewayError);
+  });
+});
+
+const query: EmbeddingsQuery = {
+  model: "m",
+  input: { kind: "text", texts: Array.from({ length: 200 }, String) },
+  single: false,
+  encoding: "float",
+  extraFields: {},
+};
+
+test("while a large response with vectors as numbers is parsed, other requests get their turns", async () => {
+  const data = query.input.kind === "text" ? query.input.texts : [];
+  const text = JSON.stringify({
+    object: "list",
+    data: data.map((_, index) => ({
+      index,
+      embedding: Array.from({ length: 1536 }, (_, at) => Math.sin(index + at)),
+    })),
+  });
+  expect(text.length).toBeGreaterThan(5 * MiB);
+  const { turns, result } = await turnsDuring(() =>
+    readEmbeddingsResponse(upstreamResponseOf(text), query),
+  );
+  expect(result.vectors).toHaveLength(200);
+  expect(result.vectors[7]).toEqual(JSON.parse(text).data[7].embedding);
+  expect(turns).toBeGreaterThan(20);
+});
+
+describe("an embeddings response that is larger than its vectors need is refused before all of it arrives:", () => {
+  const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+  /** Sends a response of any length, until the connection ends. */
+  const endless = (socket: Socket): void => {
+    const send = (): void => {
+      if (!socket.destroyed) socket.write(`10000\r\n${" ".repeat(65_536)}\r\n`, send);
+    };
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\n`, send);
+  };
+  const zipped = gzipSync(Buffer.alloc(64 * MiB, " "));
+  test.each<[string, (socket: Socket) => void]>([
+    ["announced", (socket) => socket.write(`${head}content-length: 200000000\r\n\r\n{`)],
+    ["in chunks", endless],
+    [
+      "compressed",
+      (socket) => {
+        const coding = `content-encoding: gzip\r\ncontent-length: ${zipped.length}\r\n\r\n`;
+        socket.write(Buffer.concat([Buffer.from(head + coding), zipped]));
+      },
+    ],
+  ])("%s", async (_, respond) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => respond(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const gateway = startGateway({ yaml: configFor(`http://127.0.0.1:${port}`) });
+    try {
+      const response = await gateway.post("/v1/embeddings", {
+        model: "text-embedding-3-small",
+        input: "a",
+      });
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
+      expect(error.code).toBe("upstream_invalid");
+      expect(error.message).toContain(`larger than ${1.5 * MiB} bytes`);
+    } finally {
+      await gateway.close();
+      server.close();
+    }
+  });
+});
+
+describe("beside an image,", () => {
+  const read = async (text: string, cuts: readonly number[] = []): Promise<unknown> => {
+    const temp = createRequestTemp(folder.path);
+    try {
+      return await readDocument(upstreamResponseOf(text, { cuts }), temp);
+    } finally {
+      await temp.clear();
+    }
+  };
+
+  test("long runs of spaces are left out, and the image is delivered", async () => {
+    const spaces = " \n\t".repeat(4 * MiB);
+    const text = `{"data":[{"b64_json":"AAAA"}],${spaces}"x":1}`;
+    const cuts = Array.from({ length: 50 }, (_, at) => at * 250_000);
+    expect(await read(text, cuts)).toEqual({ data: [{ b64_json: "AAAA" }], x: 1 });
+  });
+
+  test("texts with escapes are read as by JSON.parse, wherever the chunks are split", async () => {
+    const escapes = fc.constantFrom("\\n", "\\\\", '\\"', "\\u0041", "\\ud83d\\ude00", "a", "\\/");
+    const texts = fc.array(escapes, { maxLength: 40 }).map((parts) => parts.join(""));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(texts, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(200), { maxLength: 8 }),
+        async (list, cuts) => {
+          const text = `{"a":[${list.map((entry) => `"${entry}"`).join(",")}]}`;
+          expect(await read(text, cuts)).toEqual(JSON.parse(text));
+        },
+      ),
+      tries(300),
+    );
+  });
+
+  test("texts with very many escapes take no more memory than their bytes, up to a bound", async () => {
+    const text = JSON.stringify({ a: Array.from({ length: 64 }, () => "\n".repeat(45_000)) });
+    await expect(read(text)).rejects.toThrow("besides its long texts");
+    const fewer = JSON.stringify({ a: Array.from({ length: 20 }, () => "\n".repeat(45_000)) });
+    expect(await read(fewer)).toEqual(JSON.parse(fewer));
+  });
+});
