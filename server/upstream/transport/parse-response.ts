@@ -41,7 +41,8 @@ const headEnd = Buffer.from("\r\n\r\n");
 const lineFeed = 0x0a;
 /** An empty line after a bare line feed. Some parsers end the head there, and others do not. */
 const ambiguousEnds = [Buffer.from("\n\n"), Buffer.from("\n\r\n")];
-const ambiguousEnd = /[^\r]\n\r?\n/;
+/** The same, in a head without its last two line breaks. */
+const ambiguousEnd = /\n(?:\r?\n|$)/;
 const nothing = Buffer.alloc(0);
 
 export class ResponseParser {
