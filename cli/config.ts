@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { embedded } from "../server/config/embedded.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
+import { describeOrigin } from "../server/config/origin.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { environmentSource } from "../server/config/sources/environment-source.ts";
 import { yamlSource } from "../server/config/sources/yaml-source.ts";
@@ -154,7 +155,10 @@ function parseJson(text: string): unknown {
 }
 
 async function list(entities: ConfigEntities, asJson: boolean): Promise<number> {
-  const listed = await entities.list();
+  const listed = (await entities.list()).map(({ origin, value: _, ...entity }) => ({
+    ...entity,
+    origin: describeOrigin(origin),
+  }));
   const text = asJson
     ? JSON.stringify(listed, null, 2)
     : table([

@@ -16,5 +16,6 @@ export * from "./admin/requests.ts";
 export * from "./admin/roles.ts";
 export * from "./admin/session.ts";
 export * from "./admin/settings.ts";
+export * from "./admin/upstreams.ts";
 export * from "./admin/usage.ts";
 export * from "./admin/users.ts";

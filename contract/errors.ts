@@ -49,6 +49,12 @@ export const errorTable = {
     "The entity is defined in the configuration file or the environment, and can only be changed there.",
     409,
   ),
+  entity_exists: invalidRequest("already_exists", "Another entity has this id.", 409),
+  version_conflict: invalidRequest(
+    "version_conflict",
+    "The entity was changed since the version that the change is based on.",
+    409,
+  ),
 
   // URL and method
   unknown_url: invalidRequest("unknown_url", "No route has this path.", 404),

@@ -56,8 +56,11 @@ export interface BuildOptions {
   readonly snapshot: () => Snapshot;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
-  /** What the admin API needs to change API keys. Absent: the admin API and the console are off. */
-  readonly keyChanges?: Pick<AdminOptions, "keys" | "applyKeyChanges">;
+  /** What the admin API needs to change API keys and entities. Absent: the admin API and the console are off. */
+  readonly configChanges?: Pick<
+    AdminOptions,
+    "keys" | "applyKeyChanges" | "entities" | "applyEntityChanges"
+  >;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
@@ -82,7 +85,7 @@ export function build({
   snapshot,
   embeddedModels,
   log,
-  keyChanges,
+  configChanges,
   ...webhookOptions
 }: BuildOptions): Gateway {
   // First: a certificate that cannot be used must not leave anything open.
@@ -259,9 +262,9 @@ export function build({
   };
 
   const admin =
-    keyChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
+    configChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
       ? wireAdmin({
-          ...{ settings, snapshot, targets, ...keyChanges, log, eventViews: events.views },
+          ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           now: Date.now,

@@ -70,7 +70,12 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       snapshot: configuration.snapshot,
       embeddedModels,
       log,
-      keyChanges: { keys, applyKeyChanges: configuration.applyKeyChanges },
+      configChanges: {
+        keys,
+        applyKeyChanges: configuration.applyKeyChanges,
+        entities: configuration.entities,
+        applyEntityChanges: configuration.applyEntityChanges,
+      },
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();

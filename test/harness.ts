@@ -3,13 +3,20 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Gateway } from "../server/app.ts";
+import { embedded } from "../server/config/embedded.ts";
+import { ConfigEntities } from "../server/config/entities/config-entities.ts";
+import { fromEnvironment } from "../server/config/environment.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
+import { readYaml } from "../server/config/sources/yaml-source.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
+import { SecretBox } from "../server/storage/encrypt-secret.ts";
 import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
+import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
+import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
 import { openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
@@ -98,11 +105,17 @@ export function startGateway({
     onReady: () => undefined,
   });
   const keys = openKeyStore(folder.path, Date.now);
+  const entityStore = openConfigEntityStore(folder.path, Date.now);
   const gateway: Gateway = build({
     settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...baseSettings, ...settings }),
     snapshot: () => loaded.snapshot,
-    // Keys of the store are not in the snapshot of a gateway in this process.
-    keyChanges: { keys, applyKeyChanges: async () => undefined },
+    // Keys and entities of the store are not in the snapshot of a gateway in this process.
+    configChanges: {
+      keys,
+      applyKeyChanges: async () => undefined,
+      entities: configEntities(entityStore, folder.path),
+      applyEntityChanges: async () => undefined,
+    },
     embeddedModels,
     log,
     ...overrides,
@@ -123,11 +136,28 @@ export function startGateway({
     close: async () => {
       await gateway.close();
       await keys.close();
+      await entityStore.close();
       log.flush();
       folder[Symbol.dispose]();
     },
   };
 }
+
+/** The entities of the store, beside those of vexel.yaml. */
+const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntities =>
+  new ConfigEntities({
+    store,
+    secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
+    sources: async () => {
+      const environment = fromEnvironment({});
+      const embeddedModels = embedded({ migan: false });
+      const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+      const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {}, provisioned });
+      if (!yaml.ok) throw new Error(describeProblems(yaml.problems));
+      return { yaml, environment, embedded: embeddedModels };
+    },
+    now: Date.now,
+  });
 
 /** Without cache and canary, the upstream gets every request and no other: most tests script its responses in order. */
 const baseSettings = { VEXEL_CACHE_BYTES: "0", VEXEL_CANARY_HOURS: "0" };

@@ -1,20 +1,37 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
+import type { ShownWebhook } from "./events.ts";
+
 /** Where an entity is defined. Only entities of the store can be changed through the API. */
 export interface Origin {
   readonly source: "yaml" | "environment" | "store" | "embedded";
-  /** Such as `vexel.yaml:12` or `OPENAI_API_KEY`. */
+  /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. */
   readonly location: string | null;
 }
 
 export interface Entity<Value> {
+  readonly object: "upstream" | "model" | "project" | "webhook";
   readonly id: string;
   readonly origin: Origin;
   readonly read_only: boolean;
-  /** For `if-match` of a change: a change that is based on an older version is refused. */
-  readonly version: number;
+  /** For `if-match` of a change: a change that is based on an older version is refused. `null`: not in the store. */
+  readonly version: number | null;
+  readonly created_at: string | null;
   readonly updated_at: string | null;
+  /** Why an entity of the store is not in force. `null`: it is. */
+  readonly problem: string | null;
+  /** The entry of vexel.yaml without its id. */
   readonly value: Value;
 }
+
+/** Sent in place of a secret, and accepted in a change to mean "unchanged". */
+export interface SecretValue {
+  readonly $secret: true;
+  /** The last four characters. Absent: the secret is short. */
+  readonly lastFour?: string;
+}
+
+/** A secret is sent as text, and never received as text. */
+export type Secret = string | SecretValue;
 
 export interface LimitsValue {
   readonly requestsPerMinute?: number;
@@ -31,19 +48,20 @@ export interface BudgetValue {
   readonly unknownPrice?: "allow" | "refuse";
 }
 
-/** The same members as an upstream in vexel.yaml. Secrets are write-only: a stored one is shown as `secretMask`. */
+/** The same members as an upstream in vexel.yaml. Secrets are write-only. */
 export interface UpstreamValue {
-  readonly id: string;
   readonly kind: string;
   readonly baseUrl?: string;
-  readonly apiKey?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly apiKey?: Secret;
+  readonly headers?: Readonly<Record<string, Secret>>;
   readonly limits?: LimitsValue;
   /** Options of the kind, such as `region` or `project`. */
   readonly [option: string]: unknown;
 }
 
-/** Sent in place of a stored secret, and accepted in a change to mean "unchanged". */
+export type UpstreamEntity = Entity<UpstreamValue>;
+
+/** Shown instead of the value of a secret setting. */
 export const secretMask = "********";
 
 export interface TargetValue {
@@ -55,53 +73,49 @@ export interface TargetValue {
   readonly [option: string]: unknown;
 }
 
+export const policies = ["p2c", "weighted", "cost", "sticky"] as const;
+
 /** The same members as a model in vexel.yaml. */
 export interface ModelValue {
-  readonly id: string;
   readonly kind: "embedding" | "image";
   readonly description?: string;
   readonly targets: readonly TargetValue[];
+  readonly policy?: (typeof policies)[number];
+  readonly timeout?: number;
   readonly limits?: LimitsValue;
   readonly [option: string]: unknown;
 }
 
+export type ModelEntity = Entity<ModelValue>;
+
+/** The id of a project is its name. */
 export interface ProjectValue {
-  readonly name: string;
   readonly limits?: LimitsValue;
   readonly budget?: BudgetValue;
 }
 
+export interface ProjectEntity extends Entity<ProjectValue> {
+  /** The active keys of the project. */
+  readonly keys: number;
+  /** The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator asks. */
+  readonly members: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** Replaces the members of a project. */
+export interface ProjectMembersRequest {
+  /** Ids of users. */
+  readonly users: readonly string[];
+}
+
 export interface WebhookValue {
-  readonly url: string;
-  /** Write-only. */
-  readonly secret?: string;
+  readonly url: Secret;
+  readonly secret?: Secret;
+  /** Globs over event types. */
   readonly events: readonly string[];
 }
 
-/** A kind of upstream, with the fields of its form. */
-export interface UpstreamKind {
-  readonly kind: string;
-  readonly title: string;
-  readonly needs: readonly string[];
-  readonly fields: readonly FormField[];
-}
-
-export interface FormField {
-  readonly name: string;
-  readonly type: "text" | "secret" | "url" | "number" | "boolean" | "choice";
-  readonly required: boolean;
-  readonly description: string | null;
-  readonly choices: readonly string[] | null;
-}
-
-/** The result of a connection test. It never generates anything that costs money. */
-export interface ConnectionTest {
-  readonly object: "connection_test";
-  readonly reachable: boolean;
-  /** `null`: the vendor has no request that checks a credential without cost. */
-  readonly credential_accepted: boolean | null;
-  readonly duration_ms: number;
-  readonly problem: string | null;
-  /** `null`: the vendor does not list its models. */
-  readonly models: readonly string[] | null;
+/** A webhook with the state of its deliveries. A change of its URL changes its `id`, and not its `name`. */
+export interface WebhookEntity extends ShownWebhook, Omit<Entity<WebhookValue>, "object" | "id"> {
+  /** Its name in the store. `null`: it is defined elsewhere. */
+  readonly name: string | null;
 }

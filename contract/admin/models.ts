@@ -1,5 +1,5 @@
 /** Models and targets as the console shows them. */
-import type { LimitsValue, Origin } from "./entities.ts";
+import type { LimitsValue, ModelEntity, Origin } from "./entities.ts";
 
 export interface ShownModel {
   readonly object: "model";
@@ -54,6 +54,11 @@ export interface ImageEstimate {
   readonly max_cost: number | null;
   /** Every target has a known price. */
   readonly is_certain: boolean;
+}
+
+/** One model: what it is, and the entity that defines it. */
+export interface ModelDetail extends ShownModel {
+  readonly definition: ModelEntity;
 }
 
 export interface ShownTarget {

@@ -62,14 +62,15 @@ function urlProblem(text: string): string | undefined {
 }
 
 const upstream = {
-  id,
-  baseUrl: baseUrl.optional(),
-  apiKey: secret.optional(),
-  headers: headers.default({}),
-  limits: limits.optional(),
+  id: id.describe("The name by which models refer to the upstream."),
+  baseUrl: baseUrl.optional().describe("The address of the API."),
+  apiKey: secret.optional().describe("The API key or token of the vendor."),
+  headers: headers.default({}).describe("Extra headers of every request to the upstream."),
+  limits: limits.optional().describe("Limits over all models of the upstream."),
 };
 
-const upstreamOf = (kind: Kind) =>
+/** The schema of an upstream of this kind. Forms are drawn from it. */
+export const upstreamOf = (kind: Kind) =>
   z.strictObject({ ...kind.options, ...upstream, kind: z.literal(kind.name) });
 
 const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [

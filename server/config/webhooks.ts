@@ -59,9 +59,11 @@ const webhook = z.strictObject({
 export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
 export const webhookKeys = Object.keys(webhook.shape);
 
-/** The id is derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
+/** Derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
+export const webhookId = (address: string): string => `wh_${keyHash(address).slice(0, 16)}`;
+
 export const buildWebhooks = (rows: z.output<typeof webhooksSchema>): [string, Webhook][] =>
   rows.map((row) => {
-    const id = `wh_${keyHash(row.url).slice(0, 16)}`;
+    const id = webhookId(row.url);
     return [id, { id, ...row }];
   });

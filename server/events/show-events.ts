@@ -1,4 +1,5 @@
 /** Events and webhooks as JSON for the admin API, without secrets. */
+import type { ShownWebhook } from "../../contract/admin.ts";
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
@@ -109,7 +110,7 @@ async function showWebhook(
   webhook: Webhook,
   queue: Pick<DeliveryStore, "status">,
   deliveryQueue: Pick<DeliveryQueue, "isGone" | "failures">,
-) {
+): Promise<ShownWebhook> {
   const { waiting, delivered, abandoned, last } = await queue.status(webhook.id);
   return {
     object: "webhook",
@@ -124,7 +125,7 @@ async function showWebhook(
     last_attempt: last
       ? {
           event: last.event,
-          at: timeOf(last.at),
+          at: new Date(last.at).toISOString(),
           delivered: last.state === "delivered",
           status: last.status,
           problem: last.problem,

@@ -6,10 +6,17 @@ import type { Kind } from "./vendor.ts";
 export type { Kind };
 
 const local: Readonly<Record<string, z.ZodType>> = {
-  path: z.string().min(1),
-  pooling: z.enum(["mean", "cls"]).optional(),
-  normalize: z.boolean().optional(),
-  maxTokens: z.int().min(1).optional(),
+  path: z.string().min(1).describe("The folder of the model."),
+  pooling: z
+    .enum(["mean", "cls"])
+    .optional()
+    .describe("How token vectors are combined. Absent: as the folder says."),
+  normalize: z.boolean().optional().describe("Whether vectors are normalized to length 1."),
+  maxTokens: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("The longest input, if it should be shorter than the model allows."),
 };
 
 const list: readonly Kind[] = [

@@ -11,9 +11,11 @@ import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-
 import { keyRoutes } from "../admin/routes/keys.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
 import { oidcRoutes } from "../admin/routes/oidc.ts";
+import { projectRoutes } from "../admin/routes/projects.ts";
 import { sessionRoutes } from "../admin/routes/session.ts";
 import { settingsRoutes } from "../admin/routes/settings.ts";
 import { targetRoutes } from "../admin/routes/targets.ts";
+import { upstreamRoutes } from "../admin/routes/upstreams.ts";
 import { userRoutes } from "../admin/routes/users.ts";
 import { webhookRoutes } from "../admin/routes/webhooks.ts";
 import { OidcClient } from "../admin/sign-in/oidc/oidc-client.ts";
@@ -23,6 +25,7 @@ import type { Sessions } from "../admin/sign-in/sessions.ts";
 import type { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../admin/sign-in/sign-in-throttle.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
+import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
 import { serveByFetch } from "../http/fetch-bridge.ts";
@@ -49,6 +52,9 @@ export interface AdminApiWiringOptions {
   readonly keys: KeyStore;
   /** Applies key changes of the store now, instead of at the next poll. */
   readonly applyKeyChanges: () => Promise<void>;
+  readonly entities: ConfigEntities;
+  /** Publishes changes of stored entities now, instead of at the next poll. */
+  readonly applyEntityChanges: () => Promise<void>;
   readonly capabilitiesOf: CapabilitiesOf;
   /** Serves requests of the playgrounds. */
   readonly serve: PlaygroundOptions["serve"];
@@ -87,11 +93,13 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
   return [
     ...(signIn ? signInRoutes({ users, audit, now, log, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
-    ...modelRoutes(options),
     ...imageEstimateRoutes({ ...options, estimate }),
+    ...modelRoutes({ ...options, audit }),
+    ...upstreamRoutes({ ...options, audit }),
+    ...projectRoutes({ ...options, audit }),
     ...targetRoutes(options),
     ...eventRoutes({ events: eventViews }),
-    ...webhookRoutes({ webhooks: eventViews }),
+    ...webhookRoutes({ ...options, audit, webhooks: eventViews }),
     ...auditRoutes(auditLog),
     ...settingsRoutes({ settings, table: settingsTable, secrets: secretSettings }),
   ];

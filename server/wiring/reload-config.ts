@@ -5,6 +5,7 @@
 import { generateKey } from "../auth/generate-key.ts";
 import { withKeyChanges } from "../config/build-snapshot.ts";
 import { embedded } from "../config/embedded.ts";
+import { ConfigEntities } from "../config/entities/config-entities.ts";
 import { KeyMap } from "../config/key-map.ts";
 import { unknownReferenceWarnings } from "../config/key-warnings.ts";
 import { composeSnapshot, type LoadedSnapshot } from "../config/load-snapshot.ts";
@@ -49,6 +50,10 @@ export type LoadedConfiguration =
       readonly snapshot: () => Snapshot;
       /** Applies changes of stored keys now, instead of at the next poll. */
       applyKeyChanges(): Promise<void>;
+      /** Changes the entities of the store. */
+      readonly entities: ConfigEntities;
+      /** Publishes changes of stored entities now, instead of at the next poll. */
+      applyEntityChanges(): Promise<void>;
       /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
       firstKey(): Promise<string | undefined>;
       close(): void;
@@ -157,6 +162,15 @@ export async function loadConfiguration(
     ok: true,
     snapshot: holder.current,
     applyKeyChanges: () => serialize(applyKeyChanges),
+    entities: new ConfigEntities({
+      store: entities,
+      secrets,
+      // The last valid file, which is in force.
+      sources: async () => ({ yaml, environment, embedded: provisioned.embedded }),
+      inspectFolder,
+      now: options.now,
+    }),
+    applyEntityChanges: () => serialize(applyStore),
     firstKey: async () => {
       // Emits events for keys that were changed while no gateway was running.
       await events()?.onKeysChanged(keys);

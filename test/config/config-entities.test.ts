@@ -107,14 +107,20 @@ describe("a stored entity", () => {
   test("is listed with its version, and locked entities with their origin", async () => {
     const { entities } = open({ yaml: "projects: [{ name: web }]\nembedded: false\n" });
     await entities.put("upstream", "cloud", upstream, 0);
+    const location = expect.stringMatching(/vexel\.yaml line 1$/);
     expect(await entities.list()).toEqual([
       {
-        ...{ kind: "project", id: "web", readOnly: true },
-        origin: expect.stringMatching(/vexel\.yaml line 1$/),
+        ...{ kind: "project", id: "web", readOnly: true, value: {} },
+        origin: { source: "file", location },
       },
       {
-        ...{ kind: "upstream", id: "cloud", origin: "store", readOnly: false },
+        ...{ kind: "upstream", id: "cloud", origin: { source: "store" }, readOnly: false },
         ...{ version: 1, createdAt: 5000, updatedAt: 5000 },
+        value: {
+          kind: "openai",
+          apiKey: { $secret: true, lastFour: "et-1" },
+          headers: { "x-org": { $secret: true } },
+        },
       },
     ]);
   });

@@ -34,11 +34,11 @@ export function ConnectionTestButton({ path, body, onResult }: ConnectionTestBut
 
 function Outcome({ test }: { test: ConnectionTest }) {
   const t = useT();
-  if (!test.reachable || test.credential_accepted === false)
+  if (!test.reachable || test.credential === "refused")
     return <Badge tone="bad">{test.problem ?? t("upstreams.test.failed")}</Badge>;
   return (
-    <Badge tone={test.credential_accepted ? "good" : "warn"}>
-      {test.credential_accepted ? t("upstreams.test.ok") : t("upstreams.test.unchecked")} ·{" "}
+    <Badge tone={test.credential === "accepted" ? "good" : "warn"}>
+      {test.credential === "accepted" ? t("upstreams.test.ok") : t("upstreams.test.unchecked")} ·{" "}
       {milliseconds(test.duration_ms)}
     </Badge>
   );

@@ -29,7 +29,9 @@ const idField: FormField = {
   name: "id",
   type: "text",
   required: true,
-  description: null,
+  secret: false,
+  default: null,
+  description: "",
   choices: null,
 };
 
@@ -50,7 +52,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
       await call(`/upstreams/${id}`, {
         method: "PUT",
         body: { value: value(), models: chosenModels },
-        ...(upstream && { version: upstream.version }),
+        ...(upstream && { version: upstream.version ?? 0 }),
       });
       await onSaved();
     } catch (error) {
@@ -107,7 +109,11 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
       ))}
       <ConnectionTestButton path="/upstreams/test" body={value} onResult={setTest} />
       {test?.models && (
-        <DiscoveredModels models={test.models} chosen={chosenModels} onChange={setChosenModels} />
+        <DiscoveredModels
+          models={test.models.map(({ id }) => id)}
+          chosen={chosenModels}
+          onChange={setChosenModels}
+        />
       )}
       <FormError message={problem && !isKnownField ? problem.message : undefined} />
       <div className="flex justify-end">
@@ -145,9 +151,9 @@ function Control({ field, onChange, ...props }: ControlProps) {
   return (
     <Input
       {...props}
-      type={field.type === "secret" ? "password" : field.type === "number" ? "number" : "text"}
+      type={field.secret ? "password" : field.type === "number" ? "number" : "text"}
       autoComplete="off"
-      placeholder={field.type === "secret" && props.value === "" ? secretMask : undefined}
+      placeholder={field.secret && props.value === "" ? secretMask : undefined}
       onChange={(event) => onChange(event.target.value)}
     />
   );

@@ -34,7 +34,10 @@ export function UpstreamsPage() {
     await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
   };
   const remove = async ({ id, version }: Upstream): Promise<void> => {
-    await call(`/upstreams/${encodeURIComponent(id)}`, { method: "DELETE", version });
+    await call(`/upstreams/${encodeURIComponent(id)}`, {
+      method: "DELETE",
+      version: version ?? 0,
+    });
     await reload();
   };
   return (

@@ -1,36 +1,46 @@
-/** /models: the catalog that the console shows, with the live health of the targets. */
-import type { Origin, ShownModel, ShownTarget } from "../../../contract/admin.ts";
+/** /models: the catalog that the console shows, with the live health of the targets, and the models of the store. */
+import { z } from "zod";
+import type {
+  ModelDetail,
+  ModelEntity,
+  ModelValue,
+  ShownModel,
+  ShownTarget,
+} from "../../../contract/admin.ts";
+import type { EntityView } from "../../config/entities/entity-views.ts";
+import { originOf } from "../../config/origin.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
+import { entityRoutes } from "../entities/entity-routes.ts";
+import { shownEntity, shownOrigin } from "../entities/show-entity.ts";
 import { type CapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
 import { priceText } from "../price-text.ts";
 
-export interface ModelRoutesOptions {
+const target = z.looseObject({ upstream: z.string(), model: z.string() });
+const body = z.looseObject({
+  id: z.string().describe("The id that clients send as model."),
+  kind: z.enum(["embedding", "image"]),
+  targets: z.array(target).min(1).describe("The upstreams that serve it, with its name there."),
+});
+
+export interface ModelRoutesOptions extends EntityChangesOptions {
   readonly snapshot: () => Snapshot;
   /** The health of all targets. */
   readonly targets: () => readonly ShownTarget[];
   readonly capabilitiesOf: CapabilitiesOf;
 }
 
-const origins: Readonly<Record<Model["source"], Origin["source"]>> = {
-  file: "yaml",
-  environment: "environment",
-  store: "store",
-  embedded: "embedded",
-};
-
-export function modelRoutes({
-  snapshot,
-  targets,
-  capabilitiesOf,
-}: ModelRoutesOptions): readonly AdminRoute[] {
+export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] {
+  const { snapshot, targets, capabilitiesOf } = options;
+  const models = entityChanges("model", options);
   const show = (model: Model, health: readonly ShownTarget[]): ShownModel => ({
     object: "model",
     id: model.id,
     kind: model.kind,
     description: model.description ?? null,
     owned_by: model.ownedBy,
-    origin: { source: origins[model.source], location: null },
+    origin: shownOrigin(originOf(snapshot(), "model", model.id) ?? model),
     dimensions: model.dimensions ?? null,
     context_tokens: model.known?.maxTokens ?? null,
     vector_space: model.space ?? null,
@@ -46,15 +56,58 @@ export function modelRoutes({
     const data = [...snapshot().models.values()].map((model) => show(model, health));
     return context.json({ object: "list", data, next_cursor: null });
   };
+  const showEntity = (view: EntityView): ModelEntity => shownEntity<ModelValue>(view);
+
+  const get = async (context: AdminApiContext): Promise<Response> => {
+    const definition = showEntity(await models.find(context));
+    const model = snapshot().models.get(idOf(context));
+    // A stored model that is left out has a definition only.
+    const detail: ModelDetail = {
+      ...(model ? show(model, targets()) : leftOutModel(definition)),
+      definition,
+    };
+    return context.json(detail);
+  };
+
+  const entities = entityRoutes({
+    changes: models,
+    path: "/models",
+    noun: "a model",
+    type: "ModelEntity",
+    body,
+    scope: "all-projects",
+    show: showEntity,
+  });
   return [
     {
-      method: "GET",
-      path: "/models",
+      ...entities.list,
       role: "viewer",
       scope: "gateway",
       summary: "List the models with the health of their targets.",
       response: "Page<ShownModel>",
       handle: list,
     },
+    entities.create,
+    { ...entities.get, role: "viewer", scope: "gateway", response: "ModelDetail", handle: get },
+    entities.replace,
+    entities.remove,
   ];
 }
+
+const leftOutModel = ({ id, origin, value }: ModelEntity): ShownModel => ({
+  object: "model",
+  id,
+  kind: value.kind,
+  description: value.description ?? null,
+  owned_by: "vexel",
+  origin,
+  dimensions: null,
+  context_tokens: null,
+  vector_space: null,
+  price: null,
+  ends_on: null,
+  limits: value.limits ?? null,
+  options: {},
+  edits: null,
+  targets: [],
+});

@@ -1,28 +1,57 @@
-/** /webhooks: the webhooks with the state of their deliveries, and a test of one. */
+/** /webhooks: where events are sent, with the state of the deliveries, and a test of one. */
+import { z } from "zod";
+import type { ShownWebhook, WebhookEntity, WebhookValue } from "../../../contract/admin.ts";
+import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { EventViews } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { type EntityChangesOptions, entityChanges } from "../entities/change-entities.ts";
+import { entityRoutes } from "../entities/entity-routes.ts";
+import { shownEntity } from "../entities/show-entity.ts";
 
-export interface WebhookRoutesOptions {
+export interface WebhookRoutesOptions extends EntityChangesOptions {
   readonly webhooks: Pick<EventViews, "webhooks" | "testWebhook">;
 }
 
-export function webhookRoutes({ webhooks }: WebhookRoutesOptions): readonly AdminRoute[] {
+const body = z.looseObject({
+  name: z.string().optional().describe("The name in the store. Absent: generated."),
+  url: z.string().describe('Write-only. {"$secret": true} keeps the stored one.'),
+  secret: z.string().describe("The signing secret: whsec_ and 24 to 64 random bytes in base64."),
+  events: z.array(z.string()).optional().describe("Globs over event types. Absent: all events."),
+});
+
+export function webhookRoutes(options: WebhookRoutesOptions): readonly AdminRoute[] {
+  const { webhooks } = options;
+
+  const show = async (view: EntityView): Promise<WebhookEntity> => {
+    const { id: name, object: _, ...entity } = shownEntity<WebhookValue>(view);
+    const inForce = (await webhooks.webhooks()).data.find(({ id }) => id === view.webhookId);
+    const status = inForce ?? leftOut(view);
+    return { ...status, name: view.readOnly ? null : name, ...entity };
+  };
+
   const testOne = async (context: AdminApiContext): Promise<Response> => {
     const result = await webhooks.testWebhook(context.req.param("id") ?? "");
     if (result) return context.json(result);
     throw new GatewayError("entity_not_found", "No webhook has this ID.");
   };
+
+  const { list, ...others } = entityRoutes({
+    changes: entityChanges("webhook", options),
+    path: "/webhooks",
+    noun: "a webhook",
+    type: "WebhookEntity",
+    body,
+    scope: "all-projects",
+    show,
+  });
   return [
     {
-      method: "GET",
-      path: "/webhooks",
+      ...list,
       role: "viewer",
-      scope: "all-projects",
       summary: "List the webhooks with the state of their deliveries.",
-      response: "Page<ShownWebhook>",
-      handle: async (context) => context.json(await webhooks.webhooks()),
     },
+    ...Object.values(others),
     {
       method: "POST",
       path: "/webhooks/:id/test",
@@ -34,3 +63,17 @@ export function webhookRoutes({ webhooks }: WebhookRoutesOptions): readonly Admi
     },
   ];
 }
+
+/** A stored webhook that is not in force. */
+const leftOut = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({
+  object: "webhook",
+  id: webhookId,
+  url: "",
+  events: Array.isArray(value.events) ? value.events.map(String) : ["*"],
+  state: "gone",
+  waiting: 0,
+  delivered: 0,
+  abandoned: 0,
+  consecutive_failures: 0,
+  last_attempt: null,
+});

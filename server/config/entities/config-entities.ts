@@ -2,6 +2,8 @@
  * Reads and changes configuration entities at runtime. A change is validated together with the whole configuration, by
  * the code that validates the file, before it is written. Running gateways publish it within a second.
  */
+import { isDeepStrictEqual } from "node:util";
+import { createSerialize } from "../../lib/serialize.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type {
   ConfigEntityStore,
@@ -10,10 +12,9 @@ import type {
   JsonObject,
   StoredEntity,
 } from "../../storage/ports/config-entity-store.ts";
+import type { Upstream } from "../../upstream/contract.ts";
 import { composeSnapshot, type Sources } from "../load-snapshot.ts";
 import { lineInFile, mergeStored } from "../merge-stored.ts";
-import { describeOrigin, isReadOnly } from "../origin.ts";
-import type { Snapshot } from "../snapshot.ts";
 import { readStoredConfig } from "../sources/store-source.ts";
 import {
   describeLeftOut,
@@ -23,11 +24,12 @@ import {
 import { StoredKeys } from "../stored-keys.ts";
 import type { InspectFolder } from "../validate-references.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
+import { type EntityView, entityViews, problemOf } from "./entity-views.ts";
 import {
   encryptSecrets,
   hideSecrets,
   keepSecrets,
-  secretPlaceholder,
+  MissingSecret,
   usesCurrentKey,
 } from "./secret-fields.ts";
 
@@ -46,49 +48,42 @@ export class EntityRefused extends Error {
   override readonly name = "EntityRefused";
   /** Such as `targets[0].upstream`. Empty: the whole entity. */
   readonly field: string;
+  readonly reason: string;
 
-  constructor(message: string, field = "") {
-    super(field === "" ? message : `${field}: ${message}`);
+  constructor(reason: string, field = "") {
+    super(field === "" ? reason : `${field}: ${reason}`);
     this.field = field;
+    this.reason = reason;
   }
-}
-
-export interface ListedEntity {
-  readonly kind: EntityKind;
-  readonly id: string;
-  /** Such as `yaml: vexel.yaml line 12`, `environment: OPENAI_API_KEY`, `store` or `embedded`. */
-  readonly origin: string;
-  readonly readOnly: boolean;
-  /** Of stored entities. */
-  readonly version?: number;
-  readonly createdAt?: number;
-  readonly updatedAt?: number;
-  /** Why a stored entity is not in force. */
-  readonly problem?: string;
 }
 
 export interface ReadEntity extends StoredEntity {
   readonly problem?: string;
 }
 
+/** The most stored entities. */
+const maxEntities = 10_000;
+
 export class ConfigEntities {
   readonly #options: ConfigEntitiesOptions;
+  /** A change is validated against the entities that it is written beside: no other change may come between. */
+  readonly #serialize = createSerialize();
 
   constructor(options: ConfigEntitiesOptions) {
     this.#options = options;
   }
 
   /** All entities in force, and stored entities that are left out, ordered by kind and id. */
-  async list(): Promise<ListedEntity[]> {
+  async list(): Promise<readonly EntityView[]> {
     const sources = await this.#options.sources();
     const stored = await this.#stored();
+    const { inspectFolder, now } = this.#options;
     const { snapshot } = composeSnapshot(
       { ...sources, stored, storedKeys: StoredKeys.empty },
-      { version: 1, now: this.#options.now(), inspectFolder: this.#options.inspectFolder },
+      { version: 1, now: now(), inspectFolder },
     );
     const { leftOut } = await this.#merge(stored);
-    const listed = [...provisionedEntities(snapshot), ...storedEntities(stored, leftOut)];
-    return listed.sort((a, b) => compare(a.kind, b.kind) || compare(a.id, b.id));
+    return entityViews({ yaml: sources.yaml, snapshot, stored, leftOut });
   }
 
   /** A stored entity, with placeholders instead of its secrets. */
@@ -105,7 +100,16 @@ export class ConfigEntities {
    * Creates or replaces an entity. Rejects with EntityRefused if it is invalid or read-only, and with VersionConflict
    * if it does not have the expected version.
    */
-  async put(
+  put(
+    kind: string,
+    id: string,
+    given: JsonObject,
+    expected: ExpectedVersion,
+  ): Promise<StoredEntity> {
+    return this.#serialize(() => this.#put(kind, id, given, expected));
+  }
+
+  async #put(
     kindName: string,
     id: string,
     given: JsonObject,
@@ -116,19 +120,38 @@ export class ConfigEntities {
     await this.#refuseReadOnly(kind, id);
     const before = await this.#stored();
     const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
-    const others = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
-    const time = { version: 0, createdAt: 0, updatedAt: 0 };
-    await this.#refuseInvalid(
-      { entities: [...others, { kind, id, value, ...time }], leftOut: [] },
-      before,
-    );
+    const after = withEntity(before, { kind, id, value });
+    if (after.entities.length > maxEntities) {
+      throw new EntityRefused(`the store has ${maxEntities} entities already: delete some first`);
+    }
+    await this.#refuseInvalid(after, before);
     const encrypted = encryptSecrets({ kind, id, value }, secrets);
     const written = await store.put({ kind, id, value: encrypted }, expected, now());
     return { ...written, value: hideSecrets(written) };
   }
 
+  /**
+   * An upstream as it would be in force, without writing it. Rejects as `put` does. `id` of a stored upstream:
+   * placeholders stand for its secrets.
+   */
+  async draftUpstream(id: string, given: JsonObject): Promise<Upstream> {
+    const before = await this.#stored();
+    const kind = "upstream";
+    const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
+    const after = withEntity(before, { kind, id, value });
+    await this.#refuseInvalid(after, before);
+    const { config } = await this.#merge(after);
+    const found = config.upstreams.find((upstream) => upstream.id === id);
+    if (found) return found;
+    throw new EntityRefused(`the ${kind} ${JSON.stringify(id)} is invalid`);
+  }
+
   /** False: there is no such entity. Rejects as `put` does, also if another stored entity refers to this one. */
-  async delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
+  delete(kind: string, id: string, expected: ExpectedVersion): Promise<boolean> {
+    return this.#serialize(() => this.#delete(kind, id, expected));
+  }
+
+  async #delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
     const kind = kindOf(kindName);
     const before = await this.#stored();
     const entities = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
@@ -138,7 +161,11 @@ export class ConfigEntities {
   }
 
   /** Encrypts secrets of earlier keys with the present one. Returns how many entities were written. */
-  async reencrypt(): Promise<number> {
+  reencrypt(): Promise<number> {
+    return this.#serialize(() => this.#reencrypt());
+  }
+
+  async #reencrypt(): Promise<number> {
     const { store, secrets, now } = this.#options;
     const { entities, leftOut } = await this.#stored();
     const [unreadable] = leftOut;
@@ -216,43 +243,33 @@ function withoutIdentity(kind: EntityKind, id: string, value: JsonObject): JsonO
 /** Replaces placeholders by the stored secrets. */
 function withSecrets(entity: EntityKey & { value: JsonObject }, before: StoredConfig): JsonObject {
   const stored = before.entities.find(({ kind, id }) => kind === entity.kind && id === entity.id);
-  const value = keepSecrets(entity, stored?.value ?? {});
-  if (JSON.stringify(value).includes(JSON.stringify(secretPlaceholder))) {
-    throw new EntityRefused(
-      `${JSON.stringify(secretPlaceholder)} stands for a stored secret, and there is none: write the secret itself`,
-    );
-  }
-  return value;
-}
-
-function* provisionedEntities({ origins }: Snapshot): Iterable<ListedEntity> {
-  for (const [key, origin] of origins ?? []) {
-    const space = key.indexOf(" ");
-    const kind = key.slice(0, space);
-    if (!isEntityKind(kind) || !isReadOnly(origin)) continue;
-    yield { kind, id: key.slice(space + 1), origin: describeOrigin(origin), readOnly: true };
+  try {
+    const value = keepSecrets(entity, stored?.value ?? {});
+    if (stored && !isDeepStrictEqual(value, entity.value)) refuseOtherHost(value, stored.value);
+    return value;
+  } catch (error) {
+    throw error instanceof MissingSecret ? new EntityRefused(error.message, error.field) : error;
   }
 }
 
-function* storedEntities(
-  { entities, leftOut: unreadable }: StoredConfig,
-  leftOut: readonly LeftOutEntity[],
-): Iterable<ListedEntity> {
-  for (const { kind, id, version, createdAt, updatedAt } of entities) {
-    if (!isEntityKind(kind)) continue;
-    const problem = problemOf({ kind, id }, leftOut);
-    const facts = { version, createdAt, updatedAt, ...(problem !== undefined && { problem }) };
-    yield { kind, id, origin: "store", readOnly: false, ...facts };
-  }
-  for (const { kind, id, reason } of unreadable) {
-    if (isEntityKind(kind)) yield { kind, id, origin: "store", readOnly: false, problem: reason };
-  }
+/** The members of an upstream that decide where its secrets are sent. */
+const addressMembers = ["kind", "baseUrl", "authUrl", "iamUrl"] as const;
+
+/** A stored secret is write-only. Without this check, an editor could send it to a server of their own and read it. */
+function refuseOtherHost(after: JsonObject, before: JsonObject): void {
+  const changed = addressMembers.find((name) => hostOf(after[name]) !== hostOf(before[name]));
+  if (changed === undefined) return;
+  throw new EntityRefused(
+    "is not the stored one, so the stored credentials are not sent there: enter the credentials again",
+    changed,
+  );
 }
 
-function problemOf(entity: EntityKey, leftOut: readonly LeftOutEntity[]): string | undefined {
-  const found = leftOut.find(({ kind, id }) => kind === entity.kind && id === entity.id);
-  if (!found) return undefined;
-  return found.field === "" ? found.reason : `${found.field}: ${found.reason}`;
-}
+const hostOf = (value: unknown): unknown =>
+  typeof value === "string" && URL.canParse(value) ? new URL(value).origin : value;
 
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+function withEntity({ entities }: StoredConfig, added: EntityKey & { value: JsonObject }) {
+  const others = entities.filter(({ kind, id }) => kind !== added.kind || id !== added.id);
+  const time = { version: 0, createdAt: 0, updatedAt: 0 };
+  return { entities: [...others, { ...added, ...time }], leftOut: [] };
+}

@@ -2,7 +2,6 @@
  * The secret fields of stored entities. They are encrypted in the store, and reads return a placeholder instead:
  * secrets are write-only.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
 
@@ -46,13 +45,45 @@ export const decryptSecrets = (entity: Entity, secrets: SecretBox): JsonObject =
 export const hideSecrets = (entity: Entity): JsonObject =>
   mapSecrets(entity, () => secretPlaceholder);
 
-/**
- * Replaces each placeholder by the secret that `before` has there. Placeholders without one are returned as they are.
- */
+/** A placeholder with the last characters of the secret, so that people can tell which one is stored. */
+export interface MaskedSecret {
+  readonly $secret: true;
+  /** Absent: the secret is too short, or no single word. */
+  readonly lastFour?: string;
+}
+
+/** As `hideSecrets`, for an entity whose secrets are in plain text. */
+export const maskSecrets = (entity: Entity): JsonObject =>
+  mapSecrets(entity, (value): MaskedSecret => {
+    // Of a short secret, four characters would be a large part.
+    const isLong = typeof value === "string" && /^[\x21-\x7e]{16,}$/.test(value);
+    return { ...secretPlaceholder, ...(isLong && { lastFour: value.slice(-4) }) };
+  });
+
+const isPlaceholder = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "$secret" in value && value.$secret === true;
+
+/** Replaces each placeholder by the secret that `before` has there. Throws for a placeholder without one. */
 export const keepSecrets = (entity: Entity, before: JsonObject): JsonObject =>
-  mapSecrets(entity, (value, path) =>
-    isDeepStrictEqual(value, secretPlaceholder) ? (valueAt(before, path) ?? value) : value,
-  );
+  mapSecrets(entity, (value, path) => {
+    if (!isPlaceholder(value)) return value;
+    const secret = valueAt(before, path);
+    if (secret === undefined) throw new MissingSecret(path.join("."));
+    return secret;
+  });
+
+/** A placeholder stands for a secret that is not stored. */
+export class MissingSecret extends Error {
+  override readonly name = "MissingSecret";
+  readonly field: string;
+
+  constructor(field: string) {
+    super(
+      `${JSON.stringify(secretPlaceholder)} stands for a stored secret, and there is none: write the secret itself`,
+    );
+    this.field = field;
+  }
+}
 
 /** Whether every secret of a stored entity is encrypted with the present key. */
 export function usesCurrentKey(entity: Entity, secrets: SecretBox): boolean {

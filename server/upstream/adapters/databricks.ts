@@ -61,7 +61,10 @@ export const databricks: Vendor = {
       clientId: z
         .string()
         .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not hold spaces or colons")
-        .optional(),
+        .optional()
+        .describe(
+          "The client id of a service principal, whose secret is apiKey. Absent: apiKey is a token.",
+        ),
     },
   },
   adapter: {

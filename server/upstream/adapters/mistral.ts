@@ -1,5 +1,4 @@
 /** Mistral: OpenAI-compatible with another name for `dimensions`; it rejects every unknown field. */
-import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
@@ -8,6 +7,7 @@ import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
+import { base64Option } from "./wire/options.ts";
 
 const baseUrl = "https://api.mistral.ai/v1";
 
@@ -49,7 +49,7 @@ export const mistral: Vendor = {
     baseUrl,
     needs: ["apiKey"],
     serves: "embedding",
-    options: { base64: z.boolean().optional() },
+    options: { base64: base64Option },
   },
   adapter: {
     name: "mistral",

@@ -78,12 +78,20 @@ export const sap: Vendor = {
     needs: ["baseUrl", "apiKey", "authUrl", "clientId"],
     serves: "embedding",
     options: {
-      authUrl: z.url({ protocol: /^https?$/ }).optional(),
-      clientId: z.string().min(1).optional(),
+      authUrl: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe("The address of the token service, from the service key (url)."),
+      clientId: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("The client id, from the service key (clientid)."),
       resourceGroup: z
         .string()
         .regex(/^[\x21-\x7e]+$/, "contains a character that is not allowed in an HTTP header")
-        .optional(),
+        .optional()
+        .describe("The AI resource group of the deployment."),
     },
   },
   adapter: {

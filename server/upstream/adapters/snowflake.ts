@@ -67,7 +67,12 @@ export const snowflake: Vendor = {
     name: "snowflake",
     needs: ["baseUrl", "apiKey"],
     serves: "embedding",
-    options: { tokenType: z.enum(tokenTypes).optional() },
+    options: {
+      tokenType: z
+        .enum(tokenTypes)
+        .optional()
+        .describe("The type of the token in apiKey. Absent: PROGRAMMATIC_ACCESS_TOKEN."),
+    },
   },
   adapter: {
     name: "snowflake",

@@ -69,10 +69,13 @@ export const triton: Vendor = {
     needs: ["baseUrl"],
     serves: "embedding",
     options: {
-      input: name.optional(),
-      output: name.optional(),
-      maxItems: z.int().min(1).max(2048).optional(),
-      column: z.boolean().optional(),
+      input: name.optional().describe("The name of the model's input tensor."),
+      output: name.optional().describe("The name of the model's output tensor."),
+      maxItems: z.int().min(1).max(2048).optional().describe("The most inputs in one request."),
+      column: z
+        .boolean()
+        .optional()
+        .describe("Whether the input tensor is a column, with one text in each row."),
     },
   },
   adapter: {

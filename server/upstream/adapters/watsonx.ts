@@ -84,13 +84,17 @@ export const watsonx: Vendor = {
     needsOneOf: [["projectId"], ["spaceId"]],
     serves: "embedding",
     options: {
-      projectId: name.optional(),
-      spaceId: name.optional(),
+      projectId: name.optional().describe("The id of the project that is billed."),
+      spaceId: name.optional().describe("The id of the deployment space that is billed."),
       version: z
         .string()
         .regex(/^\d{4}-\d{2}-\d{2}$/, "must be a date, such as 2024-05-31")
-        .optional(),
-      iamUrl: z.url({ protocol: /^https?$/ }).optional(),
+        .optional()
+        .describe("The version of the API, as a date."),
+      iamUrl: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe("The address of the token service. Absent: that of IBM Cloud."),
     },
   },
   adapter: {

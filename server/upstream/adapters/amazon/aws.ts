@@ -21,10 +21,11 @@ export const awsOptions = {
   region: z
     .string()
     .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-east-1")
-    .optional(),
-  accessKeyId: word.optional(),
-  secretAccessKey: word.optional(),
-  sessionToken: word.optional(),
+    .optional()
+    .describe("The AWS region, such as us-east-1."),
+  accessKeyId: word.optional().describe("The id of the AWS access key."),
+  secretAccessKey: word.optional().describe("The secret of the AWS access key."),
+  sessionToken: word.optional().describe("The session token of temporary AWS credentials."),
 } as const;
 
 /** `host`: the part of the host name before the region. */

@@ -70,7 +70,10 @@ export const bedrock: Vendor = {
     needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
     options: {
       ...awsOptions,
-      family: z.enum([...familyNames, ...imageFamilyNames]).optional(),
+      family: z
+        .enum([...familyNames, ...imageFamilyNames])
+        .optional()
+        .describe("The family of the models, for model ids that do not tell it, such as profiles."),
     },
   },
   adapter: {

@@ -50,7 +50,7 @@ export const sagemaker: Vendor = {
     serves: "embedding",
     options: {
       ...awsOptions,
-      maxItems: z.int().min(1).max(2048).optional(),
+      maxItems: z.int().min(1).max(2048).optional().describe("The most inputs in one request."),
     },
   },
   adapter: {

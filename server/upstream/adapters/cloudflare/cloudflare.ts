@@ -53,7 +53,9 @@ export const cloudflare: Vendor = {
     name: "cloudflare",
     baseUrl: cloudflareBaseUrl,
     needs: ["apiKey", "accountId"],
-    options: { accountId: z.string().min(1).optional() },
+    options: {
+      accountId: z.string().min(1).optional().describe("The id of the Cloudflare account."),
+    },
   },
   adapter: {
     name: "cloudflare",

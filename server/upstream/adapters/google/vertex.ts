@@ -207,9 +207,12 @@ export const vertex: Vendor = {
     needs: ["project", "location"],
     needsOneOf: [["apiKey"], ["serviceAccount"]],
     options: {
-      project: segment.optional(),
-      location: segment.optional(),
-      serviceAccount: serviceAccountText.optional(),
+      project: segment.optional().describe("The id of the Google Cloud project."),
+      location: segment.optional().describe("The location, such as us-central1 or global."),
+      serviceAccount: serviceAccountText.optional().meta({
+        description: "The key file of a service account, as JSON text.",
+        multiline: true,
+      }),
     },
   },
   adapter: {

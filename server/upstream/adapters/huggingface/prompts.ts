@@ -14,7 +14,12 @@ const meaning = z
   .string()
   .refine((name) => meanings.includes(name as Task), `is none of ${meanings.join(", ")}`);
 
-export const promptsOption = z.record(meaning, z.string().min(1)).optional();
+export const promptsOption = z
+  .record(meaning, z.string().min(1))
+  .optional()
+  .describe(
+    "The name of the model's prompt for each task type, such as query: query, document: passage.",
+  );
 
 export const promptsOf = ({ options }: Upstream): TaskTypeTable => ({
   field: "prompt_name",

@@ -52,7 +52,10 @@ export const tei: Vendor = {
     name: "tei",
     needs: ["baseUrl"],
     serves: "embedding",
-    options: { maxItems: z.int().min(1).optional(), prompts: promptsOption },
+    options: {
+      maxItems: z.int().min(1).optional().describe("The most inputs in one request."),
+      prompts: promptsOption,
+    },
   },
   adapter: {
     name: "tei",

@@ -7,6 +7,7 @@ import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import type { EndpointResolver } from "../openai/endpoints.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
+import { base64Option } from "../wire/options.ts";
 import { azureHeaders } from "./endpoints.ts";
 
 /** `https://my-resource.services.ai.azure.com`, with or without `/models`. */
@@ -38,7 +39,14 @@ export const azureAi: Vendor = {
     name: "azure-ai",
     needs: ["baseUrl", "apiKey"],
     serves: "embedding",
-    options: { apiVersion: z.string().min(1).optional(), base64: z.boolean().optional() },
+    options: {
+      apiVersion: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("The version of the API. Absent: 2024-05-01-preview."),
+      base64: base64Option,
+    },
   },
   adapter: {
     name: "azure-ai",

@@ -6,6 +6,7 @@ import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import { openaiImages } from "../openai/image-endpoints.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
+import { base64Option } from "../wire/options.ts";
 import { azureEndpoint, azureHeaders, azureRoot } from "./endpoints.ts";
 
 /**
@@ -22,7 +23,14 @@ export const azure: Vendor = {
   kind: {
     name: "azure",
     needs: ["baseUrl", "apiKey"],
-    options: { apiVersion: z.string().min(1).optional(), base64: z.boolean().optional() },
+    options: {
+      apiVersion: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("The version of the deployments API, such as 2024-10-21. Absent: the v1 API."),
+      base64: base64Option,
+    },
   },
   adapter: {
     name: "azure",

@@ -103,15 +103,20 @@ export const oci: Vendor = {
       region: z
         .string()
         .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-chicago-1")
-        .optional(),
-      compartmentId: ocid.optional(),
-      tenancy: ocid.optional(),
-      user: ocid.optional(),
+        .optional()
+        .describe("The region, such as us-chicago-1."),
+      compartmentId: ocid.optional().describe("The OCID of the compartment that is billed."),
+      tenancy: ocid.optional().describe("The OCID of the tenancy."),
+      user: ocid.optional().describe("The OCID of the user whose key signs the requests."),
       fingerprint: z
         .string()
         .regex(/^[0-9a-f:]+$/i, "must be hexadecimal digits and colons")
-        .optional(),
-      privateKey: pem.optional(),
+        .optional()
+        .describe("The fingerprint of the API signing key."),
+      privateKey: pem.optional().meta({
+        description: "The API signing key: an RSA private key in PEM.",
+        multiline: true,
+      }),
     },
   },
   adapter: {

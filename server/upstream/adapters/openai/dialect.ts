@@ -1,9 +1,9 @@
 /** Builds a vendor from a row of dialects.ts: an OpenAI-compatible API with small differences. */
-import { z } from "zod";
 import type { Adapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
+import { base64Option } from "../wire/options.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
 import { openaiEndpoints } from "./endpoints.ts";
 import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
@@ -77,7 +77,7 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
       ...(baseUrl !== undefined && { baseUrl }),
       needs: [...(baseUrl ? [] : ["baseUrl"]), ...(open ? [] : ["apiKey"])],
       ...(serves && { serves }),
-      options: { base64: z.boolean().optional() },
+      options: { base64: base64Option },
     },
     adapter: {
       name,

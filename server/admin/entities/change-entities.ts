@@ -1,0 +1,174 @@
+/**
+ * Lists and changes the entities of one kind. A change is validated with the whole configuration, written with
+ * optimistic locking, recorded in the audit log, and in force when the response is sent.
+ */
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { type ConfigEntities, EntityRefused } from "../../config/entities/config-entities.ts";
+import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
+import type { EntityView } from "../../config/entities/entity-views.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { type JsonObject, VersionConflict } from "../../storage/ports/config-entity-store.ts";
+import { type AdminApiContext, addressOf } from "../admin-route.ts";
+import type { Audit } from "../audit.ts";
+import { readBody } from "../read-body.ts";
+import {
+  alreadyExists,
+  notFound,
+  readOnly,
+  refusedChange,
+  versionConflict,
+} from "./entity-errors.ts";
+
+export interface EntityChangesOptions {
+  readonly entities: ConfigEntities;
+  /** Publishes changes of the store as a new config snapshot. */
+  readonly applyEntityChanges: () => Promise<void>;
+  readonly audit: Audit;
+}
+
+export type EntityChanges = ReturnType<typeof entityChanges>;
+
+const anyObject = z.looseObject({});
+
+export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
+  const { entities, applyEntityChanges, audit } = options;
+
+  const list = async (): Promise<readonly EntityView[]> =>
+    (await entities.list()).filter((view) => view.kind === kind);
+
+  const findById = async (id: string): Promise<EntityView | undefined> =>
+    (await list()).find((view) => view.id === id || view.webhookId === id);
+
+  /** The entity of the path. Throws GatewayError. */
+  const find = async (context: AdminApiContext): Promise<EntityView> => {
+    const id = idOf(context);
+    const found = await findById(id);
+    if (found) return found;
+    throw notFound({ kind, id });
+  };
+
+  /** The entity of the path, if it can be changed. Throws GatewayError. */
+  const findWritable = async (context: AdminApiContext): Promise<EntityView> => {
+    const found = await find(context);
+    if (found.readOnly) throw readOnly(found);
+    return found;
+  };
+
+  const put = async (
+    id: string,
+    value: JsonObject,
+    expected: number | undefined,
+  ): Promise<void> => {
+    try {
+      await entities.put(kind, id, value, expected);
+    } catch (error) {
+      throw toGatewayError(error, { kind, id }, expected);
+    }
+  };
+
+  const finish = async (
+    context: AdminApiContext,
+    action: "created" | "updated" | "deleted",
+    id: string,
+    before?: EntityView,
+  ): Promise<EntityView | undefined> => {
+    await applyEntityChanges();
+    const after = action === "deleted" ? undefined : await findById(id);
+    await audit.record({
+      actor: context.get("actor").name,
+      action: `${kind}.${action}`,
+      subject: id,
+      before: before?.value,
+      after: after?.value,
+      address: addressOf(context),
+    });
+    if (after?.version !== undefined) context.header("etag", `"${after.version}"`);
+    return after;
+  };
+
+  /** The body is an entry of vexel.yaml, with its id. */
+  const create = async (context: AdminApiContext): Promise<EntityView> => {
+    const { id, value } = withoutId(kind, await readBody(context, anyObject));
+    const existing = await findById(id);
+    if (existing) throw alreadyExists(existing);
+    await put(id, value, 0);
+    return required(await finish(context, "created", id), { kind, id });
+  };
+
+  /** The body is an entry of vexel.yaml; its id is that of the path. */
+  const replace = async (context: AdminApiContext): Promise<EntityView> => {
+    const before = await findWritable(context);
+    const { id } = before;
+    await put(id, ownMembers(kind, await readBody(context, anyObject)), ifMatch(context));
+    return required(await finish(context, "updated", id, before), { kind, id });
+  };
+
+  const remove = async (context: AdminApiContext): Promise<EntityView> => {
+    const before = await findWritable(context);
+    const { id } = before;
+    const expected = ifMatch(context);
+    try {
+      if (!(await entities.delete(kind, id, expected))) throw notFound({ kind, id });
+    } catch (error) {
+      throw toGatewayError(error, { kind, id }, expected);
+    }
+    await finish(context, "deleted", id, before);
+    return before;
+  };
+
+  return { list, find, findWritable, create, replace, remove };
+}
+
+export const idOf = (context: AdminApiContext): string => context.req.param("id") ?? "";
+
+export function toGatewayError(
+  error: unknown,
+  entity: { readonly kind: EntityKind; readonly id: string },
+  expected?: number,
+): unknown {
+  if (error instanceof EntityRefused) return refusedChange(error);
+  return error instanceof VersionConflict ? versionConflict(entity, error, expected) : error;
+}
+
+/** A change of another process may have deleted the entity right after it was written. */
+function required(
+  view: EntityView | undefined,
+  entity: { readonly kind: EntityKind; readonly id: string },
+): EntityView {
+  if (view) return view;
+  throw notFound(entity);
+}
+
+function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: JsonObject } {
+  const { identity = "name" } = entityKinds[kind];
+  const { [identity]: given, ...value } = body;
+  // Webhooks have no names in vexel.yaml, so they need none here.
+  const id = given ?? (kind === "webhook" ? `webhook-${randomBytes(4).toString("hex")}` : given);
+  if (typeof id === "string") return { id, value };
+  throw id === undefined
+    ? new GatewayError("missing_parameter", `Missing required parameter: '${identity}'.`, {
+        param: identity,
+      })
+    : new GatewayError("invalid_type", `Invalid '${identity}': it must be a string.`, {
+        param: identity,
+      });
+}
+
+/** The name of a webhook is not one of its members. */
+function ownMembers(kind: EntityKind, { name, ...value }: JsonObject): JsonObject {
+  return kind === "webhook" || name === undefined ? value : { name, ...value };
+}
+
+/** The version in `if-match`, such as `"3"`. Undefined: the change replaces any version. */
+export function ifMatch(context: AdminApiContext): number | undefined {
+  const text = context.req.header("if-match")?.trim() ?? "*";
+  if (text === "*") return undefined;
+  const version = /^(?:W\/)?"?(\d{1,15})"?$/.exec(text)?.[1];
+  if (version !== undefined) return Number(version);
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid 'if-match': it must be the version of the entity, such as "3".`,
+    { param: "if-match" },
+  );
+}

@@ -1,0 +1,60 @@
+/** Errors of changes to entities, for the clients of the admin API. */
+import type { EntityRefused } from "../../config/entities/config-entities.ts";
+import type { EntityKind } from "../../config/entities/entity-kinds.ts";
+import type { EntityOrigin } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { VersionConflict } from "../../storage/ports/config-entity-store.ts";
+
+interface Named {
+  readonly kind: EntityKind;
+  readonly id: string;
+}
+
+const nameOf = ({ kind, id }: Named): string => `The ${kind} ${JSON.stringify(id)}`;
+
+export const notFound = ({ kind, id }: Named): GatewayError =>
+  new GatewayError("entity_not_found", `There is no ${kind} ${JSON.stringify(id)}.`);
+
+/** Says where the entity is defined, and what to do. */
+export const readOnly = (entity: Named & { origin: EntityOrigin }): GatewayError =>
+  new GatewayError("entity_read_only", `${nameOf(entity)} ${howToChange(entity.origin)}`);
+
+function howToChange({ source, location }: EntityOrigin): string {
+  switch (source) {
+    case "file":
+      return `is defined in ${location}. Change it there: the gateway applies the file within a second.`;
+    case "environment":
+      return `comes from the environment variable ${location}. Change the variable and restart the gateway, or create an entity with another id.`;
+    default:
+      return "is built into the gateway. Create an entity with another id.";
+  }
+}
+
+export function alreadyExists(entity: Named & { origin: EntityOrigin }): GatewayError {
+  const { source, location } = entity.origin;
+  const where =
+    source === "store" ? "exists" : `exists: it comes from ${location ?? "the gateway"}`;
+  return new GatewayError("entity_exists", `${nameOf(entity)} ${where}. Choose another id.`, {
+    param: entity.kind === "project" ? "name" : "id",
+  });
+}
+
+/** `based`: the version that the change was based on. */
+export const versionConflict = (
+  entity: Named,
+  { version }: VersionConflict,
+  based: number | undefined,
+): GatewayError =>
+  new GatewayError(
+    "version_conflict",
+    version === 0
+      ? `${nameOf(entity)} was deleted in the meantime.`
+      : `${nameOf(entity)} was changed in the meantime: it has version ${version}, and your change is based on version ${based}. Reload it and repeat your change.`,
+  );
+
+export function refusedChange({ field, reason }: EntityRefused): GatewayError {
+  const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`;
+  return field === ""
+    ? new GatewayError("invalid_value", sentence.charAt(0).toUpperCase() + sentence.slice(1))
+    : new GatewayError("invalid_value", `Invalid '${field}': ${sentence}`, { param: field });
+}

@@ -1,0 +1,84 @@
+/** The five routes of one kind of entity: list, create, get, replace, delete. */
+import type { z } from "zod";
+import type { EntityView } from "../../config/entities/entity-views.ts";
+import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
+import type { EntityChanges } from "./change-entities.ts";
+
+export interface EntityRoutesOptions {
+  readonly changes: EntityChanges;
+  /** Such as `/upstreams`. */
+  readonly path: `/${string}`;
+  /** Such as `upstream`, with its article: `an upstream`. */
+  readonly noun: string;
+  /** The type of contract/admin. */
+  readonly type: string;
+  /** The documented members of a body. */
+  readonly body: z.ZodType;
+  readonly scope: AdminOperation["scope"];
+  readonly show: (view: EntityView, context: AdminApiContext) => unknown;
+}
+
+type Method = "list" | "create" | "get" | "replace" | "remove";
+
+export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Method, AdminRoute>> {
+  const { changes, path, noun, type, body, scope, show } = options;
+  const one = `${path}/:id` as const;
+  return {
+    list: {
+      method: "GET",
+      path,
+      role: "admin",
+      scope,
+      summary: `List every ${type.replace(/Entity$/, "").toLowerCase()} of the store, the configuration file and the environment.`,
+      response: `Page<${type}>`,
+      handle: async (context) => {
+        const data = [];
+        for (const view of await changes.list()) data.push(await show(view, context));
+        return context.json({ object: "list", data, next_cursor: null });
+      },
+    },
+    create: {
+      method: "POST",
+      path,
+      role: "admin",
+      scope,
+      summary: `Create ${noun} in the store.`,
+      body,
+      response: type,
+      status: 201,
+      handle: async (context) =>
+        context.json(await show(await changes.create(context), context), 201),
+    },
+    get: {
+      method: "GET",
+      path: one,
+      role: "admin",
+      scope,
+      summary: `Show ${noun}.`,
+      response: type,
+      handle: async (context) => context.json(await show(await changes.find(context), context)),
+    },
+    replace: {
+      method: "PUT",
+      path: one,
+      role: "admin",
+      scope,
+      summary: `Replace ${noun} of the store. The header if-match refuses the change of another version.`,
+      body,
+      response: type,
+      handle: async (context) => context.json(await show(await changes.replace(context), context)),
+    },
+    remove: {
+      method: "DELETE",
+      path: one,
+      role: "admin",
+      scope,
+      summary: `Delete ${noun} of the store, unless another entity refers to it.`,
+      response: null,
+      handle: async (context) => {
+        await changes.remove(context);
+        return context.body(null, 204);
+      },
+    },
+  };
+}

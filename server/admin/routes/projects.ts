@@ -1,0 +1,168 @@
+/** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
+import { z } from "zod";
+import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
+import { budget } from "../../config/budget.ts";
+import type { EntityView } from "../../config/entities/entity-views.ts";
+import { limits } from "../../config/limits.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+import { mayName } from "../actor.ts";
+import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
+import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
+import { notFound } from "../entities/entity-errors.ts";
+import { entityRoutes } from "../entities/entity-routes.ts";
+import { shownEntity } from "../entities/show-entity.ts";
+import { readBody } from "../read-body.ts";
+
+export interface ProjectRoutesOptions extends EntityChangesOptions {
+  readonly snapshot: () => Snapshot;
+  readonly users: UserStore;
+}
+
+const body = z.looseObject({
+  name: z.string(),
+  limits: limits.optional(),
+  budget: budget.optional(),
+});
+const membersBody = z.strictObject({ users: z.array(z.string().max(200)).max(10_000) });
+const shownKeys = 5;
+
+export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRoute[] {
+  const { snapshot, users, audit } = options;
+  const projects = entityChanges("project", options);
+
+  const show = async (
+    context: AdminApiContext,
+    views: readonly EntityView[],
+  ): Promise<readonly ProjectEntity[]> => {
+    const isAdmin = context.get("actor").role === "admin";
+    const all = isAdmin ? await users.list() : [];
+    const keys = countKeys(snapshot());
+    return views.map((view) => ({
+      ...shownEntity<ProjectValue>(view),
+      keys: keys.get(view.id) ?? 0,
+      members: all.filter(isMember(view.id)).map(({ id, name }) => ({ id, name })),
+    }));
+  };
+
+  const showOne = async (view: EntityView, context: AdminApiContext) =>
+    (await show(context, [view]))[0];
+
+  const list = async (context: AdminApiContext): Promise<Response> => {
+    const visible = (await projects.list()).filter(({ id }) => mayName(context.get("actor"), id));
+    return context.json({ object: "list", data: await show(context, visible), next_cursor: null });
+  };
+
+  const get = async (context: AdminApiContext): Promise<Response> => {
+    // A project of others is reported like one that does not exist.
+    const id = idOf(context);
+    if (!mayName(context.get("actor"), id)) throw notFound({ kind: "project", id });
+    return context.json(await showOne(await projects.find(context), context));
+  };
+
+  const remove = async (context: AdminApiContext): Promise<Response> => {
+    const { id } = await projects.findWritable(context);
+    const used = [...snapshot().keys.values()].filter(({ project }) => project === id);
+    if (used.length > 0) {
+      const names = used.slice(0, shownKeys).map(({ name }) => name);
+      const more = used.length > shownKeys ? ` and ${used.length - shownKeys} more` : "";
+      throw new GatewayError(
+        "invalid_value",
+        `The project ${JSON.stringify(id)} is used by the API keys ${names.join(", ")}${more}. Revoke them first.`,
+      );
+    }
+    await projects.remove(context);
+    // A later project of the same name must not have the members of this one.
+    await setMembers(id, []);
+    return context.body(null, 204);
+  };
+
+  const putMembers = async (context: AdminApiContext): Promise<Response> => {
+    const view = await projects.find(context);
+    const { users: ids } = await readBody(context, membersBody);
+    const { before, after } = await setMembers(view.id, ids);
+    await audit.record({
+      actor: context.get("actor").name,
+      action: "project.members_updated",
+      subject: view.id,
+      before,
+      after,
+      address: addressOf(context),
+    });
+    return context.json(await showOne(view, context));
+  };
+
+  /** Returns the names of the members before and after. */
+  const setMembers = async (project: string, ids: readonly string[]) => {
+    const all = await users.list();
+    const wanted = ids.map((id) => requireUser(all, id));
+    for (const user of all) {
+      const others = user.projects?.filter((name) => name !== project);
+      const isWanted = wanted.includes(user);
+      if (others === undefined || isWanted === isMember(project)(user)) continue;
+      await users.update(user.id, { projects: isWanted ? [...others, project] : others });
+    }
+    const names = (members: readonly StoredUser[]) => members.map(({ name }) => name).sort();
+    return { before: names(all.filter(isMember(project))), after: names(wanted) };
+  };
+
+  const entities = entityRoutes({
+    changes: projects,
+    path: "/projects",
+    noun: "a project",
+    type: "ProjectEntity",
+    body,
+    scope: "all-projects",
+    show: showOne,
+  });
+  return [
+    { ...entities.list, role: "viewer", scope: "project", handle: list },
+    entities.create,
+    { ...entities.get, role: "viewer", scope: "project", handle: get },
+    entities.replace,
+    {
+      method: "PUT",
+      path: "/projects/:id/members",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Replace the members of a project: users who see only their own projects.",
+      body: membersBody,
+      response: "ProjectEntity",
+      handle: putMembers,
+    },
+    {
+      ...entities.remove,
+      summary: "Delete a project of the store, unless an API key belongs to it.",
+      handle: remove,
+    },
+  ];
+}
+
+const isMember =
+  (project: string) =>
+  (user: StoredUser): boolean =>
+    user.projects?.includes(project) ?? false;
+
+function requireUser(users: readonly StoredUser[], id: string): StoredUser {
+  const user = users.find((each) => each.id === id);
+  if (!user) {
+    throw new GatewayError("invalid_value", `No user has the id ${JSON.stringify(id)}.`, {
+      param: "users",
+    });
+  }
+  if (user.projects !== null) return user;
+  throw new GatewayError(
+    "invalid_value",
+    `${user.name} sees all projects. Limit the user to projects on the page of users first.`,
+    { param: "users" },
+  );
+}
+
+function countKeys({ keys }: Snapshot): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { project } of keys.values()) {
+    if (project !== undefined) counts.set(project, (counts.get(project) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,40 @@
+/** /upstreams: where models are served, and /upstream-kinds. The credentials of upstreams are write-only. */
+import { z } from "zod";
+import type { UpstreamValue } from "../../../contract/admin.ts";
+import type { AdminRoute } from "../admin-route.ts";
+import { type EntityChangesOptions, entityChanges } from "../entities/change-entities.ts";
+import { entityRoutes } from "../entities/entity-routes.ts";
+import { shownEntity } from "../entities/show-entity.ts";
+import { upstreamKinds } from "../upstream-kinds.ts";
+
+const body = z.looseObject({
+  id: z.string().describe("The name by which models refer to the upstream."),
+  kind: z.string().describe("GET /admin/api/upstream-kinds lists the kinds with their members."),
+  baseUrl: z.string().optional(),
+  apiKey: z.string().optional().describe('Write-only. {"$secret": true} keeps the stored one.'),
+});
+
+export function upstreamRoutes(options: EntityChangesOptions): readonly AdminRoute[] {
+  const routes = entityRoutes({
+    changes: entityChanges("upstream", options),
+    path: "/upstreams",
+    noun: "an upstream",
+    type: "UpstreamEntity",
+    body,
+    scope: "all-projects",
+    show: (view) => shownEntity<UpstreamValue>(view),
+  });
+  return [
+    {
+      method: "GET",
+      path: "/upstream-kinds",
+      role: "viewer",
+      scope: "gateway",
+      summary: "List the kinds of upstreams with the fields of their forms.",
+      response: "Page<UpstreamKind>",
+      handle: (context) =>
+        context.json({ object: "list", data: upstreamKinds(), next_cursor: null }),
+    },
+    ...Object.values(routes),
+  ];
+}
