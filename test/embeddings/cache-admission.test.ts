@@ -6,7 +6,7 @@ import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { type EmbeddingsRequest, requestFor, responseTo, route } from "./stage-fixture.ts";
 
 const vectorOf = (seed: number, length: number): Float32Array =>
-  Float32Array.from({ length }, (_, at) => seed + at / 16);
+  new Float32Array(length).map((_, at) => seed + at / 16);
 
 interface Setup {
   readonly cache: EmbeddingCache;
@@ -41,8 +41,9 @@ describe.each(caches)("%s", (_, make) => {
     }
   };
   const addBulk = ({ cache }: Setup, count: number, length = 256): void => {
+    const vector = vectorOf(1, length);
     for (let at = 0; at < count; at++) {
-      cache.set(`bulk ${length} ${at}`, { vector: vectorOf(at, length), tokens: 1 }, true);
+      cache.set(`bulk ${length} ${at}`, { vector, tokens: 1 }, true);
     }
   };
   const hitRate = ({ cache, capacity }: Setup): number => {
@@ -135,7 +136,7 @@ describe("the cache stage", () => {
       return {
         ...response,
         vectors: response.vectors.map((vector) =>
-          Float32Array.from({ length: 256 }, () => (vector as number[])[0]!),
+          new Float32Array(256).fill((vector as number[])[0]!),
         ),
       };
     });

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { JsonBounds, jsonBounds } from "../../server/http/json-bounds.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { tries } from "../depth.ts";
 import {
   embeddingModel,
   expectError,
@@ -82,6 +83,7 @@ describe("the scan counts", () => {
           expect(verdict(body.subarray(0, -1))).toBeUndefined();
         },
       ),
+      tries(100),
     );
   });
 });

@@ -50,14 +50,17 @@ const got = await fetch(`${gateway.url}/openapi.json`);
 const document = (await got.json()) as Document;
 
 // Strict: a keyword that JSON Schema does not have is a mistake.
-const ajv = new Ajv({ allErrors: true });
+const ajv = new Ajv({ allErrors: true, code: { optimize: false } });
 ajv.addVocabulary(["components"]);
+/** References of all schemas point into this one, so that a component is compiled once. */
+ajv.addSchema({ $id: "vexel:document", components: document.components });
 const validators = new Map<Json, ValidateFunction>();
 
 function validatorOf(schema: Json): ValidateFunction {
   const known = validators.get(schema);
-  // References point at the components of the document.
-  const made = known ?? ajv.compile({ ...schema, components: document.components });
+  if (known) return known;
+  const text = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"vexel:document#/');
+  const made = ajv.compile(JSON.parse(text) as Json);
   validators.set(schema, made);
   return made;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { InvalidUtf8, JsonSlices } from "../../server/lib/json-slices.ts";
 import { exceededLimit } from "../../server/lib/slice-limits.ts";
+import { tries } from "../depth.ts";
 
 interface Parsed {
   readonly value?: unknown;
@@ -76,7 +77,7 @@ test("any object has the same value, wherever its bytes and its lists are cut", 
       const whole = around + text + around;
       expect(parseInSlices(whole, at, size)).toEqual(parseWhole(whole));
     }),
-    { numRuns: 500 },
+    tries(500),
   );
 });
 
@@ -104,7 +105,7 @@ test("a text is refused exactly where JSON.parse refuses it, after any change of
           expect([undefined, "SyntaxError"]).toContain(found.error ?? (found.value as undefined));
       },
     ),
-    { numRuns: 1500 },
+    tries(1500),
   );
 });
 

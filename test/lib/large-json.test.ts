@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isLongJson, LargeJson } from "../../server/lib/large-json.ts";
+import { tries } from "../depth.ts";
 
 const bytesOf = (value: unknown): Buffer => Buffer.concat(new LargeJson(value).chunks());
 const expectSame = (value: unknown): void => {
@@ -22,6 +23,7 @@ test("any value has the bytes of JSON.stringify", () => {
       }),
       expectSame,
     ),
+    tries(100),
   );
 });
 
