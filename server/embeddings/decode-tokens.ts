@@ -1,7 +1,7 @@
 /** Token arrays -> texts, for targets that take texts only or have another vocabulary than the client's. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
-import { decode, type TokenizerName } from "../upstream/tokenizers.ts";
+import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
 
 /** After this many tokens the event loop gets a turn: a million tokens take tens of milliseconds. */
 const tokensPerTurn = 65_536;
@@ -17,7 +17,7 @@ export async function decodeTokens(
   let decoded = 0;
   for (const [at, tokens] of input.tokens.entries()) {
     const text = await decode(tokenizer, tokens);
-    if (text === undefined || text === "") throw noText(at, tokenizer);
+    if (text === undefined || text === "") throw await noText(at, tokens, tokenizer);
     texts.push(text);
     decoded += tokens.length;
     if (decoded < tokensPerTurn) continue;
@@ -27,8 +27,14 @@ export async function decodeTokens(
   return { ...query, input: { kind: "text", texts } };
 }
 
-const noText = (at: number, tokenizer: TokenizerName): GatewayError =>
-  new GatewayError(
-    "invalid_input",
-    `'$.input' is invalid. Entry ${at} holds tokens that ${tokenizer}, the tokenizer of OpenAI's embedding models, cannot decode to text. Send strings.`,
-  );
+async function noText(
+  at: number,
+  tokens: readonly number[],
+  tokenizer: TokenizerName,
+): Promise<GatewayError> {
+  const named = await describeTokenWithoutText(tokenizer, tokens);
+  const reason = named
+    ? `holds ${named} of ${tokenizer}, the tokenizer of OpenAI's embedding models. It has no text: leave it out, or send strings.`
+    : `holds tokens that ${tokenizer}, the tokenizer of OpenAI's embedding models, cannot decode to text. Send strings.`;
+  return new GatewayError("invalid_input", `'$.input' is invalid. Entry ${at} ${reason}`);
+}

@@ -39,5 +39,13 @@ export function dispatch(
 export const unknownUrl = (method: string, path: string): GatewayError =>
   new GatewayError(
     "unknown_url",
-    `Invalid URL (${method} ${path.slice(0, 200)}). GET /openapi.json lists the available paths.`,
+    `Invalid URL (${method} ${path.slice(0, 200)}). ${
+      path.endsWith("/images/generations:submit")
+        ? submitHint
+        : "GET /openapi.json lists the available paths."
+    }`,
   );
+
+/** The path of Azure's preview API of 2023, which openai-python before 1.0 uses for images. */
+const submitHint =
+  "Azure's preview API of 2023 for images, which is polled, is not supported. Use POST /openai/deployments/{model}/images/generations; with openai-python before 1.0, call openai.Image.create with api_type='open_ai' and an api_base that ends with /v1.";

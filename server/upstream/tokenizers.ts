@@ -18,6 +18,34 @@ export async function tokenTable(
 }
 
 /**
+ * Special tokens, from openai/tiktoken `tiktoken_ext/openai_public.py`. They mark the structure of a prompt and are no
+ * text: OpenAI's embeddings endpoint fails for them.
+ */
+const specialTokens: Readonly<Record<TokenizerName, Readonly<Record<number, string>>>> = {
+  cl100k_base: {
+    100257: "<|endoftext|>",
+    100258: "<|fim_prefix|>",
+    100259: "<|fim_middle|>",
+    100260: "<|fim_suffix|>",
+    100276: "<|endofprompt|>",
+  },
+};
+
+/** Describes the first token that has no text. Undefined where each has one, but not all of them together. */
+export async function describeTokenWithoutText(
+  tokenizer: TokenizerName,
+  tokens: readonly number[],
+): Promise<string | undefined> {
+  const table = await tokenTable(tokenizer);
+  const token = tokens.find((number) => table[number] === undefined);
+  if (token === undefined) return undefined;
+  const special = specialTokens[tokenizer][token];
+  return special === undefined
+    ? `${token}, which is not a token`
+    : `${token}, the special token ${special}`;
+}
+
+/**
  * Undefined if no text encodes to these tokens: a number that is not a token, a special token (such as <|endoftext|>),
  * or bytes that are not valid UTF-8. The library's own `decode` would drop or replace these. Only a character that is
  * cut off at either end is left out: clients such as LangChain split long texts between tokens, and a rare character is

@@ -35,6 +35,13 @@ async function raw(path: string, host = "vexel.test", method = "GET") {
   return new Response(method === "HEAD" || status === 204 ? null : body, { status, headers });
 }
 
+test("the path of Azure's old images API gets 404 with the path to use instead", async () => {
+  const path = "/openai/images/generations:submit?api-version=2023-06-01-preview";
+  const message = await expectError(await ask(path, "POST"), "unknown_url");
+  expect(message).toContain("POST /openai/deployments/{model}/images/generations");
+  expect(message).toContain("api_type='open_ai'");
+});
+
 describe("an unknown path gets 404", () => {
   test.each([
     ["/nothing"],

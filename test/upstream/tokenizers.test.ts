@@ -1,5 +1,7 @@
 /** Tokens of OpenAI's models are read as the text they stand for, or not at all. */
 import { expect, test } from "bun:test";
+import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { decode } from "../../server/upstream/tokenizers.ts";
 
 const read = (tokens: readonly number[]) => decode("cl100k_base", tokens);
@@ -48,4 +50,25 @@ test("tokens that are cut inside a character are not decodable", async () => {
 test("numbers that are not tokens, and special tokens, are not decodable", async () => {
   for (const odd of [-1, 0.5, 100_256, 100_257, 100_276, 200_000, Number.NaN, 2 ** 53])
     expect(await read([9906, odd])).toBeUndefined();
+});
+
+test("a special token, or a number that is no token, is refused by its name", async () => {
+  const refusal = async (tokens: readonly number[]): Promise<string> => {
+    const query = {
+      model: "m",
+      input: { kind: "tokens" as const, tokens: [[9906], tokens] },
+      single: false,
+      encoding: "float" as const,
+      extraFields: {},
+    };
+    const error = await decodeTokens(query, "cl100k_base").catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error.kind).toBe("invalid_input");
+    return error.message;
+  };
+  expect(await refusal([9906, 100_257])).toContain(
+    "Entry 1 holds 100257, the special token <|endoftext|> of cl100k_base",
+  );
+  expect(await refusal([100_276])).toContain("<|endofprompt|>");
+  expect(await refusal([100_261])).toContain("100261, which is not a token of cl100k_base");
 });
