@@ -4,9 +4,9 @@
  * same dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
-import type { BudgetedOwner, BudgetOwner, Reservation } from "../lib/budget.ts";
+import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import { endOfPeriod, type Period, periodNames, periods } from "../lib/utc-periods.ts";
-import { BudgetCounter } from "./budget-counter.ts";
+import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
 import type { BudgetStatus } from "./budget-status.ts";
 import { overBudgetError, priceUnknownError } from "./over-budget.ts";
 
@@ -29,11 +29,8 @@ export interface ThresholdEvent {
 }
 
 export interface BudgetsOptions {
-  /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
-  readonly spentBefore: (spender: BudgetOwner, period: string) => number;
+  readonly counters: BudgetCounters;
   readonly emit: (event: ThresholdEvent) => void;
-  /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
-  readonly maxCounters?: number;
 }
 
 export interface Budgets {
@@ -46,8 +43,6 @@ export interface Budgets {
 }
 
 interface BudgetLine {
-  /** The key of its counter. */
-  readonly id: string;
   readonly budgeted: BudgetedOwner;
   readonly period: Period;
   /** Such as 2026-11-15. */
@@ -105,7 +100,7 @@ class BudgetReservation implements Reservation {
       const isUnderReserved = this.#underReservedLines.includes(line);
       line.counter.release(this.#reservedOn(isUnderReserved), isUnderReserved);
       if (dollars <= 0) continue;
-      line.counter.spent += dollars;
+      line.counter.spend(dollars);
       this.#report(line);
     }
   }
@@ -114,47 +109,15 @@ class BudgetReservation implements Reservation {
 const none: readonly BudgetLine[] = [];
 
 export function createBudgets(options: BudgetsOptions): Budgets {
-  const { spentBefore, emit, maxCounters = 20_000 } = options;
-  const counters = new Map<string, BudgetCounter>();
-
-  const counterOf = (id: string, budgeted: BudgetedOwner, name: string): BudgetCounter => {
-    const existing = counters.get(id);
-    if (existing?.loadedFor === budgeted.budget) return existing;
-    const spent = spentBefore(budgeted, name);
-    if (existing) {
-      // After a reload: under the previous configuration requests may have been charged without this counter.
-      existing.spent = spent;
-      existing.loadedFor = budgeted.budget;
-      return existing;
-    }
-    const counter = new BudgetCounter(spent, budgeted.budget);
-    counters.set(id, counter);
-    return counter;
-  };
-
-  /**
-   * Evicts idle counters. Only between requests: evicting one that is in use would create a second counter for the same
-   * budget.
-   */
-  const evictIdle = (): void => {
-    for (const isEvictable of [
-      (counter: BudgetCounter) => counter.isIdle && !counter.hasUnderivableThresholds,
-      isIdle,
-    ]) {
-      if (counters.size < maxCounters) return;
-      for (const [id, counter] of counters) if (isEvictable(counter)) counters.delete(id);
-    }
-  };
-
+  const { counters, emit } = options;
   const linesOf = (budgeted: BudgetedOwner, at: number): BudgetLine[] =>
     periods.flatMap((period): BudgetLine[] => {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
       const name = periodNames(at)[period];
-      const id = `${budgeted.scope} ${name} ${budgeted.id}`;
-      const counter = counterOf(id, budgeted, name);
+      const counter = counters.counterOf(budgeted, name);
       counter.watch(limit);
-      return [{ id, budgeted, period, name, limit, counter }];
+      return [{ budgeted, period, name, limit, counter }];
     });
 
   /**
@@ -165,8 +128,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     readonly BudgetedOwner[],
     { readonly day: string; readonly lines: BudgetLine[] }
   >();
-  const isCurrent = ({ id, budgeted, limit, counter }: BudgetLine): boolean => {
-    if (counters.get(id) !== counter || counter.loadedFor !== budgeted.budget) return false;
+  const isCurrent = ({ budgeted, name, limit, counter }: BudgetLine): boolean => {
+    if (!counters.isCurrent(counter, budgeted, name)) return false;
     counter.watch(limit);
     return true;
   };
@@ -208,7 +171,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const { dollars, isCertain, maxDollars = dollars } = estimate;
       const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
-      evictIdle();
+      counters.evictIdle();
       const lines = cachedLinesOf(charged, at);
       // A free request is always served.
       const isFree = dollars === 0 && isCertain;
@@ -245,13 +208,11 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, underReservedLines);
     },
     status: (budgeted, at) => {
-      evictIdle();
+      counters.evictIdle();
       return linesOf(budgeted, at).map((line) => statusOf(line, at));
     },
   };
 }
-
-const isIdle = (counter: BudgetCounter): boolean => counter.isIdle;
 
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;

@@ -10,9 +10,10 @@ import { clientClosedError } from "../request/deadline.ts";
 import type { Priority } from "../request/priority.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue } from "./fair-queue.ts";
-import type { Demand, LimitScope } from "./limit-scope.ts";
+import type { LimitScope } from "./limit-scope.ts";
 import { Limiter, noDemand, settleDemand, take } from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
+import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
 import {
   actualDemand,
@@ -25,6 +26,7 @@ import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 
 export interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
+  readonly counters: RateLimitCounters;
   /** The limit of concurrent image requests. */
   readonly maxImageRequests: number;
   /** The limit of queued requests. */
@@ -68,7 +70,7 @@ const noNames: Names = [];
 
 export class Admission {
   readonly #options: AdmissionOptions;
-  readonly #limiter = new Limiter();
+  readonly #limiter: Limiter;
   readonly #queue: FairQueue;
   readonly #imageSlots: ConcurrencySlots;
   #limits: Snapshot["limits"];
@@ -78,6 +80,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#limiter = new Limiter(options.counters);
     this.#queue = new FairQueue(options.maxWaiting);
     this.#imageSlots = new ConcurrencySlots(options.maxImageRequests);
   }

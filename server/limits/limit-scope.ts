@@ -1,33 +1,29 @@
-/** One owner of limits (a key, project, model, upstream or target): its token buckets and concurrency slots. */
+/** One owner of limits (a key, project, model, upstream or target): its rate counters and concurrency slots. */
 import type { Limits } from "../lib/limits.ts";
-import { ConcurrencySlots } from "./concurrency-slots.ts";
-import { TokenBucket } from "./token-bucket.ts";
-
-/** What a request takes from each rate limit. Whole numbers. */
-export interface Demand {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly images: number;
-  readonly pixels: number;
-}
-
-export type Rate = keyof Demand;
-export const rates: readonly Rate[] = ["requests", "tokens", "images", "pixels"];
+import type { ConcurrencySlots } from "./concurrency-slots.ts";
+import {
+  type Rate,
+  type RateCounter,
+  type RateLimitCounters,
+  rates,
+} from "./rate-limit-counters.ts";
 
 export class LimitScope {
   readonly id: string;
   readonly slots: ConcurrencySlots;
-  readonly #buckets = new Map<Rate, TokenBucket>();
+  readonly #counters: RateLimitCounters;
+  readonly #buckets = new Map<Rate, RateCounter>();
   /** The buckets as an array, which is iterated several times per request. */
-  buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
+  buckets: readonly { readonly rate: Rate; readonly bucket: RateCounter }[] = [];
 
-  constructor(id: string, limits: Limits, now: number) {
+  constructor(id: string, limits: Limits, counters: RateLimitCounters, now: number) {
     this.id = id;
-    this.slots = new ConcurrencySlots(Infinity);
+    this.#counters = counters;
+    this.slots = counters.createSlots(id);
     this.apply(limits, now);
   }
 
-  bucket(rate: Rate): TokenBucket | undefined {
+  bucket(rate: Rate): RateCounter | undefined {
     return this.#buckets.get(rate);
   }
 
@@ -38,7 +34,8 @@ export class LimitScope {
       const limit = limitOf(limits, rate);
       const bucket = this.#buckets.get(rate);
       if (limit === undefined) this.#buckets.delete(rate);
-      else if (!bucket) this.#buckets.set(rate, new TokenBucket(limit, now));
+      else if (!bucket)
+        this.#buckets.set(rate, this.#counters.createRate(this.id, rate, limit, now));
       else if (bucket.limit !== limit) bucket.resize(limit, now);
     }
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));

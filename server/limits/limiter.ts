@@ -1,12 +1,18 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../lib/limits.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
-import { type Demand, LimitScope, type Rate } from "./limit-scope.ts";
+import { LimitScope } from "./limit-scope.ts";
+import type { Demand, Rate, RateLimitCounters } from "./rate-limit-counters.ts";
 
 export class Limiter {
   /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
+  readonly #counters: RateLimitCounters;
   #table: ReadonlyMap<string, Limits> = new Map();
+
+  constructor(counters: RateLimitCounters) {
+    this.#counters = counters;
+  }
 
   get size(): number {
     return this.#scopes.size;
@@ -43,7 +49,7 @@ export class Limiter {
   #create(id: string, now: number): LimitScope | undefined {
     const limits = this.#table.get(id);
     if (!limits) return undefined;
-    const scope = new LimitScope(id, limits, now);
+    const scope = new LimitScope(id, limits, this.#counters, now);
     this.#scopes.set(id, scope);
     return scope;
   }

@@ -1,8 +1,8 @@
 /** Rate limit errors and `x-ratelimit-*` headers in OpenAI's format. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LimitScope, Rate } from "./limit-scope.ts";
+import type { LimitScope } from "./limit-scope.ts";
 import type { Shortage } from "./limiter.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import type { Rate, RateCounter } from "./rate-limit-counters.ts";
 
 // As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
 // Limit 1000000, Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and
@@ -82,7 +82,7 @@ export function writeRateLimitHeaders(
 ): void {
   for (const { rate, limit, remaining, reset } of names) {
     let least = Infinity;
-    let scarce: TokenBucket | undefined;
+    let scarce: RateCounter | undefined;
     for (const scope of scopes) {
       const bucket = scope.bucket(rate);
       const left = bucket?.remaining(now) ?? Infinity;

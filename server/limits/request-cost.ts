@@ -11,8 +11,8 @@ import type {
 } from "../upstream/contract.ts";
 import { parseSize } from "../upstream/image-sizes.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
-import type { Demand } from "./limit-scope.ts";
 import { noDemand } from "./limiter.ts";
+import type { Demand } from "./rate-limit-counters.ts";
 
 /** The pixels of an image without a size parameter: 1024x1024. */
 const defaultPixels = 1024 * 1024;

@@ -16,8 +16,9 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import type { Demand, LimitScope } from "./limit-scope.ts";
+import type { LimitScope } from "./limit-scope.ts";
 import { noDemand, settleDemand, take } from "./limiter.ts";
+import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-cost.ts";
 

@@ -4,8 +4,8 @@
  */
 
 import type { Admission } from "../limits/admission.ts";
-import type { Demand } from "../limits/limit-scope.ts";
 import { shortage } from "../limits/limiter.ts";
+import type { Demand } from "../limits/rate-limit-counters.ts";
 import { demandOf, type LimitedQuery } from "../limits/request-cost.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { TargetQueue } from "./routing-options.ts";

@@ -7,6 +7,7 @@ import {
   type RequestCharging,
   type RequestChargingOptions,
 } from "../budgets/charge-request.ts";
+import { LocalBudgetCounters } from "../budgets/local-budget-counters.ts";
 import type { Emit } from "../events/events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
@@ -31,7 +32,7 @@ export interface BudgetWiring {
 
 export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
   const { settings, spent, reservations, capabilities, log, emit, clock } = options;
-  const budgets = createBudgets({
+  const counters = new LocalBudgetCounters({
     spentBefore: (spender, period) => {
       try {
         return spent(spender, period);
@@ -44,6 +45,9 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
         );
       }
     },
+  });
+  const budgets = createBudgets({
+    counters,
     emit: (event) => {
       log.warn("budget-threshold", { ...event.data });
       emit(event);

@@ -2,6 +2,7 @@
 
 import type { Snapshot } from "../config/snapshot.ts";
 import { Admission } from "../limits/admission.ts";
+import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Settings } from "../settings.ts";
 
@@ -23,6 +24,7 @@ export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
   };
   const admission = new Admission({
     snapshot,
+    counters: localRateLimitCounters,
     maxImageRequests: settings.VEXEL_MAX_IMAGE_REQUESTS,
     maxWaiting: settings.VEXEL_MAX_QUEUE,
     queueTimeoutMs: waitMs,

@@ -1,6 +1,7 @@
 /** Budget counters: the estimated cost is reserved before a request is sent, and settled when the request ends. */
 import { describe, expect, test } from "bun:test";
 import { createBudgets } from "../../server/budgets/budgets.ts";
+import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { Reservation } from "../../server/lib/budget.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import {
@@ -248,14 +249,14 @@ describe("the budget counters", () => {
   test("are bounded: idle counters are evicted and read again, counters with reservations are kept", () => {
     const ledger = new Map<string, number>();
     let read = 0;
-    const budgets = createBudgets({
+    const counters = new LocalBudgetCounters({
       spentBefore: ({ id }, period) => {
         read++;
         return ledger.get(`${id} ${period}`) ?? 0;
       },
-      emit: () => undefined,
       maxCounters: 8,
     });
+    const budgets = createBudgets({ counters, emit: () => undefined });
     const busy = budgeted({ total: 1 }, "key", "busy");
     const reserved = budgets.reserve([busy], certain(0.75), noon);
     for (let reservation = 0; reservation < 200; reservation++) {

@@ -1,6 +1,7 @@
 /** Budgets without a gateway: earlier spending comes from a map, and emitted events go to a list. */
 
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
+import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { Budget, BudgetedOwner, BudgetOwner } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
@@ -19,13 +20,13 @@ export const unknownCost: Estimate = { dollars: undefined, isCertain: false };
 export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
   const events: ThresholdEvent[] = [];
   const read: string[] = [];
-  const budgets = createBudgets({
+  const counters = new LocalBudgetCounters({
     spentBefore: ({ scope, id }: BudgetOwner, period) => {
       read.push(`${scope} ${id} ${period}`);
       return before[`${scope} ${id} ${period}`] ?? 0;
     },
-    emit: (event) => events.push(event),
   });
+  const budgets = createBudgets({ counters, emit: (event) => events.push(event) });
   return { budgets, events, read };
 }
 

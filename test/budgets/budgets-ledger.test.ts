@@ -122,6 +122,7 @@ test("a ledger without sums, of a version before budgets, is summed once when it
 describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
+    import { LocalBudgetCounters } from "${import.meta.dir}/../../server/budgets/local-budget-counters.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
     import { SqliteLedgerStore } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
     import { OutboxFile } from "${import.meta.dir}/../../server/storage/files/outbox.ts";
@@ -131,7 +132,8 @@ describe("after a kill at any time", () => {
     const store = new SqliteLedgerStore({ folder, maxBytes: 0 });
     const outbox = new OutboxFile({ folder, id: "a", onError: console.error });
     const ledger = new Ledger({ store, outbox, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
-    const budgets = createBudgets({ spentBefore: (who, period) => store.sumSpent(who, period), emit: () => undefined });
+    const counters = new LocalBudgetCounters({ spentBefore: (who, period) => store.sumSpent(who, period) });
+    const budgets = createBudgets({ counters, emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let request = 1; ; request++) {
       budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).settle(0.25);

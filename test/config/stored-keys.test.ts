@@ -13,6 +13,7 @@ import { StoredKeys } from "../../server/config/stored-keys.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { PersistentMap } from "../../server/lib/persistent-map.ts";
 import { Limiter } from "../../server/limits/limiter.ts";
+import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { StoredKey } from "../../server/storage/ports/key-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-keys-"));
@@ -119,7 +120,7 @@ describe("with 100,000 stored keys", () => {
   });
 
   test("limits of idle keys take no memory in the rate limiter, and a change visits only changed limits", () => {
-    const limiter = new Limiter();
+    const limiter = new Limiter(localRateLimitCounters);
     const { limits: before } = many;
     limiter.apply(before, 0);
     expect(limiter.size).toBe(0);

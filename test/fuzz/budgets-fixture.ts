@@ -4,6 +4,7 @@
  */
 import { expect } from "bun:test";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
+import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
@@ -208,12 +209,14 @@ export class BudgetSimulation {
 
   #start(): Budgets {
     return createBudgets({
-      spentBefore: (spender, period) => this.books.spent(spender, period),
+      counters: new LocalBudgetCounters({
+        spentBefore: (spender, period) => this.books.spent(spender, period),
+        maxCounters: this.#maxPurses,
+      }),
       emit: ({ once, data }) => {
         expect(data.spent).toBeGreaterThan(0);
         this.emitted.push(once);
       },
-      maxCounters: this.#maxPurses,
     });
   }
 }

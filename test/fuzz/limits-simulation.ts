@@ -6,7 +6,13 @@ import { expect } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission, type AdmissionTicket } from "../../server/limits/admission.ts";
-import { type Demand, type LimitScope, type Rate, rates } from "../../server/limits/limit-scope.ts";
+import type { LimitScope } from "../../server/limits/limit-scope.ts";
+import {
+  type Demand,
+  localRateLimitCounters,
+  type Rate,
+  rates,
+} from "../../server/limits/rate-limit-counters.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
@@ -69,6 +75,7 @@ export class LimitsSimulation {
     this.plan = plan;
     this.#limits = new Map(Object.entries(plan.limits));
     this.admission = new Admission({
+      counters: localRateLimitCounters,
       snapshot: () => ({ limits: this.#limits }),
       maxImageRequests: plan.maxImageCalls,
       maxWaiting: plan.maxWaiting,

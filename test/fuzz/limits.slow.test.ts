@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
-import { rates } from "../../server/limits/limit-scope.ts";
+import { rates } from "../../server/limits/rate-limit-counters.ts";
 import { type CallPlan, demandOf, limitOf } from "./limits-requests.ts";
 import { LimitsSimulation, patienceMs, runs, type SimulatedCall } from "./limits-simulation.ts";
 

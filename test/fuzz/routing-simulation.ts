@@ -3,6 +3,7 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
+import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { sizeClassOf } from "../../server/routing/health/latency-stats.ts";
 import type { TargetChange } from "../../server/routing/health/target-health.ts";
@@ -89,6 +90,7 @@ function admissionIn(time: VirtualTime): Admission {
     return () => time.stop(timer);
   };
   return new Admission({
+    counters: localRateLimitCounters,
     ...{ snapshot: () => ({}), maxImageRequests: 1000, maxWaiting: 10_000 },
     ...{ queueTimeoutMs: { embedding: 5000, image: 30_000 }, clock: time.clock, repeat },
   });

@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission } from "../../server/limits/admission.ts";
+import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { actualDemand, demandOf } from "../../server/limits/request-cost.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
@@ -21,6 +22,7 @@ test("a queued request is admitted by the next periodic check after its limit is
   let limits: ReadonlyMap<string, Limits> = new Map([["key:one", { concurrent: 1 }]]);
   let check: (() => void) | undefined;
   const admission = new Admission({
+    counters: localRateLimitCounters,
     snapshot: () => ({ limits }),
     maxImageRequests: 1,
     maxWaiting: 10,

@@ -6,6 +6,7 @@ import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { Admission } from "../../server/limits/admission.ts";
+import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
@@ -59,6 +60,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     onInternalError: (_id, error) => internalErrors.push(error),
     timeoutMs: { embedding: timeoutMs, image: timeoutMs },
     admission: new Admission({
+      counters: localRateLimitCounters,
       snapshot: () => snapshot,
       maxImageRequests: 10,
       maxWaiting: 0,

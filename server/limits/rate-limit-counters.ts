@@ -1,0 +1,47 @@
+/**
+ * The counters behind rate limits and concurrency limits. They are synchronous and local: a request checks and takes
+ * from all of its counters in one step, without I/O. An implementation that shares limits between gateways hands out
+ * slices that it leases in the background; `test/limits/rate-limit-counters.laws.ts` has the laws that it must obey.
+ */
+import { ConcurrencySlots } from "./concurrency-slots.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+/** What a request takes from each rate limit. Whole numbers. */
+export interface Demand {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly images: number;
+  readonly pixels: number;
+}
+
+export type Rate = keyof Demand;
+export const rates: readonly Rate[] = ["requests", "tokens", "images", "pixels"];
+
+/** One limit per minute. `now`: milliseconds of a monotonic clock. */
+export interface RateCounter {
+  /** Items per minute. */
+  readonly limit: number;
+  /** Whole items available; never negative. */
+  remaining(now: number): number;
+  /** Milliseconds until `count` items are available. Infinity: more than the limit. */
+  waitMs(count: number, now: number): number;
+  msUntilFull(now: number): number;
+  /** May take more than is available: actual usage always counts, and later requests wait. */
+  take(count: number, now: number): void;
+  refund(count: number, now: number): void;
+  /** Changes the limit. Usage stays counted, in proportion. */
+  resize(limit: number, now: number): void;
+}
+
+/** `scope`: the owner of the limit, such as `key:key_1`. Each scope has one counter of each kind at a time. */
+export interface RateLimitCounters {
+  createRate(scope: string, rate: Rate, limit: number, now: number): RateCounter;
+  /** Without a limit at first. */
+  createSlots(scope: string): ConcurrencySlots;
+}
+
+/** Counters of this process only. */
+export const localRateLimitCounters: RateLimitCounters = {
+  createRate: (_scope, _rate, limit, now) => new TokenBucket(limit, now),
+  createSlots: () => new ConcurrencySlots(Number.POSITIVE_INFINITY),
+};

@@ -1,0 +1,102 @@
+/** The laws of `BudgetCounters`, for every implementation: local counters, and slices of shared ones. */
+import { describe, expect, test } from "bun:test";
+import type { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import type { BudgetOwner } from "../../server/lib/budget.ts";
+import { budgeted } from "./budgets-fixture.ts";
+
+type SpentBefore = (owner: BudgetOwner, period: string) => number;
+
+const today = "2026-11-15";
+
+/** `create`: counters over a ledger in which an owner has spent this much in a period. */
+export function budgetCounterLaws(
+  name: string,
+  create: (spentBefore: SpentBefore) => BudgetCounters,
+): void {
+  describe(`${name} budget counters`, () => {
+    test("a counter starts with what the ledger says was spent", () => {
+      const counters = create(({ id }, period) => (id === "ci" && period === today ? 2.5 : 0));
+      const key = budgeted({ day: 10 });
+      expect(counters.counterOf(key, today)).toMatchObject({ spent: 2.5, reserved: 0 });
+      expect(counters.counterOf(key, "2026-11-16").spent).toBe(0);
+      expect(counters.counterOf(budgeted({ day: 10 }, "key", "other"), today).spent).toBe(0);
+    });
+
+    test("reservations count until they are released, and spending stays", () => {
+      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
+      counter.reserve(0.75, false);
+      expect(counter.wouldExceed(0.25, 1)).toBe(false);
+      expect(counter.wouldExceed(0.5, 1)).toBe(true);
+      expect(counter.isExhaustedFor(0.5, 1)).toBe(false);
+      counter.release(0.75, false);
+      counter.spend(0.5);
+      expect(counter).toMatchObject({ spent: 0.5, reserved: 0 });
+      expect(counter.wouldExceed(0.5, 1)).toBe(false);
+      expect(counter.isExhaustedFor(0.75, 1)).toBe(true);
+    });
+
+    test("a request of unknown cost fits until the limit is reached", () => {
+      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
+      expect(counter.wouldExceed(undefined, 1)).toBe(false);
+      counter.spend(1);
+      expect(counter.wouldExceed(undefined, 1)).toBe(true);
+    });
+
+    test("ten tenths fit into one dollar", () => {
+      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
+      for (let request = 0; request < 10; request++) {
+        expect(counter.wouldExceed(0.1, 1)).toBe(false);
+        counter.spend(0.1);
+      }
+      expect(counter.wouldExceed(0.1, 1)).toBe(true);
+    });
+
+    test("a request that may cost more than is reserved is known until it is released", () => {
+      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
+      counter.reserve(0.5, true);
+      expect(counter.hasUnderReserved).toBe(true);
+      counter.release(0.5, true);
+      expect(counter.hasUnderReserved).toBe(false);
+    });
+
+    test("each threshold is reported once, and those reached before are not", () => {
+      const counter = create(() => 0.6).counterOf(budgeted({ day: 1 }), today);
+      counter.watch(1);
+      expect(counter.newThresholds(1)).toEqual([]);
+      counter.spend(0.5);
+      expect(counter.newThresholds(1)).toEqual([80, 100]);
+      expect(counter.newThresholds(1)).toEqual([]);
+    });
+
+    test("a counter with reservations is not evicted, and is current", () => {
+      const counters = create(() => 0);
+      const key = budgeted({ day: 1 });
+      const counter = counters.counterOf(key, today);
+      counter.reserve(0.5, false);
+      for (let other = 0; other < 100; other++) {
+        counters.evictIdle();
+        counters.counterOf(budgeted({ day: 1 }, "key", `other ${other}`), today);
+      }
+      expect(counters.isCurrent(counter, key, today)).toBe(true);
+      expect(counters.counterOf(key, today)).toBe(counter);
+    });
+
+    test("after a change of the configured budget, the ledger is read again, and reservations stay", () => {
+      let spent = 1;
+      const counters = create(() => spent);
+      const counter = counters.counterOf(budgeted({ day: 10 }), today);
+      counter.reserve(2, false);
+      spent = 4;
+      const changed = budgeted({ day: 20 });
+      expect(counters.isCurrent(counter, changed, today)).toBe(false);
+      expect(counters.counterOf(changed, today)).toMatchObject({ spent: 4, reserved: 2 });
+    });
+
+    test("a ledger that cannot be read is an error, not an empty budget", () => {
+      const counters = create(() => {
+        throw new Error("the disk failed");
+      });
+      expect(() => counters.counterOf(budgeted({ day: 1 }), today)).toThrow("the disk failed");
+    });
+  });
+}
