@@ -109,8 +109,9 @@ test("a ledger without sums, of a version before budgets, is summed once when it
   // Earlier versions did not number their migrations, and had no roll-ups.
   for (const table of ["schema_migrations", "usage_by_hour"]) old.run(`DROP TABLE ${table}`);
   old.run("DROP TABLE spent");
-  old.run("ALTER TABLE ledger DROP COLUMN project");
-  old.run("ALTER TABLE ledger DROP COLUMN estimated_cost");
+  for (const column of ["project", "estimated_cost", "inputs", "timeline"]) {
+    old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
+  }
   old.close();
   for (let start = 0; start < 2; start++) {
     const again = open(folder.path);
