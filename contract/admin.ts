@@ -16,6 +16,7 @@ export * from "./admin/requests.ts";
 export * from "./admin/roles.ts";
 export * from "./admin/session.ts";
 export * from "./admin/settings.ts";
+export * from "./admin/statistics.ts";
 export * from "./admin/upstreams.ts";
 export * from "./admin/usage.ts";
 export * from "./admin/users.ts";

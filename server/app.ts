@@ -3,6 +3,7 @@
  * nowhere else.
  */
 import { version } from "../package.json";
+import { LiveRequests } from "./admin/reads/live-requests.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
 import { validKeyId } from "./auth/authenticate.ts";
@@ -90,6 +91,7 @@ export function build({
 }: BuildOptions): Gateway {
   // First: a certificate that cannot be used must not leave anything open.
   const configuredCertificate = readConfiguredCertificate(settings);
+  const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
   migrateDataFolder(folder);
   const clock = () => performance.now();
@@ -182,6 +184,7 @@ export function build({
     log,
     emit: events.emit,
   });
+  const live = new LiveRequests();
   const pipeline = createServe({
     snapshot,
     ledger,
@@ -196,6 +199,7 @@ export function build({
         log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
       }
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
+      live.publish(record);
     },
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     timeoutMs: {
@@ -267,6 +271,12 @@ export function build({
           ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
+          sources: {
+            ...{ queries: ledgerWiring.queries, ledger, live, startedAt, clock },
+            budgets: budgets.budgets,
+            admission: limits.admission,
+            statistics: () => ({ ...embeddings.statistics(), requests_in_flight: inFlight() }),
+          },
           now: Date.now,
         })
       : undefined;
@@ -331,6 +341,7 @@ export function build({
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;
+      live.close();
       embeddings.stopDriftChecks();
       server.beginStop();
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
@@ -338,6 +349,7 @@ export function build({
     },
     close: async () => {
       clearInterval(sweeping);
+      live.close();
       certificate.close();
       admin?.close();
       embeddings.stopDriftChecks();

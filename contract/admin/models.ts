@@ -80,4 +80,10 @@ export interface ShownTarget {
     readonly p95_ms: number | null;
   }[];
   readonly counts: Readonly<Record<string, number>>;
+  /** The latest errors of its attempts, newest first. */
+  readonly last_errors: readonly {
+    readonly at: string;
+    readonly code: string;
+    readonly message: string;
+  }[];
 }

@@ -1,17 +1,26 @@
 /** The overview: totals, charts, and conditions that need attention. */
-import type { UsageRow } from "./usage.ts";
+import type { UsageInterval, UsageRow, UsageSums } from "./usage.ts";
 
-/** What the overview shows, from the roll-ups and the counters in memory. */
 export interface Overview {
   readonly object: "overview";
   readonly from: string;
   readonly to: string;
-  readonly totals: Omit<UsageRow, "object" | "start" | "group">;
+  readonly interval: UsageInterval;
+  readonly totals: UsageSums;
+  /** One row per period with requests, the oldest first. */
   readonly series: readonly UsageRow[];
   readonly attention: readonly AttentionItem[];
+  readonly guide: FirstRunGuide;
 }
 
-/** Something that an operator should look at, and where it is mended. */
+/** The first steps with a new gateway, and which of them are done. */
+export interface FirstRunGuide {
+  readonly has_key: boolean;
+  readonly has_request: boolean;
+  readonly has_upstream: boolean;
+}
+
+/** A condition that needs attention, and where it is fixed. */
 export interface AttentionItem {
   readonly type:
     | "target_unhealthy"
@@ -24,6 +33,6 @@ export interface AttentionItem {
   readonly severity: "warning" | "error";
   readonly subject: string;
   readonly detail: string;
-  /** A path of the console, such as `/upstreams/openai`. */
+  /** A path of the console, such as `/upstreams`. */
   readonly link: string;
 }

@@ -1,5 +1,7 @@
-/** Requests: rows of the ledger. */
-/** One row of the ledger. */
+/** Requests: rows of the ledger, and the live tail. */
+import type { Page } from "./page.ts";
+
+/** One row of the ledger. It has no prompt, input, vector or image. */
 export interface ShownRequest {
   readonly object: "request";
   readonly id: string;
@@ -20,8 +22,63 @@ export interface ShownRequest {
   readonly images: number | null;
   readonly bytes_in: number;
   readonly bytes_out: number;
+  /** Embeddings: the number of inputs, and how many of them were not sent to an upstream. */
+  readonly inputs: number | null;
   readonly cached_inputs: number | null;
   readonly cost: number | null;
   readonly estimated_cost: number | null;
+}
+
+export interface RequestPage extends Page<ShownRequest> {
+  /**
+   * Set if the search stopped before the page was full because it took too long: all matching requests since this time
+   * are listed, and `next_cursor` continues.
+   */
+  readonly scanned_until: string | null;
+}
+
+/** One attempt at a target. Times are milliseconds since the arrival of the request. */
+export interface RequestAttempt {
+  /** Such as `openai/text-embedding-3-small`. */
+  readonly target: string;
+  readonly start_ms: number;
+  readonly duration_ms: number;
+  /** The part of the duration that it waited for the limits of the target. */
+  readonly queued_ms: number;
+  readonly is_hedge: boolean;
+  /** An error code, or `canceled`. `null`: it succeeded. */
+  readonly error: string | null;
+}
+
+/** A request with everything that is recorded about it. */
+export interface RequestDetail extends ShownRequest {
+  /** Embeddings: the tokens that the upstream counted for this request alone. */
+  readonly upstream_tokens: number | null;
+  /** The time in the queues of the gateway. */
+  readonly queued_ms: number;
+  /** The first attempts, in the order of their start. */
+  readonly timeline: readonly RequestAttempt[];
+  /** The number of targets that could serve the request. */
+  readonly candidates: number | null;
+  /** How one of them was selected. `null`: there was no choice, or it is not recorded. */
+  readonly policy: string | null;
+  /** The number of requests in the same micro-batch. */
+  readonly batch_size: number | null;
+  /** Parameters that the gateway applied itself, and those that it dropped. */
+  readonly adapted: readonly string[];
+  readonly dropped: readonly string[];
+  /** Skipped, failed and hedged targets with the reason, and steps of image requests, in order. */
   readonly steps: readonly string[];
+}
+
+/** An event `requests` of the live tail. At most ten per second are sent. */
+export interface LiveRequests {
+  readonly data: readonly ShownRequest[];
+  /** Matching requests of the same moment that are left out, because there are too many to read. */
+  readonly skipped: number;
+}
+
+/** An event `dropped` of the live tail: the viewer was too slow for this many requests. */
+export interface LiveDropped {
+  readonly count: number;
 }

@@ -33,8 +33,8 @@ export function limitsOf(given: Given): Limited {
 
 /** Scope ids are stable across reloads, so usage counts are kept. */
 export const keyScope = (id: string): string => `key:${id}`;
-const projectScope = (name: string): string => `project:${name}`;
-const modelScope = (id: string): string => `model:${id}`;
+export const projectScope = (name: string): string => `project:${name}`;
+export const modelScope = (id: string): string => `model:${id}`;
 const upstreamScope = (id: string): string => `upstream:${id}`;
 /** Includes the model id: two models may use the same target with different limits. */
 const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>

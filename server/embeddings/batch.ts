@@ -31,6 +31,8 @@ export interface BatchOptions {
   readonly maxQueued?: number;
   /** A target whose responses usually take less is never busy. */
   readonly fastMs?: number;
+  /** Called with the number of requests of each batch of at least two. */
+  readonly onBatch?: (requests: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -45,6 +47,7 @@ export const batch =
     maxInputsPerRequest = 16,
     maxQueued = 1024,
     fastMs = 5,
+    onBatch = () => undefined,
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
@@ -60,6 +63,7 @@ export const batch =
         maxWaitMs,
         maxQueued,
         fastMs,
+        onBatch,
         clock,
       });
       batchers.set(target, batcher);

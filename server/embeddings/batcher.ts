@@ -20,6 +20,8 @@ export interface BatcherOptions {
   readonly maxQueued: number;
   /** A target that responds faster than this is never busy: waiting for a batch would cost more than it saves. */
   readonly fastMs: number;
+  /** Called with the number of requests of each batch of at least two. */
+  readonly onBatch: (requests: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -155,6 +157,7 @@ export class Batcher {
   #flush(batch: PendingBatch): void {
     this.#close(batch);
     this.#queued -= batch.members.size;
+    if (batch.members.size > 1) this.#options.onBatch(batch.members.size);
     void sendBatch([...batch.members], this.send, this.#options.concurrency);
   }
 

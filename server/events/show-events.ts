@@ -11,12 +11,14 @@ import type { Events } from "./events.ts";
 
 export interface EventViewsOptions {
   readonly store: Pick<EventStore, "list">;
-  readonly queue: Pick<DeliveryStore, "status">;
-  readonly deliver: Pick<DeliveryQueue, "attempt" | "isGone" | "failures">;
+  readonly queue: Pick<DeliveryStore, "status" | "requeue">;
+  readonly deliver: Pick<DeliveryQueue, "attempt" | "isGone" | "failures" | "wake">;
   readonly events: Pick<Events, "testEvent">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 export interface EventPageQuery {
@@ -36,6 +38,7 @@ export function createEventViews({
   events,
   webhooks,
   clock,
+  now,
 }: EventViewsOptions) {
   return {
     /** Newest first. Undefined if no event has the ID `cursor`. */
@@ -58,6 +61,13 @@ export function createEventViews({
       ),
       next_cursor: null,
     }),
+    /** Queues the delivery of an event to a webhook again. False: the webhook did not get this event. */
+    redeliver: async (eventId: string, webhookId: string): Promise<boolean> => {
+      const isQueued =
+        webhooks().has(webhookId) && (await queue.requeue(webhookId, eventId, now()));
+      if (isQueued) deliveryQueue.wake();
+      return isQueued;
+    },
     /** Sends a test event and returns the result. Undefined if there is no such webhook. */
     testWebhook: async (id: string) => {
       const webhook = webhooks().get(id);

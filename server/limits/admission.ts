@@ -142,6 +142,17 @@ export class Admission {
     return scopes;
   }
 
+  /** The scope of this id with its usage. Undefined: no request has used it, or it has no limits. */
+  usedScope(id: string): LimitScope | undefined {
+    this.#applyLimits();
+    return this.#limiter.used(id);
+  }
+
+  /** The number of queued requests. */
+  get queued(): number {
+    return this.#queue.size;
+  }
+
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
     if (this.#queue.tryEnter(request.neededSlots)) return;

@@ -46,6 +46,11 @@ export class Limiter {
     return found;
   }
 
+  /** The scope, if a request has used it. */
+  used(id: string): LimitScope | undefined {
+    return this.#scopes.get(id);
+  }
+
   #create(id: string, now: number): LimitScope | undefined {
     const limits = this.#table.get(id);
     if (!limits) return undefined;

@@ -82,6 +82,12 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
         timedOutInQueue(queueWait, error, now) || !isNewError(error)
           ? neutral
           : classifyOutcome(error, end);
+      if (
+        outcome.kind === "failure" ||
+        outcome.kind === "rate-limited" ||
+        outcome.kind === "refused"
+      )
+        health.addError({ at: now, code: errorCodeOf(error), message: messageOf(error) });
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
       const isSameFailure = isRepeated && outcome.kind === "failure";
       health.recordEnd(now, isSameFailure ? neutral : outcome, probe, peers);
@@ -108,6 +114,9 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     );
   };
 }
+
+const messageOf = (error: unknown): string =>
+  error instanceof GatewayError ? error.message : "An internal error.";
 
 function endTimed(timed: TimedAttempt, now: number, queueWait: QueueWait | undefined): void {
   timed.endedAt = now;

@@ -38,6 +38,11 @@ function showTarget(
       health.sampleCount(clockMs) > 0 ? rounded(health.failureRate(clockMs), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
+    last_errors: health.lastErrors.map(({ at: failedAt, code, message }) => ({
+      at: new Date(at - (clockMs - failedAt)).toISOString(),
+      code,
+      message,
+    })),
   };
 }
 

@@ -36,6 +36,7 @@ import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import { unrestrictedImages } from "../upstream/image-capabilities.ts";
+import { type ReadSources, readRoutes } from "./admin-reads.ts";
 
 interface SignInOptions {
   readonly sessions: Sessions;
@@ -49,6 +50,8 @@ export interface AdminApiWiringOptions {
   readonly snapshot: () => Snapshot;
   readonly targets: () => readonly ShownTarget[];
   readonly eventViews: EventViews;
+  /** What the overview, requests, usage and budgets are read from. */
+  readonly sources: ReadSources;
   readonly keys: KeyStore;
   /** Applies key changes of the store now, instead of at the next poll. */
   readonly applyKeyChanges: () => Promise<void>;
@@ -98,8 +101,9 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
     ...upstreamRoutes({ ...options, audit }),
     ...projectRoutes({ ...options, audit }),
     ...targetRoutes(options),
-    ...eventRoutes({ events: eventViews }),
     ...webhookRoutes({ ...options, audit, webhooks: eventViews }),
+    ...readRoutes(options),
+    ...eventRoutes({ events: eventViews, audit }),
     ...auditRoutes(auditLog),
     ...settingsRoutes({ settings, table: settingsTable, secrets: secretSettings }),
   ];

@@ -1,5 +1,6 @@
 /** Wires the embeddings pipeline: cache, single-flight, micro-batching, drift canary. */
 
+import type { Statistics } from "../../contract/admin.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
 import { EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
@@ -45,6 +46,7 @@ export interface EmbeddingsWiring {
   startDriftChecks(): void;
   /** Cancels the drift checks in flight, and starts no more. */
   stopDriftChecks(): void;
+  statistics(): Pick<Statistics, "cache" | "batching">;
   /** Evicts every cached vector. */
   clearCache(): void;
   close(): Promise<void>;
@@ -98,6 +100,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     clock,
   });
 
+  const batched = { batches: 0, requests: 0 };
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
   // Embedded models batch by themselves.
@@ -117,6 +120,10 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     batch: {
       enabled: (route) => isBatchingOn && !route.unbatched && !isEmbedded(route),
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
+      onBatch: (requests) => {
+        batched.batches++;
+        batched.requests += requests;
+      },
       clock,
     },
     registry,
@@ -132,6 +139,19 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
       driftChecks.close();
       canary.close();
     },
+    statistics: () => ({
+      cache: {
+        enabled: isCacheOn,
+        entries: cache.size,
+        bytes: cache.bytes,
+        max_bytes: settings.VEXEL_CACHE_BYTES,
+      },
+      batching: {
+        enabled: isBatchingOn,
+        batches: batched.batches,
+        batched_requests: batched.requests,
+      },
+    }),
     clearCache: () => cache.clear(),
     close: async () => file?.close(),
   };

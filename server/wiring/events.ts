@@ -59,7 +59,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
   const report = (problem: EventsReport) => logRecordingProblem(log, problem);
   const events = createEvents({ store, deliver, webhooks, now, newId, report });
-  const show = createEventViews({ store, queue, deliver, events, webhooks, clock });
+  const show = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
   const logUnrecordedKeyEvents = (reason: string) =>
     log.error("event-not-recorded", { type: "key.*", reason });
 

@@ -59,7 +59,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The transport knows no models.
   http: ["lib", "request"],
   console: ["lib", "request", "http"],
-  admin: ["lib", "storage", "upstream", "config", "request", "auth", "routing", "events", "http"],
+  admin: [
+    "lib",
+    "storage",
+    "upstream",
+    "config",
+    "request",
+    "auth",
+    "limits",
+    "budgets",
+    "routing",
+    "events",
+    "http",
+  ],
   api: [
     "lib",
     "upstream",

@@ -3,12 +3,14 @@ import { z } from "zod";
 import { eventTypes } from "../../../contract/events.ts";
 import { type EventViews, matchingTypes } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
+import type { Audit } from "../audit.ts";
 import { pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 
 export interface EventRoutesOptions {
-  readonly events: Pick<EventViews, "events">;
+  readonly events: Pick<EventViews, "events" | "redeliver">;
+  readonly audit: Audit;
 }
 
 const eventsQuery = pageQuery.extend({
@@ -28,7 +30,7 @@ const eventsQuery = pageQuery.extend({
     .describe("A glob pattern for event types, such as `budget.*`."),
 });
 
-export function eventRoutes({ events }: EventRoutesOptions): readonly AdminRoute[] {
+export function eventRoutes({ events, audit }: EventRoutesOptions): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { type } = readQuery(context, eventsQuery);
     const page = await events.events({ type, ...readPage(context) });
@@ -39,7 +41,33 @@ export function eventRoutes({ events }: EventRoutesOptions): readonly AdminRoute
       { param: "cursor" },
     );
   };
+  const redeliver = async (context: AdminApiContext): Promise<Response> => {
+    const { id = "", webhook = "" } = context.req.param();
+    if (!(await events.redeliver(id, webhook))) {
+      throw new GatewayError(
+        "entity_not_found",
+        "No delivery of this event to this webhook exists.",
+      );
+    }
+    await audit.record({
+      actor: context.get("actor").name,
+      action: "event.redelivered",
+      subject: id,
+      after: { webhook },
+      address: addressOf(context),
+    });
+    return context.body(null, 204);
+  };
   return [
+    {
+      method: "POST",
+      path: "/events/:id/deliveries/:webhook",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Deliver an event to a webhook again.",
+      response: null,
+      handle: redeliver,
+    },
     {
       method: "GET",
       path: "/events",

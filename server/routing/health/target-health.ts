@@ -33,12 +33,21 @@ export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 /** With this many requests in flight and no response for `silenceMs`, other targets are preferred. */
 const silentRequestsLimit = 5;
 const silenceMs = 1500;
+const maxErrors = 5;
+
+export interface TargetError {
+  readonly at: number;
+  readonly code: string;
+  readonly message: string;
+}
 
 export class TargetHealth {
   /** The target as in the newest configuration. */
   target: Target;
   /** Outcomes since the gateway started. */
   readonly counts = { responses: 0, failed: 0, limited: 0, refused: 0 };
+  /** The latest errors, newest first, for the operator. `at`: milliseconds, monotonic. */
+  lastErrors: readonly TargetError[] = [];
   readonly breaker: CircuitBreaker;
   readonly coolDown = new CoolDown();
   readonly latency = new LatencyStats();
@@ -248,6 +257,10 @@ export class TargetHealth {
           this.#report("ejected", this.breaker.reason);
         } else if (!this.breaker.open) this.#ejectIfOutlier(now, peers);
     }
+  }
+
+  addError(error: TargetError): void {
+    this.lastErrors = [error, ...this.lastErrors.slice(0, maxErrors - 1)];
   }
 
   #isSilent(now: number): boolean {

@@ -54,6 +54,11 @@ export interface DeliveryStore {
   release(webhook: string, seq: number, due: number): Promise<void>;
   /** Abandons all pending deliveries of a webhook. Returns how many. */
   abandonAll(webhook: string, problem: string): Promise<number>;
+  /**
+   * Queues the delivery of an event again, with all its attempts. False: the webhook has no delivery of this event.
+   * `now`: Unix milliseconds.
+   */
+  requeue(webhook: string, eventId: string, now: number): Promise<boolean>;
   /** When the next delivery is due. Undefined: none is pending. */
   nextDue(webhook: string): Promise<number | undefined>;
   /** Counts over the stored events. */

@@ -69,6 +69,17 @@ export class SqliteDeliveryStore implements DeliveryStore {
       .run(webhook, problem).changes;
   }
 
+  async requeue(webhook: string, eventId: string, now: number): Promise<boolean> {
+    return (
+      this.#db
+        .query(
+          `UPDATE deliveries SET state = 'waiting', attempts = 0, due = ?3
+           WHERE webhook = ?1 AND seq = (SELECT seq FROM events WHERE id = ?2)`,
+        )
+        .run(webhook, eventId, now).changes > 0
+    );
+  }
+
   async nextDue(webhook: string): Promise<number | undefined> {
     const row = this.#db
       .query<{ due: number | null }, [string]>(

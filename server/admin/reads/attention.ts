@@ -1,0 +1,164 @@
+/** Conditions that need attention, each with the page of the console where it is fixed. */
+import type { AttentionItem, ShownTarget } from "../../../contract/admin.ts";
+import type { Budgets } from "../../budgets/budgets.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import type { EventViews } from "../../events/show-events.ts";
+import { type Actor, adminTokenActor } from "../actor.ts";
+import { budgetOwners } from "./budget-status.ts";
+import { findKeys } from "./key-names.ts";
+
+export interface AttentionOptions {
+  readonly snapshot: () => Snapshot;
+  readonly targets: () => readonly ShownTarget[];
+  readonly budgets: Budgets;
+  readonly events: Pick<EventViews, "events">;
+  readonly ledger: { readonly writable: boolean };
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** When the gateway started: the result of an earlier configuration does not matter any more. */
+  readonly startedAt: number;
+}
+
+/**
+ * `project`: only for actors who see it. `gateway`: for everybody. `operator`: for those who see all projects.
+ */
+interface ScopedItem {
+  readonly item: AttentionItem;
+  readonly owner: { readonly project: string | null } | "gateway" | "operator";
+}
+
+const dayMs = 86_400_000;
+const expiringWithinMs = 7 * dayMs;
+const endingWithinMs = 30 * dayMs;
+const nearlySpentShare = 0.8;
+/** Of each type. */
+const maxItems = 20;
+/** Keys are scanned, so several open consoles share one result. */
+const reuseMs = 2000;
+
+export function createAttention(options: AttentionOptions) {
+  let computed: { readonly at: number; readonly items: Promise<readonly ScopedItem[]> } | undefined;
+  return async (actor: Actor): Promise<AttentionItem[]> => {
+    const at = options.now();
+    if (!computed || at - computed.at > reuseMs || at < computed.at) {
+      computed = { at, items: itemsAt(options, at) };
+    }
+    const items = await computed.items;
+    return items.filter(({ owner }) => maySee(actor, owner)).map(({ item }) => item);
+  };
+}
+
+function maySee({ projects }: Actor, owner: ScopedItem["owner"]): boolean {
+  if (projects === null || owner === "gateway") return true;
+  return owner !== "operator" && owner.project !== null && projects.includes(owner.project);
+}
+
+/** Errors first. */
+const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedItem[]> =>
+  [
+    ...ledgerItems(options),
+    ...(await configItems(options)),
+    ...targetItems(options),
+    ...budgetItems(options, at),
+    ...keyItems(options, at),
+    ...modelItems(options, at),
+  ].sort((a, b) => rank(a) - rank(b));
+
+const rank = ({ item }: ScopedItem): number => (item.severity === "error" ? 0 : 1);
+
+function ledgerItems({ ledger }: AttentionOptions): ScopedItem[] {
+  if (ledger.writable) return [];
+  const item: AttentionItem = {
+    type: "ledger_unwritable",
+    severity: "error",
+    subject: "ledger.db",
+    detail: "Rows cannot be written. Check the disk of VEXEL_DATA; the events have the reason.",
+    link: "/events",
+  };
+  return [{ item, owner: "operator" }];
+}
+
+async function configItems({ events, startedAt }: AttentionOptions): Promise<ScopedItem[]> {
+  const latest = (await events.events({ type: "config.*", limit: 1 }))?.data[0];
+  if (latest?.type !== "config.rejected" || Date.parse(latest.timestamp) < startedAt) return [];
+  const { problems } = latest.data as { readonly problems?: readonly string[] };
+  const item: AttentionItem = {
+    type: "config_rejected",
+    severity: "error",
+    subject: "vexel.yaml",
+    detail: `${problems?.[0] ?? ""} The previous configuration stays in force.`.trim(),
+    link: "/events",
+  };
+  return [{ item, owner: "operator" }];
+}
+
+const targetItems = ({ targets }: AttentionOptions): ScopedItem[] =>
+  targets()
+    .filter(({ state }) => state === "ejected" || state === "cooling")
+    .slice(0, maxItems)
+    .map(({ upstream, model, models, state, reason }): ScopedItem => {
+      const item: AttentionItem = {
+        type: "target_unhealthy",
+        severity: state === "ejected" ? "error" : "warning",
+        subject: `${upstream}/${model}`,
+        detail: reason ?? state,
+        link: models[0] === undefined ? "/models" : `/model/${models[0]}`,
+      };
+      return { item, owner: "gateway" };
+    });
+
+function budgetItems({ snapshot, budgets }: AttentionOptions, at: number): ScopedItem[] {
+  // Projects are few: their sums are loaded. Of keys, only those that were used since the start are in memory.
+  for (const owner of budgetOwners(snapshot(), adminTokenActor)) {
+    if (owner.scope !== "project") break;
+    budgets.status(owner, at);
+  }
+  const spent = budgets.nearlySpent(nearlySpentShare, at);
+  const keys = findKeys(snapshot(), new Set(spent.map(({ id }) => id)));
+  return spent
+    .toSorted((a, b) => b.status.spent / b.status.limit - a.status.spent / a.status.limit)
+    .slice(0, maxItems)
+    .map(({ scope, id, status: { spent: dollars, limit, period } }): ScopedItem => {
+      const isExhausted = dollars >= limit;
+      const item: AttentionItem = {
+        type: isExhausted ? "budget_exhausted" : "budget_nearly_exhausted",
+        severity: isExhausted ? "error" : "warning",
+        subject: scope === "key" ? (keys.get(id)?.name ?? id) : id,
+        detail: `$${dollars.toFixed(2)} of $${limit.toFixed(2)} (${period})`,
+        link: "/budgets",
+      };
+      const project = scope === "project" ? id : (keys.get(id)?.project ?? null);
+      return { item, owner: { project } };
+    });
+}
+
+function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
+  const items: ScopedItem[] = [];
+  for (const { name, project = null, expiresAt } of snapshot().keys.values()) {
+    if (expiresAt === undefined || expiresAt <= at || expiresAt - at > expiringWithinMs) continue;
+    const item: AttentionItem = {
+      type: "key_expiring",
+      severity: "warning",
+      subject: name,
+      detail: new Date(expiresAt).toISOString(),
+      link: "/keys",
+    };
+    if (items.push({ item, owner: { project } }) >= maxItems) break;
+  }
+  return items;
+}
+
+const modelItems = ({ snapshot }: AttentionOptions, at: number): ScopedItem[] =>
+  [...snapshot().models.values()]
+    .filter(({ endsOn }) => endsOn !== undefined && Date.parse(endsOn) - at < endingWithinMs)
+    .slice(0, maxItems)
+    .map(({ id, endsOn = "" }): ScopedItem => {
+      const item: AttentionItem = {
+        type: "model_ending",
+        severity: "warning",
+        subject: id,
+        detail: endsOn,
+        link: `/model/${id}`,
+      };
+      return { item, owner: "gateway" };
+    });

@@ -1,0 +1,137 @@
+/** Budgets and limits of keys, projects and models, with their use. */
+import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
+import type { BudgetStatus } from "../../budgets/budget-status.ts";
+import type { Budgets } from "../../budgets/budgets.ts";
+import { keyScope, modelScope, projectScope } from "../../config/limits.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import type { Budget } from "../../lib/budget.ts";
+import type { Limits } from "../../lib/limits.ts";
+import type { Admission } from "../../limits/admission.ts";
+import type { LimitScope, Rate } from "../../limits/limit-scope.ts";
+import { type Actor, mayName } from "../actor.ts";
+
+export interface Owner {
+  readonly scope: "key" | "project" | "model";
+  readonly id: string;
+  readonly name: string;
+  readonly project: string | null;
+}
+
+export interface BudgetOwnerEntry extends Owner {
+  readonly scope: "key" | "project";
+  readonly budget: Budget;
+}
+
+/** Projects first, then keys: only those that the actor may see. */
+export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<BudgetOwnerEntry> {
+  for (const { name, budget } of snapshot.projects?.values() ?? []) {
+    if (budget && mayName(actor, name)) {
+      yield { scope: "project", id: name, name, project: name, budget };
+    }
+  }
+  for (const { id, name, budget, project = null } of snapshot.keys.values()) {
+    if (budget && mayName(actor, project)) yield { scope: "key", id, name, project, budget };
+  }
+}
+
+export const showBudgets = (owner: BudgetOwnerEntry, budgets: Budgets, at: number): ShownBudget[] =>
+  budgets.status(owner, at).map((status) => showBudget(owner, status));
+
+const showBudget = (
+  { scope, id, name, project }: BudgetOwnerEntry,
+  { period, limit, spent, reserved, resetsAt }: BudgetStatus,
+): ShownBudget => ({
+  object: "budget",
+  ...{ scope, id, name, project, period, limit, spent, reserved },
+  left: Math.max(0, limit - spent - reserved),
+  resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+});
+
+export interface LimitOwnerEntry extends Owner {
+  readonly limits: Limits;
+  readonly scopeId: string;
+}
+
+/** Models belong to no project: everybody who may use the console sees their limits. */
+export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitOwnerEntry> {
+  for (const { name, limits } of snapshot.projects?.values() ?? []) {
+    if (!limits || !mayName(actor, name)) continue;
+    const scopeId = projectScope(name);
+    yield { scope: "project", id: name, name, project: name, limits, scopeId };
+  }
+  for (const { id, limits } of snapshot.models.values()) {
+    if (!limits) continue;
+    yield { scope: "model", id, name: id, project: null, limits, scopeId: modelScope(id) };
+  }
+  for (const { id, name, limits, project = null } of snapshot.keys.values()) {
+    if (!limits || !mayName(actor, project)) continue;
+    yield { scope: "key", id, name, project, limits, scopeId: keyScope(id) };
+  }
+}
+
+const rateNames = [
+  ["requests", "requestsPerMinute", 1],
+  ["tokens", "tokensPerMinute", 1],
+  ["images", "imagesPerMinute", 1],
+  ["pixels", "megapixelsPerMinute", 1_000_000],
+] as const satisfies readonly (readonly [Rate, keyof Limits, number])[];
+
+/** `clockMs`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
+export function showLimits(
+  owner: LimitOwnerEntry,
+  admission: Pick<Admission, "usedScope">,
+  clockMs: number,
+  at: number,
+): ShownLimit[] {
+  const { limits } = owner;
+  const used = admission.usedScope(owner.scopeId);
+  const shown = rateNames.flatMap(([rate, name, unit]): ShownLimit[] => {
+    const limit = limits[name];
+    return limit === undefined ? [] : [showRate(owner, { rate, limit, unit, used, clockMs, at })];
+  });
+  if (limits.concurrent === undefined) return shown;
+  const inFlight = used?.slots.inFlight ?? 0;
+  const slots: ShownLimit = {
+    ...members(owner),
+    rate: "concurrent",
+    limit: limits.concurrent,
+    used: inFlight,
+    left: Math.max(0, limits.concurrent - inFlight),
+    resets_at: null,
+    queued: used?.slots.waiting ?? 0,
+  };
+  return [...shown, slots];
+}
+
+interface RateUse {
+  readonly rate: Rate;
+  readonly limit: number;
+  /** Pixels are shown as megapixels. */
+  readonly unit: number;
+  readonly used: LimitScope | undefined;
+  readonly clockMs: number;
+  readonly at: number;
+}
+
+function showRate(
+  owner: LimitOwnerEntry,
+  { rate, limit, unit, used, clockMs, at }: RateUse,
+): ShownLimit {
+  const bucket = used?.bucket(rate);
+  const left = bucket ? bucket.remaining(clockMs) / unit : limit;
+  const fullInMs = bucket?.msUntilFull(clockMs) ?? 0;
+  return {
+    ...members(owner),
+    rate: rate === "pixels" ? "megapixels" : rate,
+    limit,
+    used: Math.max(0, limit - left),
+    left,
+    resets_at: fullInMs > 0 ? new Date(at + fullInMs).toISOString() : null,
+    queued: 0,
+  };
+}
+
+const members = ({ scope, id, name, project }: Owner) => ({
+  object: "limit" as const,
+  ...{ scope, id, name, project },
+});

@@ -1,0 +1,38 @@
+/** The names of API keys and users by their ids, for lists that have ids only. */
+import type { Key, Snapshot } from "../../config/snapshot.ts";
+import type { UserStore } from "../../storage/ports/user-store.ts";
+
+/** One pass over the keys: an index by id would have to be rebuilt whenever one of 100,000 keys changes. */
+export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): ReadonlyMap<string, Key> {
+  const found = new Map<string, Key>();
+  if (ids.size === 0) return found;
+  for (const key of snapshot.keys.values()) {
+    if (!ids.has(key.id)) continue;
+    found.set(key.id, key);
+    if (found.size === ids.size) break;
+  }
+  return found;
+}
+
+export interface KeyNames {
+  /** Requests of the playgrounds have the id of a user. Deleted and revoked ones have no name. */
+  of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
+}
+
+export const createKeyNames = (
+  snapshot: () => Snapshot,
+  users: Pick<UserStore, "findById">,
+): KeyNames => ({
+  of: async (ids) => {
+    const wanted = new Set(ids);
+    const names = new Map<string, string>();
+    for (const id of [...wanted].filter((each) => each.startsWith("user_"))) {
+      wanted.delete(id);
+      const user = await users.findById(id);
+      if (user) names.set(id, user.name);
+    }
+    if (wanted.delete("admin-token")) names.set("admin-token", "admin token");
+    for (const [id, { name }] of findKeys(snapshot(), wanted)) names.set(id, name);
+    return names;
+  },
+});

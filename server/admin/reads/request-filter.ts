@@ -1,0 +1,120 @@
+/** The filters of request lists and of the live tail, as query parameters. */
+import { z } from "zod";
+import type { RequestRecord } from "../../request/request-record.ts";
+import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
+import type { Actor } from "../actor.ts";
+
+/** The filters that also apply to a request that has just ended. */
+export type RequestFilter = Omit<LedgerListQuery, "from" | "to" | "requestId" | "cursor" | "limit">;
+
+export const text = (description: string) => z.string().max(300).optional().describe(description);
+
+const number = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,12})?$/, "it must be a number that is not negative")
+    .transform(Number)
+    .optional()
+    .describe(description);
+
+export const time = (description: string) =>
+  z.iso
+    .datetime({ offset: true })
+    .transform((value) => Date.parse(value))
+    .optional()
+    .describe(description);
+
+/** The filters that usage has as well. */
+export const ownerFilters = {
+  key: text("The id of an API key."),
+  project: text("The name of a project."),
+  model: text("The id of a model."),
+  target: text("An upstream, or a target such as `openai/text-embedding-3-small`."),
+};
+
+export const requestFilters = {
+  ...ownerFilters,
+  status: z
+    .string()
+    .regex(
+      /^(?:ok|error|[1-5]xx|[1-5]\d\d)$/,
+      "it must be ok, error, a class such as 5xx, or a status",
+    )
+    .optional()
+    .describe("`ok`, `error`, a class such as `5xx`, or an HTTP status."),
+  error: text("An error code of docs/errors.md."),
+  min_cost: number("US dollars."),
+  max_cost: number("US dollars."),
+  min_latency_ms: number("Milliseconds."),
+  max_latency_ms: number("Milliseconds."),
+};
+
+type Given = z.output<z.ZodObject<typeof requestFilters>>;
+
+/** The actor's projects are part of the filter, so that a page never contains another project's requests. */
+export const ownerFilter = (
+  { key, project, model, target }: Pick<Given, "key" | "project" | "model" | "target">,
+  { projects }: Actor,
+): RequestFilter => {
+  const slash = target?.indexOf("/") ?? -1;
+  return {
+    ...(key !== undefined && { keyId: key }),
+    ...(project !== undefined && { project }),
+    ...(model !== undefined && { model }),
+    ...(target !== undefined && { upstream: slash < 0 ? target : target.slice(0, slash) }),
+    ...(target !== undefined && slash >= 0 && { targetModel: target.slice(slash + 1) }),
+    ...(projects !== null && { projects }),
+  };
+};
+
+export function requestFilter(given: Given, actor: Actor): RequestFilter {
+  const { status, error } = given;
+  const cost = rangeOf(given.min_cost, given.max_cost);
+  const latencyMs = rangeOf(given.min_latency_ms, given.max_latency_ms);
+  return {
+    ...ownerFilter(given, actor),
+    ...(error !== undefined && { error }),
+    ...(cost && { cost }),
+    ...(latencyMs && { latencyMs }),
+    ...statusFilter(status),
+  };
+}
+
+const rangeOf = (min?: number, max?: number): ValueRange | undefined =>
+  min === undefined && max === undefined ? undefined : { min, max };
+
+function statusFilter(status: string | undefined): Pick<RequestFilter, "status" | "failed"> {
+  if (status === undefined) return {};
+  if (status === "ok" || status === "error") return { failed: status === "error" };
+  const isClass = status.endsWith("xx");
+  const min = Number(status.replace("xx", "00"));
+  return { status: { min, max: isClass ? min + 99 : min } };
+}
+
+/** Whether a request that has ended matches. Runs for every request while there are viewers, so it builds nothing. */
+export function matchesRecord(filter: RequestFilter, record: RequestRecord): boolean {
+  const { caller, routing, outcome, cost } = record;
+  const project = caller?.project;
+  return (
+    isEqual(filter.keyId, caller?.id) &&
+    isEqual(filter.project, project) &&
+    (!filter.projects || (project !== undefined && filter.projects.includes(project))) &&
+    isEqual(filter.model, record.model) &&
+    isEqual(filter.upstream, routing.target?.upstream.id) &&
+    isEqual(filter.targetModel, routing.target?.model) &&
+    (filter.failed === undefined || filter.failed === (outcome.error !== undefined)) &&
+    isEqual(filter.error, outcome.error) &&
+    isWithin(filter.status, outcome.status) &&
+    isWithin(filter.latencyMs, outcome.latencyMs) &&
+    isWithin(filter.cost, cost.actual)
+  );
+}
+
+const isEqual = (wanted: string | null | undefined, value: string | undefined): boolean =>
+  wanted === undefined || wanted === (value ?? null);
+
+const isWithin = (range: ValueRange | undefined, value: number | undefined): boolean =>
+  !range ||
+  (value !== undefined &&
+    value >= (range.min ?? Number.NEGATIVE_INFINITY) &&
+    value <= (range.max ?? Number.POSITIVE_INFINITY));

@@ -1,0 +1,56 @@
+/** Ledger rows as JSON. */
+import type { RequestDetail, ShownRequest } from "../../../contract/admin.ts";
+import { readTimeline } from "../../request/timeline.ts";
+import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
+
+export const showRequest = (row: LedgerRow, keyName: string | null): ShownRequest => ({
+  object: "request",
+  id: row.requestId,
+  at: new Date(row.at).toISOString(),
+  endpoint: row.endpoint,
+  key_id: row.keyId,
+  key_name: keyName,
+  project: row.project,
+  model: row.model,
+  upstream: row.upstream,
+  target_model: row.targetModel,
+  attempts: row.attempts,
+  status: row.status,
+  error: row.error,
+  latency_ms: Math.round(row.latencyMs * 100) / 100,
+  input_tokens: row.inputTokens,
+  output_tokens: row.outputTokens,
+  images: row.images,
+  bytes_in: row.bytesIn,
+  bytes_out: row.bytesOut,
+  inputs: row.inputs,
+  cached_inputs: row.cachedInputs,
+  cost: row.cost,
+  estimated_cost: row.estimatedCost,
+});
+
+export function showRequestDetail(row: LedgerRow, keyName: string | null): RequestDetail {
+  const { queuedMs, attempts, candidates, policy, batchSize, adapted, dropped } = readTimeline(
+    row.timeline,
+  );
+  const ownTarget = `${row.upstream}/${row.targetModel}`;
+  return {
+    ...showRequest(row, keyName),
+    upstream_tokens: row.upstreamTokens,
+    queued_ms: queuedMs,
+    timeline: attempts.map((attempt) => ({
+      target: attempt.target ?? ownTarget,
+      start_ms: attempt.startMs,
+      duration_ms: attempt.durationMs,
+      queued_ms: attempt.queuedMs,
+      is_hedge: attempt.isHedge,
+      error: attempt.error ?? null,
+    })),
+    candidates: attempts.length > 0 ? candidates : null,
+    policy: policy ?? (candidates > 1 ? "p2c" : null),
+    batch_size: batchSize ?? null,
+    adapted,
+    dropped,
+    steps: row.steps === null ? [] : row.steps.split("; "),
+  };
+}

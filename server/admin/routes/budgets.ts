@@ -1,0 +1,73 @@
+/** /budgets and /limits: what is used, reserved and left, and when it resets. */
+import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
+import type { Budgets } from "../../budgets/budgets.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import type { Admission } from "../../limits/admission.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { pageQuery, readPage } from "../read-page.ts";
+import { budgetOwners, limitOwners, showBudgets, showLimits } from "../reads/budget-status.ts";
+
+export interface BudgetRoutesOptions {
+  readonly snapshot: () => Snapshot;
+  readonly budgets: Budgets;
+  readonly admission: Pick<Admission, "usedScope">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[] {
+  const { snapshot, budgets, admission, now, clock } = options;
+
+  /** A page of owners: each has up to five lines. The sums of a page are read on this thread, so pages are small. */
+  const respond = <Owner, Line>(
+    context: AdminApiContext,
+    owners: Iterable<Owner>,
+    linesOf: (owner: Owner) => readonly Line[],
+  ): Response => {
+    const { cursor = "0", limit } = readPage(context);
+    const start = /^\d{1,9}$/.test(cursor) ? Number(cursor) : 0;
+    const data: Line[] = [];
+    let position = 0;
+    for (const owner of owners) {
+      if (position >= start + limit) {
+        return context.json({ object: "list", data, next_cursor: String(position) });
+      }
+      if (position++ >= start) data.push(...linesOf(owner));
+    }
+    return context.json({ object: "list", data, next_cursor: null });
+  };
+
+  const listBudgets = (context: AdminApiContext): Response => {
+    const at = now();
+    const owners = budgetOwners(snapshot(), context.get("actor"));
+    return respond(context, owners, (owner): ShownBudget[] => showBudgets(owner, budgets, at));
+  };
+
+  const listLimits = (context: AdminApiContext): Response => {
+    const [clockMs, at] = [clock(), now()];
+    const owners = limitOwners(snapshot(), context.get("actor"));
+    return respond(context, owners, (owner): ShownLimit[] =>
+      showLimits(owner, admission, clockMs, at),
+    );
+  };
+
+  const route = { method: "GET", role: "viewer", scope: "project", query: pageQuery } as const;
+  return [
+    {
+      ...route,
+      path: "/budgets",
+      summary: "List the budgets of projects and keys with what is spent, reserved and left.",
+      response: "Page<ShownBudget>",
+      handle: listBudgets,
+    },
+    {
+      ...route,
+      path: "/limits",
+      summary: "List the limits of projects, models and keys with what is used and left.",
+      response: "Page<ShownLimit>",
+      handle: listLimits,
+    },
+  ];
+}

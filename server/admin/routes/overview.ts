@@ -1,0 +1,89 @@
+/** /overview: totals, a series for the charts, conditions that need attention, and the first-run guide. */
+import { z } from "zod";
+import type { AttentionItem, Overview } from "../../../contract/admin.ts";
+import { originOf } from "../../config/origin.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { LedgerFilter, LedgerQueries } from "../../storage/ports/ledger-queries.ts";
+import { type Actor, mayName } from "../actor.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { readQuery } from "../read-query.ts";
+import { time } from "../reads/request-filter.ts";
+import { noUsage, showSums, showUsage } from "../reads/show-usage.ts";
+
+export interface OverviewRoutesOptions {
+  readonly queries: Pick<LedgerQueries, "list" | "usage">;
+  readonly snapshot: () => Snapshot;
+  readonly attention: (actor: Actor) => Promise<readonly AttentionItem[]>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const dayMs = 86_400_000;
+/** Up to this time the series is by hour, above it by day. */
+const hourlyMs = 7 * dayMs;
+const maxPoints = 1000;
+
+const overviewQuery = z.object({
+  from: time("ISO 8601, rounded down to a whole hour. Default: 24 hours before `to`."),
+  to: time("ISO 8601, exclusive. Default: now."),
+});
+
+export function overviewRoutes(options: OverviewRoutesOptions): readonly AdminRoute[] {
+  const { queries, snapshot, attention, now } = options;
+
+  const show = async (context: AdminApiContext): Promise<Response> => {
+    const actor = context.get("actor");
+    const given = readQuery(context, overviewQuery);
+    const { to = now(), from = to - dayMs } = given;
+    if (from >= to) {
+      throw new GatewayError("invalid_value", "Invalid 'from': it must be before 'to'.", {
+        param: "from",
+      });
+    }
+    const filter: LedgerFilter = actor.projects === null ? {} : { projects: actor.projects };
+    const interval = to - from <= hourlyMs ? "hour" : "day";
+    const [series, total] = await Promise.all([
+      queries.usage({ ...filter, from, to, interval, limit: maxPoints }),
+      queries.usage({ ...filter, from, to, interval: "total", limit: 1 }),
+    ]);
+    const totals = total.groups[0] ? showSums(total.groups[0]) : noUsage;
+    const hasRequest =
+      totals.requests > 0 || (await queries.list({ ...filter, limit: 1 })).entries.length > 0;
+    const shown: Overview = {
+      object: "overview",
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      interval,
+      totals,
+      series: series.groups.map((group) => showUsage(group, [], new Map())).reverse(),
+      attention: await attention(actor),
+      guide: {
+        has_key: hasKey(snapshot(), actor),
+        has_request: hasRequest,
+        has_upstream: hasUpstream(snapshot()),
+      },
+    };
+    return context.json(shown);
+  };
+
+  return [
+    {
+      method: "GET",
+      path: "/overview",
+      role: "viewer",
+      scope: "project",
+      summary: "Show totals, charts, and conditions that need attention.",
+      query: overviewQuery,
+      response: "Overview",
+      handle: show,
+    },
+  ];
+}
+
+const hasKey = ({ keys }: Snapshot, actor: Actor): boolean =>
+  keys.values().some(({ project = null }) => mayName(actor, project));
+
+/** The embedded models work without one. */
+const hasUpstream = (snapshot: Snapshot): boolean =>
+  snapshot.upstreams.keys().some((id) => originOf(snapshot, "upstream", id)?.source !== "embedded");

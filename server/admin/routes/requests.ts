@@ -1,0 +1,124 @@
+/** /requests: the ledger as a list, one request with its timeline, and the live tail. */
+import { z } from "zod";
+import type { RequestPage } from "../../../contract/admin.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { pageQuery, readPage } from "../read-page.ts";
+import { readQuery } from "../read-query.ts";
+import type { KeyNames } from "../reads/key-names.ts";
+import type { LiveRequests } from "../reads/live-requests.ts";
+import { requestFilter, requestFilters, text, time } from "../reads/request-filter.ts";
+import { showRequest, showRequestDetail } from "../reads/show-request.ts";
+
+export interface RequestRoutesOptions {
+  readonly queries: Pick<LedgerQueries, "list">;
+  readonly keyNames: KeyNames;
+  readonly live: Pick<LiveRequests, "open">;
+}
+
+const listQuery = pageQuery.extend({
+  from: time("ISO 8601."),
+  to: time("ISO 8601, exclusive."),
+  request_id: text("The id of one request."),
+  ...requestFilters,
+});
+const liveQuery = z.object(requestFilters);
+
+export function requestRoutes(options: RequestRoutesOptions): readonly AdminRoute[] {
+  const { queries, keyNames, live } = options;
+
+  const list = async (context: AdminApiContext): Promise<Response> => {
+    const given = readQuery(context, listQuery);
+    const { entries, next, scannedUntil } = await queries.list({
+      ...requestFilter(given, context.get("actor")),
+      ...readPage(context),
+      ...(given.from !== undefined && { from: given.from }),
+      ...(given.to !== undefined && { to: given.to }),
+      ...(given.request_id !== undefined && { requestId: given.request_id }),
+    });
+    const names = await keyNames.of(entries.map(({ keyId }) => keyId));
+    const page: RequestPage = {
+      object: "list",
+      data: entries.map((row) => showRequest(row, names.get(row.keyId) ?? null)),
+      next_cursor: next ?? null,
+      scanned_until: scannedUntil === undefined ? null : new Date(scannedUntil).toISOString(),
+    };
+    return context.json(page);
+  };
+
+  const show = async (context: AdminApiContext): Promise<Response> => {
+    const { projects } = context.get("actor");
+    const { entries } = await queries.list({
+      requestId: context.req.param("id") ?? "",
+      ...(projects !== null && { projects }),
+      limit: 1,
+    });
+    const [row] = entries;
+    if (!row) throw new GatewayError("entity_not_found", "No request in the ledger has this id.");
+    const names = await keyNames.of([row.keyId]);
+    return context.json(showRequestDetail(row, names.get(row.keyId) ?? null));
+  };
+
+  const follow = (context: AdminApiContext): Response => {
+    const filter = requestFilter(readQuery(context, liveQuery), context.get("actor"));
+    const viewer = live.open(filter);
+    if (!viewer) {
+      throw new GatewayError(
+        "overloaded",
+        "Too many live views are open. Close one, or try again later.",
+        { retryAfterMs: 5000 },
+      );
+    }
+    context.req.raw.signal.addEventListener("abort", () => viewer.close(), { once: true });
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        // Sent at once, so that the browser knows that the stream is open.
+        start: (controller) => controller.enqueue(new TextEncoder().encode("retry: 500\n\n")),
+        pull: async (controller) => {
+          const bytes = await viewer.next();
+          if (bytes) controller.enqueue(bytes);
+          else controller.close();
+        },
+        cancel: () => viewer.close(),
+      },
+      { highWaterMark: 0 },
+    );
+    return context.body(stream, 200, {
+      "content-type": "text/event-stream",
+      "x-accel-buffering": "no",
+    });
+  };
+
+  return [
+    {
+      method: "GET",
+      path: "/requests",
+      role: "viewer",
+      scope: "project",
+      summary: "List requests, newest first.",
+      query: listQuery,
+      response: "RequestPage",
+      handle: list,
+    },
+    {
+      method: "GET",
+      path: "/requests/live",
+      role: "viewer",
+      scope: "project",
+      summary: "Follow requests as they end (server-sent events).",
+      query: liveQuery,
+      response: "text/event-stream",
+      handle: follow,
+    },
+    {
+      method: "GET",
+      path: "/requests/:id",
+      role: "viewer",
+      scope: "project",
+      summary: "Show one request with its timeline.",
+      response: "RequestDetail",
+      handle: show,
+    },
+  ];
+}

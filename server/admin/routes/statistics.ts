@@ -1,0 +1,24 @@
+/** /statistics: requests in flight and queued, the embedding cache, micro-batching. */
+import type { Statistics } from "../../../contract/admin.ts";
+import type { AdminRoute } from "../admin-route.ts";
+
+export interface StatisticsRoutesOptions {
+  readonly statistics: () => Omit<Statistics, "object">;
+}
+
+export const statisticsRoutes = ({
+  statistics,
+}: StatisticsRoutesOptions): readonly AdminRoute[] => [
+  {
+    method: "GET",
+    path: "/statistics",
+    role: "viewer",
+    scope: "gateway",
+    summary: "Show statistics of the embedding cache, micro-batching and queues.",
+    response: "Statistics",
+    handle: (context) => {
+      const shown: Statistics = { object: "statistics", ...statistics() };
+      return context.json(shown);
+    },
+  },
+];

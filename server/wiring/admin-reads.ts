@@ -1,0 +1,67 @@
+/** Wires the reads of the admin API: overview, requests, usage, budgets, limits and statistics. */
+import type { ShownTarget, Statistics } from "../../contract/admin.ts";
+import type { AdminRoute } from "../admin/admin-route.ts";
+import { createAttention } from "../admin/reads/attention.ts";
+import { createKeyNames } from "../admin/reads/key-names.ts";
+import type { LiveRequests } from "../admin/reads/live-requests.ts";
+import { readableQueries } from "../admin/reads/readable-queries.ts";
+import { budgetRoutes } from "../admin/routes/budgets.ts";
+import { overviewRoutes } from "../admin/routes/overview.ts";
+import { requestRoutes } from "../admin/routes/requests.ts";
+import { statisticsRoutes } from "../admin/routes/statistics.ts";
+import { usageRoutes } from "../admin/routes/usage.ts";
+import type { Budgets } from "../budgets/budgets.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { EventViews } from "../events/show-events.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
+import type { UserStore } from "../storage/ports/user-store.ts";
+
+/** The parts of the gateway that the admin API reads. */
+export interface ReadSources {
+  readonly queries: LedgerQueries;
+  readonly ledger: { readonly writable: boolean };
+  readonly live: LiveRequests;
+  readonly budgets: Budgets;
+  readonly admission: Pick<Admission, "usedScope" | "queued">;
+  readonly statistics: () => Pick<Statistics, "cache" | "batching" | "requests_in_flight">;
+  /** When the gateway started, Unix milliseconds. */
+  readonly startedAt: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface ReadRoutesOptions {
+  readonly sources: ReadSources;
+  readonly snapshot: () => Snapshot;
+  readonly targets: () => readonly ShownTarget[];
+  readonly eventViews: Pick<EventViews, "events">;
+  readonly users: Pick<UserStore, "findById">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
+  const { sources, snapshot, targets, eventViews, users, now } = options;
+  const { ledger, live, budgets, admission, startedAt, clock } = sources;
+  const queries = readableQueries(sources.queries);
+  const keyNames = createKeyNames(snapshot, users);
+  const attention = createAttention({
+    ...{ snapshot, targets, budgets, ledger, now, startedAt },
+    events: eventViews,
+  });
+  return [
+    ...overviewRoutes({ queries, snapshot, attention, now }),
+    ...requestRoutes({ queries, keyNames, live }),
+    ...usageRoutes({ queries, keyNames, now }),
+    ...budgetRoutes({ snapshot, budgets, admission, now, clock }),
+    ...statisticsRoutes({
+      statistics: () => ({
+        ...sources.statistics(),
+        started_at: new Date(startedAt).toISOString(),
+        requests_queued: admission.queued,
+        live_viewers: live.viewers,
+      }),
+    }),
+  ];
+}

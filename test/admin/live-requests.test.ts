@@ -1,0 +1,141 @@
+/** The live tail: bounded, sampled, serialized once, and only with requests that the viewer may see. */
+import { afterAll, expect, test } from "bun:test";
+import type { LiveRequests as LiveBatch } from "../../contract/admin.ts";
+import { LiveRequests } from "../../server/admin/reads/live-requests.ts";
+import type { Caller } from "../../server/request/caller.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import { until } from "../until.ts";
+import { signInAs, startReads } from "./reads-fixture.ts";
+
+const recordOf = (id: string, project?: string): RequestRecord => {
+  const record = new RequestRecord(id, "embeddings", 0);
+  const owner = project === undefined ? {} : { project };
+  record.caller = { id: "ci", name: "ci", ...owner } as unknown as Caller;
+  record.outcome.status = 200;
+  return record;
+};
+
+/** Ticks when the test says so. */
+function manualLive(options = {}) {
+  const timers = { tick: (): void => undefined, running: 0 };
+  const live = new LiveRequests({
+    ...options,
+    repeat: (tick) => {
+      timers.tick = tick;
+      timers.running++;
+      return () => timers.running--;
+    },
+  });
+  return { live, timers };
+}
+
+const parse = (bytes: Uint8Array | undefined) => {
+  const [, event, data] =
+    /^event: (\w+)\ndata: (.*)\n\n$/.exec(new TextDecoder().decode(bytes)) ?? [];
+  return { event, data: JSON.parse(data ?? "null") };
+};
+
+test("without viewers no timer runs and nothing is kept", () => {
+  const { live, timers } = manualLive();
+  for (let request = 0; request < 1000; request++) live.publish(recordOf(`req_${request}`));
+  expect([live.viewers, timers.running]).toEqual([0, 0]);
+  const viewer = live.open({})!;
+  expect(timers.running).toBe(1);
+  viewer.close();
+  expect([live.viewers, timers.running]).toEqual([0, 0]);
+});
+
+test("a burst is sampled, and the number of the others is reported", async () => {
+  const { live, timers } = manualLive({ batchRequests: 20 });
+  const viewer = live.open({})!;
+  for (let request = 0; request < 500; request++) live.publish(recordOf(`req_${request}`));
+  timers.tick();
+  const { event, data } = parse(await viewer.next());
+  expect([event, data.data.length, data.skipped]).toEqual(["requests", 20, 480]);
+});
+
+test("viewers with the same filter share one serialization", async () => {
+  const { live, timers } = manualLive();
+  const viewers = Array.from({ length: 10 }, () => live.open({ model: undefined })!);
+  live.publish(recordOf("req_1"));
+  timers.tick();
+  const chunks = await Promise.all(viewers.map((viewer) => viewer.next()));
+  expect(new Set(chunks).size).toBe(1);
+});
+
+test("a slow viewer loses batches and is told how many requests; the others lose none", async () => {
+  const { live, timers } = manualLive({ maxQueued: 3 });
+  const [slow, fast] = [live.open({})!, live.open({})!];
+  let received = 0;
+  for (let batch = 0; batch < 10; batch++) {
+    live.publish(recordOf(`req_${batch}`));
+    timers.tick();
+    received += parse(await fast.next()).data.data.length;
+  }
+  expect(received).toBe(10);
+  expect(parse(await slow.next())).toEqual({ event: "dropped", data: { count: 7 } });
+  for (let batch = 0; batch < 3; batch++) expect(parse(await slow.next()).event).toBe("requests");
+});
+
+test("a viewer of one project gets its requests, however many others there are", async () => {
+  const { live, timers } = manualLive({ batchRequests: 2 });
+  const viewer = live.open({ projects: ["alpha"] })!;
+  const outsider = live.open({ projects: [] })!;
+  for (let request = 0; request < 100; request++) live.publish(recordOf(`req_b${request}`, "beta"));
+  live.publish(recordOf("req_a", "alpha"));
+  live.publish(recordOf("req_none"));
+  timers.tick();
+  const { data } = parse(await viewer.next()) as { data: LiveBatch };
+  expect([data.data.map(({ id }) => id), data.skipped]).toEqual([["req_a"], 0]);
+  live.close();
+  expect(await outsider.next()).toBeUndefined();
+});
+
+test("more viewers than allowed are refused", () => {
+  const { live } = manualLive({ maxViewers: 2 });
+  const first = live.open({})!;
+  expect(live.open({})).toBeDefined();
+  expect(live.open({})).toBeUndefined();
+  first.close();
+  first.close();
+  expect(live.viewers).toBe(1);
+  expect(live.open({})).toBeDefined();
+});
+
+test("a stream ends after its time, so that the browser authenticates again", async () => {
+  const { live, timers } = manualLive({ viewerMs: 200 });
+  const viewer = live.open({})!;
+  timers.tick();
+  timers.tick();
+  expect(await viewer.next()).toBeUndefined();
+  expect(live.viewers).toBe(0);
+});
+
+const setup = startReads();
+afterAll(() => setup.close());
+
+test("a member follows the own project's requests over HTTP, and a closed tab frees its place", async () => {
+  const get = await signInAs(setup, { name: "Dev", role: "viewer", projects: ["alpha"] });
+  const response = await get("/requests/live");
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  let text = "";
+  const reader = response.body!.getReader();
+  const reading = (async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += new TextDecoder().decode(value);
+    }
+  })();
+  const viewers = async () =>
+    (await setup.admin<{ live_viewers: number }>("/statistics")).live_viewers;
+  await until(async () => (await viewers()) === 1);
+  await setup.embed("beta");
+  await setup.embed("alpha");
+  await until(() => text.includes('"project":"alpha"'));
+  expect(text).not.toContain('"project":"beta"');
+  expect(text).not.toContain("a text");
+  await reader.cancel();
+  await reading;
+  await until(async () => (await viewers()) === 0);
+}, 60_000);

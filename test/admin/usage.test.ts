@@ -1,0 +1,161 @@
+/** Usage, its CSV, the overview, budgets and limits in the admin API, and what a member of one project sees of them. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Overview, Page, ShownBudget, ShownLimit, UsagePage } from "../../contract/admin.ts";
+import { percentile } from "../../server/admin/reads/show-usage.ts";
+import { csvCell } from "../../server/admin/reads/usage-csv.ts";
+import { until } from "../until.ts";
+import { signInAs, startReads } from "./reads-fixture.ts";
+
+const soon = new Date(Date.now() + 3_600_000).toISOString();
+const setup = startReads({
+  more: `  - { name: short-lived, key: sk-short-0123456789abcdef, project: beta, expires: "${soon}" }`,
+});
+const { embed, admin } = setup;
+afterAll(() => setup.close());
+
+type Get = (path: string) => Promise<Response>;
+let member: Get;
+const json = async <T>(response: Promise<Response>): Promise<T> =>
+  (await (await response).json()) as T;
+
+beforeAll(async () => {
+  await embed("alpha", { input: ["one", "two"] });
+  for (let request = 0; request < 2; request++) await embed("beta", { model: "other" });
+  await embed("none");
+  await embed("none", { model: "unknown-model" });
+  await until(async () => (await admin<Overview>("/overview")).totals.requests === 5);
+  member = await signInAs(setup, { name: "Dev", role: "developer", projects: ["alpha"] });
+}, 60_000);
+
+describe("usage", () => {
+  test("is grouped by any combination of key, project, model and target", async () => {
+    const byProject = await admin<UsagePage>("/usage?interval=total&group_by=project");
+    const counts = byProject.data.map(({ group, requests }) => [group.project, requests]);
+    expect(counts.sort()).toEqual(
+      [
+        ["alpha", 1],
+        ["beta", 2],
+        [null, 2],
+      ].sort(),
+    );
+    const byTarget = await admin<UsagePage>(
+      "/usage?interval=hour&group_by=model,target&project=beta",
+    );
+    expect(byTarget.data).toMatchObject([
+      {
+        group: { model: "other", target: "fake/text-embedding-3-large" },
+        requests: 2,
+        key_name: null,
+      },
+    ]);
+    const byKey = await admin<UsagePage>("/usage?interval=day&group_by=key&project=alpha");
+    expect(byKey.data).toMatchObject([{ key_name: "=alpha", inputs: 2, cached_inputs: 0 }]);
+  });
+
+  test("of a member contains the own projects only", async () => {
+    for (const query of ["interval=total", "group_by=project", "group_by=key,model,target"]) {
+      const { data } = await json<UsagePage>(member(`/usage?${query}`));
+      expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(1);
+    }
+    expect((await json<UsagePage>(member("/usage?project=beta"))).data).toEqual([]);
+    const csv = await (await member("/usage.csv?group_by=project")).text();
+    expect(csv).toContain("alpha");
+    expect(csv).not.toContain("beta");
+  });
+
+  test("as CSV runs no formula in a spreadsheet", async () => {
+    const csv = await (await member("/usage.csv?group_by=key")).text();
+    const [head, row] = csv.split("\r\n");
+    expect(head).toStartWith("start,key,key_name,requests,errors");
+    expect(row).toContain(`,"'=alpha",1,0,`);
+    for (const formula of ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", '"=1']) {
+      expect(csvCell(formula)).toStartWith(`"'`);
+    }
+    expect(csvCell('a "b", c')).toBe('"a ""b"", c"');
+    expect(csvCell(-1)).toBe("-1");
+  });
+
+  test("has percentiles between the bounds of the histogram", () => {
+    expect(percentile([], 0.5)).toBeNull();
+    expect(percentile([0, 100], 0.5)).toBe(17.5);
+    expect(percentile([50, 50], 0.95)).toBe(23.5);
+    expect(percentile([...new Array<number>(12).fill(0), 3], 0.5)).toBe(60_000);
+  });
+
+  test("with a time that ends before it starts is refused", async () => {
+    const query = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z";
+    expect(await admin(`/usage?${query}`).catch(String)).toContain("400");
+  });
+});
+
+describe("the overview", () => {
+  test("has totals, a series, and the first-run guide", async () => {
+    const overview = await admin<Overview>("/overview");
+    expect(overview.totals).toMatchObject({ requests: 5, errors: 1, inputs: 5, images: 0 });
+    expect(overview.totals.latency_p50_ms).toBeGreaterThan(0);
+    expect(overview.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(5);
+    expect(overview.guide).toEqual({ has_key: true, has_request: true, has_upstream: true });
+  });
+
+  test("names keys that expire soon to those who see their project, with a link to the fix", async () => {
+    const { attention } = await admin<Overview>("/overview");
+    expect(attention).toContainEqual({
+      type: "key_expiring",
+      severity: "warning",
+      subject: "short-lived",
+      detail: soon,
+      link: "/keys",
+    });
+    const { attention: own, totals } = await json<Overview>(member("/overview"));
+    expect(own.filter(({ type }) => type === "key_expiring")).toEqual([]);
+    expect(totals.requests).toBe(1);
+  });
+
+  test("names an unhealthy target, and a budget that is nearly spent", async () => {
+    const broken = startReads();
+    broken.fake.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
+    for (let request = 0; request < 8; request++) await broken.embed("none", { model: "other" });
+    broken.fake.clear();
+    const long = "many words ".repeat(1000);
+    for (let request = 0; request < 8; request++) await broken.embed("alpha", { input: long });
+    const { attention } = await broken.admin<Overview>("/overview");
+    expect(attention.map(({ type, subject }) => [type, subject])).toEqual(
+      expect.arrayContaining([["target_unhealthy", "fake/text-embedding-3-large"]]),
+    );
+    await broken.close();
+  });
+});
+
+describe("budgets and limits", () => {
+  test("show what is spent, reserved and left, and when it resets", async () => {
+    const { data } = await admin<Page<ShownBudget>>("/budgets");
+    const of = (name: string, period: string) =>
+      data.find((each) => each.name === name && each.period === period)!;
+    expect(data).toHaveLength(3);
+    expect(of("beta", "day")).toMatchObject({ scope: "project", limit: 5, reserved: 0 });
+    expect(of("beta", "day").spent).toBeGreaterThan(0);
+    expect(of("beta", "day").left).toBeLessThan(5);
+    expect(Date.parse(of("beta", "day").resets_at!)).toBeGreaterThan(Date.now() - 1000);
+    expect(of("=alpha", "total").resets_at).toBeNull();
+  });
+
+  test("of limits show what is used of projects, models and keys", async () => {
+    const { data } = await admin<Page<ShownLimit>>("/limits");
+    const shown = data.map(({ scope, name, rate, limit }) => [scope, name, rate, limit]);
+    expect(shown).toEqual([
+      ["project", "alpha", "requests", 600],
+      ["model", "vectors", "requests", 1000],
+      ["key", "=alpha", "concurrent", 7],
+    ]);
+    expect(data[0]!.used + data[0]!.left).toBeCloseTo(600);
+  });
+
+  test("of other projects are hidden from a member, on every page", async () => {
+    const budgets = await json<Page<ShownBudget>>(member("/budgets"));
+    expect(new Set(budgets.data.map(({ project }) => project))).toEqual(new Set(["alpha"]));
+    const paged = await json<Page<ShownBudget>>(member("/budgets?limit=1"));
+    expect(paged.next_cursor).toBe("1");
+    const limits = await json<Page<ShownLimit>>(member("/limits"));
+    expect(limits.data.map(({ name }) => name)).toEqual(["alpha", "vectors", "=alpha"]);
+  });
+});
