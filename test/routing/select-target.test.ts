@@ -1,7 +1,7 @@
 /** Target selection: the first target, the next one, and the error if there is none. */
 import { describe, expect, test } from "bun:test";
+import { p2c } from "../../server/routing/policies/p2c.ts";
 import type { Candidate } from "../../server/routing/policies/policy.ts";
-import { powerOfTwoChoices } from "../../server/routing/policies/two-choices.ts";
 import { RetryBudget } from "../../server/routing/retry-budget.ts";
 import {
   noHealthyTarget,
@@ -22,7 +22,7 @@ import {
 
 const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}): Selection => ({
   candidates,
-  policy: powerOfTwoChoices,
+  policy: p2c,
   tried: undefined,
   capacity: undefined,
   ...more,

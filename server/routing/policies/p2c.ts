@@ -9,7 +9,7 @@ import { selectWeighted } from "./weighted.ts";
 /** Smaller differences are noise: then the weights decide, and all targets keep being measured. */
 const noiseFactor = 1.5;
 
-export const powerOfTwoChoices: Policy = (candidates, context) => {
+export const p2c: Policy = (candidates, context) => {
   if (candidates.length === 1) return candidates[0] as Candidate;
   const { random } = context;
   const one = selectWeighted(candidates, random, undefined);

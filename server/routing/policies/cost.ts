@@ -1,8 +1,9 @@
 /** Routing policy `cost`: the lowest price; power of two choices among equal prices; unknown prices come last. */
-import type { Candidate, Policy } from "./policy.ts";
-import { powerOfTwoChoices } from "./two-choices.ts";
 
-export const cheapest: Policy = (candidates, context) => {
+import { p2c } from "./p2c.ts";
+import type { Candidate, Policy } from "./policy.ts";
+
+export const cost: Policy = (candidates, context) => {
   let least = Number.POSITIVE_INFINITY;
   let cheapestCandidates: Candidate[] = [];
   for (const candidate of candidates) {
@@ -12,5 +13,5 @@ export const cheapest: Policy = (candidates, context) => {
     least = price;
     cheapestCandidates.push(candidate);
   }
-  return powerOfTwoChoices(cheapestCandidates, context);
+  return p2c(cheapestCandidates, context);
 };
