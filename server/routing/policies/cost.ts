@@ -1,5 +1,4 @@
 /** Routing policy `cost`: the lowest price; power of two choices among equal prices; unknown prices come last. */
-
 import { p2c } from "./p2c.ts";
 import type { Candidate, Policy } from "./policy.ts";
 
