@@ -7,7 +7,7 @@
 import { toGatewayError } from "../request/error-response.ts";
 import type { MissingGroup, MissingImages } from "../request/missing.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
-import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
+import { isUnsent, mayBillFailedAttempt, mayFailOver } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { eventsOf, imagesIn } from "./fan-out.ts";
 import { mergeResponses } from "./merge-responses.ts";
@@ -97,7 +97,7 @@ function planFollowUp<Q extends GenerationQuery>(
   return {
     request: { ...request, query: followUpQuery, tried: { targets, imageCount: 0, failure } },
     count,
-    maybeBilled: countMissing(retryable.filter(({ error }) => mayHaveBeenBilled(error))),
+    maybeBilled: countMissing(retryable.filter(({ error }) => mayBillFailedAttempt(error))),
     unrecoverable,
   };
 }

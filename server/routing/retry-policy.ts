@@ -22,7 +22,7 @@ export function mayFailOver<Q>(error: unknown, { operation, route }: StageReques
   // A model that one account or region lacks may exist at another target, and nothing was generated.
   if (targetSpecificErrors.has(error.kind)) return true;
   if (error.definition.retry !== "elsewhere") return false;
-  return operation === "embeddings" || route.retryPaid === true || !mayHaveBeenBilled(error);
+  return operation === "embeddings" || route.retryPaid === true || !mayBillFailedAttempt(error);
 }
 
 const targetSpecificErrors: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
  * only what it delivers: then the next target is tried. The error response still tells the client not to retry
  * automatically.
  */
-export const mayHaveBeenBilled = (error: unknown): boolean =>
+export const mayBillFailedAttempt = (error: unknown): boolean =>
   error instanceof GatewayError &&
   mayBeBilled(error) &&
   (error.details.mayBeBilled === true || !error.details.notBilled);

@@ -17,8 +17,8 @@ import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
 import {
   errorCodeOf,
   isUnsent,
+  mayBillFailedAttempt,
   mayFailOver,
-  mayHaveBeenBilled,
   retryDelayMs,
 } from "./retry-policy.ts";
 import type { RouteRequestOptions } from "./routing-options.ts";
@@ -160,7 +160,7 @@ export class RoutedRequest<Q, A>
     const { record, signal } = this.#request;
     const { retries } = this.#modelTargets.budgets;
     if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
-    if (mayHaveBeenBilled(error)) record.cost.earlierAttemptMayBeBilled = true;
+    if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
     this.#readClock();
     const other = selectTarget(this, this, this.#probeMode);
     let waitMs: number | undefined;
@@ -289,7 +289,7 @@ export class RoutedRequest<Q, A>
 
   /** Upstreams may bill canceled requests. */
   onWasted(error?: unknown): void {
-    if (error === undefined || mayHaveBeenBilled(error))
+    if (error === undefined || mayBillFailedAttempt(error))
       this.#request.record.cost.earlierAttemptMayBeBilled = true;
   }
 
