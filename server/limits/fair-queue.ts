@@ -29,11 +29,12 @@ interface Entry {
   /** The lane of the request: each key has one lane per set of slots. */
   readonly lane: string;
   readonly number: number;
-  /** Slots that other requests took while this request lacked a different slot. */
-  readonly lost: Set<ConcurrencySlots>;
-  losses: number;
+  /** Slots that were free and went to other requests, because this request lacked a different slot. */
+  readonly missedSlots: Set<ConcurrencySlots>;
+  /** How often a free slot went to another request for that reason. */
+  missedCount: number;
   /** Batch requests: how many interactive requests took a slot that this request could have taken. */
-  passedOver: number;
+  overtakenCount: number;
 }
 
 /** The turns of one API key in one priority class. */
@@ -45,12 +46,12 @@ interface KeyTurns {
 }
 
 /**
- * After this many losses, one slot of each kind is kept for the request (starvation guard): otherwise it might never
+ * After it missed a free slot this many times, one slot of each kind is kept for the request (starvation guard): otherwise it might never
  * find all of its slots free at the same time.
  */
-const maxLosses = 16;
+const maxMissedCount = 16;
 /** A batch request goes first after this many interactive requests went before it (starvation guard). */
-const maxPassedOver = 16;
+const maxOvertakenCount = 16;
 /** The most unused turns that a key may catch up on. */
 const maxCredit = 4;
 
@@ -117,8 +118,8 @@ export class FairQueue {
     for (let entry = this.#next(); entry; entry = this.#next()) {
       const { waiter, turns } = entry;
       const ofPriority = this.#classes[waiter.priority];
-      this.#countLosses(entry);
-      this.#countPassedOver(entry);
+      this.#countMissedSlots(entry);
+      this.#countOvertaken(entry);
       this.#remove(waiter);
       const at = Math.max(turns.virtualTime, ofPriority.virtualTime - maxCredit);
       turns.virtualTime = at + waiter.cost;
@@ -173,8 +174,13 @@ export class FairQueue {
     const lane = neededSlots.map((slots) => this.#numberOf(slots)).join(" ");
     const number = this.#count++;
     const entry: Entry = {
-      ...{ waiter, turns, lane, number },
-      ...{ lost: new Set(), losses: 0, passedOver: 0 },
+      waiter,
+      turns,
+      lane,
+      number,
+      missedSlots: new Set(),
+      missedCount: 0,
+      overtakenCount: 0,
     };
     const others = turns.lanes.get(lane);
     if (others) others.add(entry);
@@ -244,24 +250,24 @@ export class FairQueue {
   }
 
   /**
-   * An interactive request passes over batch requests that wait for one of its slots; a batch request ends their wait.
+   * An interactive request overtakes batch requests that wait for one of its slots; a batch request ends their wait.
    */
-  #countPassedOver({ waiter: { priority, neededSlots } }: Entry): void {
+  #countOvertaken({ waiter: { priority, neededSlots } }: Entry): void {
     for (const entry of this.#headsOf("batch")) {
       if (!entry.waiter.neededSlots.some((slots) => neededSlots.includes(slots))) continue;
-      if (priority === "batch") entry.passedOver = 0;
-      else if (canEnter(entry, [])) entry.passedOver++;
+      if (priority === "batch") entry.overtakenCount = 0;
+      else if (canEnter(entry, [])) entry.overtakenCount++;
     }
   }
 
-  #countLosses({ waiter: { neededSlots } }: Entry): void {
+  #countMissedSlots({ waiter: { neededSlots } }: Entry): void {
     for (const entry of this.#heads()) {
       const own = entry.waiter.neededSlots;
       if (own.every(({ hasFreeSlot }) => hasFreeSlot)) continue;
       for (const slots of own) {
         if (!slots.hasFreeSlot || !neededSlots.includes(slots)) continue;
-        entry.lost.add(slots);
-        entry.losses++;
+        entry.missedSlots.add(slots);
+        entry.missedCount++;
       }
     }
   }
@@ -277,8 +283,9 @@ export class FairQueue {
  * Only if other requests took the slots that the request lacks: one that its own key's limit blocks has no claim on
  * shared slots.
  */
-const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
-  losses >= maxLosses && waiter.neededSlots.every((slots) => slots.hasFreeSlot || lost.has(slots));
+const isStarved = ({ waiter, missedSlots, missedCount }: Entry): boolean =>
+  missedCount >= maxMissedCount &&
+  waiter.neededSlots.every((slots) => slots.hasFreeSlot || missedSlots.has(slots));
 
 /** Whether the request can take its slots while one slot stays free in each of `reservedSlots`. */
 const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[]): boolean =>
@@ -286,10 +293,10 @@ const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[])
     (slots) => slots.inFlight + (reservedSlots.includes(slots) ? 1 : 0) < slots.limit,
   );
 
-/** Batch requests that were passed over too often, then interactive requests, then batch requests. */
-function rankOf({ waiter, passedOver }: Entry): number {
+/** Batch requests that were overtaken too often, then interactive requests, then batch requests. */
+function rankOf({ waiter, overtakenCount }: Entry): number {
   if (waiter.priority === "interactive") return 1;
-  return passedOver >= maxPassedOver ? 0 : 2;
+  return overtakenCount >= maxOvertakenCount ? 0 : 2;
 }
 
 function isBefore(a: Entry, b: Entry): boolean {

@@ -133,7 +133,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Interactive requests that may go before a waiting batch request",
     "16",
     "server/limits/fair-queue.ts",
-    "maxPassedOver = 16",
+    "maxOvertakenCount = 16",
   ],
   [
     "docs/caching-and-batching.md",
