@@ -19,7 +19,7 @@ import { repeat } from "../config/sources/repeat.ts";
 import { storeSource } from "../config/sources/store-source.ts";
 import { yamlSource } from "../config/sources/yaml-source.ts";
 import { StoredKeys } from "../config/stored-keys.ts";
-import { watchConfig } from "../config/watch-files.ts";
+import { watchConfig } from "../config/watch-config.ts";
 import { createSerialize } from "../lib/serialize.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";

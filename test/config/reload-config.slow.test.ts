@@ -15,7 +15,7 @@ import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 import { watchFile } from "../../server/config/sources/watch-file.ts";
-import { watchConfig } from "../../server/config/watch-files.ts";
+import { watchConfig } from "../../server/config/watch-config.ts";
 
 const model = (...ids: string[]) =>
   `models:\n${ids.map((id) => `  - { id: ${id}, kind: image, targets: [{ upstream: vexel-sketch, model: s }] }\n`).join("")}`;

@@ -14,7 +14,7 @@ export interface WatchOptions {
   load(version: number): Loaded | Promise<Loaded>;
   /** Called if the file is invalid or deleted: the old snapshot stays. */
   report(problems: readonly Problem[]): void;
-  /** A new snapshot is in force; `what` is such as `2 models added`. */
+  /** A new snapshot is in force; `changes` is such as `2 models added`. */
   reloaded(changes: string, warnings: readonly string[]): void;
 }
 
