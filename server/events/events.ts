@@ -80,11 +80,11 @@ export function createEvents(options: EventsOptions): Events {
 
   const record = async ({ event, deliveredTo }: QueuedEvent): Promise<void> => {
     const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
-    const { isNew, crowded } = await store.record(
+    const { isNew, overflowed } = await store.record(
       event,
       receivers.map(({ id }) => id),
     );
-    for (const webhook of crowded) {
+    for (const webhook of overflowed) {
       report({
         what: "queue-full",
         type: event.type,

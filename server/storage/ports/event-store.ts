@@ -41,7 +41,7 @@ export interface Recorded {
   /** False: it was a duplicate. */
   readonly isNew: boolean;
   /** Webhooks whose oldest delivery was abandoned because too many were pending. */
-  readonly crowded: readonly string[];
+  readonly overflowed: readonly string[];
 }
 
 /** Every method rejects once the store is closed. */

@@ -76,7 +76,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
         this.#options.groupMs,
       );
     } catch (error) {
-      this.#giveUp(error);
+      this.#disable(error);
     }
   }
 
@@ -170,12 +170,13 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
       return this.#table && work(this.#table);
     } catch (error) {
       // Another process holds the lock: the write is retried later.
-      if (!isBusy(error)) this.#giveUp(error);
+      if (!isBusy(error)) this.#disable(error);
       return undefined;
     }
   }
 
-  #giveUp(error: unknown): void {
+  /** After an error of the file, embeddings are cached in memory only. */
+  #disable(error: unknown): void {
     this.#shut();
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.report(error instanceof StoreError ? reason : `${this.#path}: ${reason}`);

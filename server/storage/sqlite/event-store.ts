@@ -42,10 +42,10 @@ export class SqliteEventStore implements EventStore {
            ON CONFLICT DO NOTHING RETURNING seq`,
         )
         .get(id, type, at, JSON.stringify(data), once);
-      if (!added) return { isNew: false, crowded: [] };
-      const crowded = webhooks.filter((webhook) => this.#queue(added.seq, webhook, at));
+      if (!added) return { isNew: false, overflowed: [] };
+      const overflowed = webhooks.filter((webhook) => this.#queue(added.seq, webhook, at));
       if (added.seq % pruneEvery === 0) pruneEvents(this.#db, at);
-      return { isNew: true, crowded };
+      return { isNew: true, overflowed };
     })();
   }
 

@@ -217,11 +217,11 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       async (open) => {
         const storage = await open();
         for (let at = 0; at < 1000; at++) {
-          const { crowded } = await storage.events.record(event(`evt_${at}`), ["wh_a"]);
-          expect(crowded).toEqual([]);
+          const { overflowed } = await storage.events.record(event(`evt_${at}`), ["wh_a"]);
+          expect(overflowed).toEqual([]);
         }
-        const { crowded } = await storage.events.record(event("evt_1000"), ["wh_a", "wh_b"]);
-        expect(crowded).toEqual(["wh_a"]);
+        const { overflowed } = await storage.events.record(event("evt_1000"), ["wh_a", "wh_b"]);
+        expect(overflowed).toEqual(["wh_a"]);
         expect(await claimedId(storage, "wh_a")).toBe("evt_1");
         expect(await storage.deliveries.status("wh_a")).toMatchObject({
           ...{ waiting: 1000, abandoned: 1 },
