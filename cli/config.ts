@@ -15,12 +15,12 @@ import {
   type JsonObject,
   VersionConflict,
 } from "../server/storage/ports/config-entity-store.ts";
-import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import { openEntities } from "./open-stores.ts";
 
 export const config: Command = {
   name: "config",
@@ -49,12 +49,12 @@ second.`,
     const [action = "", ...rest] = positionals;
     const runAction = readAction(action, rest, values);
     const settings = settingsOrUsage();
-    if (!existsSync(settings.VEXEL_DATA)) {
+    if (settings.DATABASE_URL === "" && !existsSync(settings.VEXEL_DATA)) {
       throw new StoreError(
         `The data folder ${settings.VEXEL_DATA} does not exist. Set VEXEL_DATA to the data folder of the gateway.`,
       );
     }
-    const store = openConfigEntityStore(settings.VEXEL_DATA, Date.now);
+    const store = await openEntities(settings);
     try {
       return await runAction(entitiesOf(store, settings));
     } catch (error) {

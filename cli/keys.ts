@@ -3,7 +3,6 @@
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../server/storage/ports/key-store.ts";
-import { openExistingKeyStore, openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 import {
   describeBudget,
@@ -12,6 +11,7 @@ import {
   readKeySettings,
   settingArguments,
 } from "./key-settings.ts";
+import { openKeys } from "./open-stores.ts";
 
 export const keys: Command = {
   name: "keys",
@@ -47,10 +47,9 @@ applies changes within a second.`,
       throw new UsageError(`unexpected argument "${more[0] ?? target}".`);
     }
     const runAction = readAction(action, target, values, readKeySettings(values, Date.now()));
-    const { VEXEL_DATA: folder } = settingsOrUsage();
+    const settings = settingsOrUsage();
     // Only `create` creates the folder: a typo in VEXEL_DATA must not leave an empty folder behind.
-    const store =
-      action === "create" ? openKeyStore(folder, Date.now) : openExistingKeyStore(folder, Date.now);
+    const store = await openKeys(settings, action === "create");
     try {
       return await runAction(store);
     } finally {

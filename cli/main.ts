@@ -1,5 +1,6 @@
 /** The `vexel` command. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
 
+import { GatewayError } from "../server/lib/gateway-error.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
 
@@ -52,7 +53,7 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     return await command.run(args);
   } catch (error) {
-    if (error instanceof StoreError) {
+    if (error instanceof StoreError || isStorageUnavailable(error)) {
       process.stderr.write(`vexel ${command.name}: ${error.message}\n`);
       return 1;
     }
@@ -61,6 +62,9 @@ async function main(argv: readonly string[]): Promise<number> {
     return 2;
   }
 }
+
+const isStorageUnavailable = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.kind === "storage_unavailable";
 
 /**
  * While the gateway handles uncaught exceptions, an unhandled rejection here would end the process with exit code 0.

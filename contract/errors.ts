@@ -362,7 +362,7 @@ export const errorTable = {
     503,
     "service_unavailable_error",
     "storage_unavailable",
-    "An upload or a result cannot be written to disk.",
+    "An upload or a result cannot be written to disk, or the database of the gateway cannot be reached.",
   ),
   internal: {
     status: 500,

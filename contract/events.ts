@@ -23,6 +23,8 @@ export interface EventData {
   "config.rejected": { readonly problems: readonly string[] };
   "ledger.unwritable": { readonly reason: string; readonly policy: "refuse" | "serve" };
   "ledger.recovered": { readonly reason: string };
+  "database.unavailable": { readonly reason: string };
+  "database.recovered": { readonly reason: string };
   "webhook.test": { readonly webhook: string };
 }
 
@@ -58,6 +60,9 @@ export const eventTypes = {
     "The configuration file, or the TLS certificate, has an error; the previous one stays in force.",
   "ledger.unwritable": "Ledger rows cannot be written.",
   "ledger.recovered": "Ledger rows can be written again.",
+  "database.unavailable":
+    "The database (`DATABASE_URL`) cannot be reached. Requests are served, and ledger rows wait in the data folder.",
+  "database.recovered": "The database can be reached again, and the waiting ledger rows are in it.",
   "webhook.test":
     "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;

@@ -38,6 +38,7 @@ import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
+import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 import { wireTempStorage } from "./wiring/temp-storage.ts";
 
@@ -62,6 +63,8 @@ export interface BuildOptions {
     AdminOptions,
     "keys" | "applyKeyChanges" | "entities" | "applyEntityChanges"
   >;
+  /** The storage that replicas share. Absent: everything is in the data folder. */
+  readonly shared?: SharedStorage;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
@@ -87,6 +90,7 @@ export function build({
   embeddedModels,
   log,
   configChanges,
+  shared,
   ...webhookOptions
 }: BuildOptions): Gateway {
   // First: a certificate that cannot be used must not leave anything open.
@@ -107,7 +111,10 @@ export function build({
     ...clocksAndRandom,
     ...webhookOptions,
   });
-  const ledgerWiring = wireLedger({ settings, log, emit: events.emit, now: Date.now });
+  const ledgerWiring = wireLedger({
+    ...{ settings, log, emit: events.emit, now: Date.now, clock },
+    ...(shared && { shared }),
+  });
   const { ledger } = ledgerWiring;
   const imageLinks = createImageLinks({
     folder,
@@ -269,6 +276,7 @@ export function build({
     configChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
       ? wireAdmin({
           ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
+          ...(shared && { shared }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           sources: {

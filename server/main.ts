@@ -13,6 +13,7 @@ import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
+import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
@@ -34,9 +35,11 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   let keys: KeyStore;
   let entities: ConfigEntityStore;
   let lock: FolderLock;
+  let shared: SharedStorage | undefined;
   try {
-    keys = openKeyStore(settings.VEXEL_DATA, Date.now);
-    entities = openConfigEntityStore(settings.VEXEL_DATA, Date.now);
+    shared = await openShared(settings, log, clock);
+    keys = shared?.keys ?? openKeyStore(settings.VEXEL_DATA, Date.now);
+    entities = shared?.entities ?? openConfigEntityStore(settings.VEXEL_DATA, Date.now);
     lock = lockFolder(settings.VEXEL_DATA);
   } catch (error) {
     return fail(messageOf(error));
@@ -76,6 +79,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
         entities: configuration.entities,
         applyEntityChanges: configuration.applyEntityChanges,
       },
+      ...(shared && { shared }),
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
@@ -100,6 +104,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       () => configuration.close(),
       () => keys.close(),
       () => entities.close(),
+      () => shared?.close(),
       () => lock.release(),
     ]);
   } catch (error) {
@@ -107,6 +112,17 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   log.flush();
   return endProcess({ stop, crash, settings, log, clock });
+}
+
+/** Loaded on demand: without a database, its code takes no time and no memory. */
+async function openShared(
+  settings: Settings,
+  log: Log,
+  clock: () => number,
+): Promise<SharedStorage | undefined> {
+  if (settings.DATABASE_URL === "") return undefined;
+  const { openSharedStorage } = await import("./wiring/shared-storage.ts");
+  return openSharedStorage({ settings, log, now: Date.now, clock });
 }
 
 function openLog(settings: Settings): Log {

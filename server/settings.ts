@@ -26,6 +26,13 @@ export const settingsTable = {
     .describe(
       "Data folder: the ledger, API keys, temp files, stored images and responses and, with `VEXEL_CACHE_PERSIST=disk`, cached embeddings.",
     ),
+  DATABASE_URL: z
+    .string()
+    .regex(/^(postgres(ql)?:\/\/\S+)?$/, "must be a postgres:// URL")
+    .default("")
+    .describe(
+      "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
+    ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -341,6 +348,7 @@ export class SettingsError extends Error {
 
 /** Settings whose value must appear neither on a screen nor in a log. */
 export const secretSettings: ReadonlySet<string> = new Set([
+  "DATABASE_URL",
   "VEXEL_ADMIN_TOKEN",
   "VEXEL_OIDC_CLIENT_SECRET",
   "VEXEL_SECRET",
@@ -362,6 +370,11 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     const problem = oidcProblem(parsed.data);
     if (problem) throw new SettingsError(problem);
     const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = parsed.data;
+    if (parsed.data.DATABASE_URL !== "" && parsed.data.VEXEL_SECRET === "") {
+      throw new SettingsError(
+        "DATABASE_URL is set without VEXEL_SECRET. Gateways that share a database encrypt stored credentials with the same secret: set VEXEL_SECRET to the same random text for all of them.",
+      );
+    }
     if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
     throw new SettingsError(
       `${cert === "" ? "VEXEL_TLS_KEY is set without VEXEL_TLS_CERT" : "VEXEL_TLS_CERT is set without VEXEL_TLS_KEY"}. HTTPS needs both; plain HTTP needs neither.`,

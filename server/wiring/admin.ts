@@ -6,14 +6,20 @@ import { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { UserStore } from "../storage/ports/user-store.ts";
 import { SqliteAuditLog } from "../storage/sqlite/audit-log.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import { SqliteSessionStore } from "../storage/sqlite/session-store.ts";
 import { SqliteUserStore } from "../storage/sqlite/user-store.ts";
 import type { AdminApiWiringOptions } from "./admin-api.ts";
 import { stackOf } from "./crash-guard.ts";
+import type { SharedStorage } from "./shared-storage.ts";
 
-export type AdminOptions = Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn">;
+export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn"> {
+  /** The stores that replicas share. Absent: `vexel.db` in the data folder. */
+  readonly shared?: Pick<SharedStorage, "users" | "sessions" | "audit">;
+}
 
 export interface AdminWiring {
   readonly mounts: readonly Mount[];
@@ -25,11 +31,12 @@ export interface AdminWiring {
 export function wireAdmin(options: AdminOptions): AdminWiring {
   const { settings, log, now } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
-  const db = openGatewayDatabase(settings.VEXEL_DATA, now);
-  const users = new SqliteUserStore(db);
-  const auditLog = new SqliteAuditLog(db);
+  const stores = options.shared
+    ? { ...options.shared, close: () => undefined }
+    : openStores(settings.VEXEL_DATA, now);
+  const { users, audit: auditLog } = stores;
   const setupToken = new SetupToken();
-  const sessions = new Sessions({ sessions: new SqliteSessionStore(db), users, now });
+  const sessions = new Sessions({ sessions: stores.sessions, users, now });
   const oidcSettings = readOidcSettings(settings);
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
@@ -57,7 +64,27 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
   return {
     mounts: isConsoleOn ? [api, pages] : [api],
     setupPath: async () =>
-      isConsoleOn && (await users.isEmpty()) ? `/console/setup#${setupToken.value}` : undefined,
+      isConsoleOn && (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : undefined,
+    close: () => stores.close(),
+  };
+}
+
+function openStores(folder: string, now: () => number) {
+  const db = openGatewayDatabase(folder, now);
+  return {
+    users: new SqliteUserStore(db),
+    sessions: new SqliteSessionStore(db),
+    audit: new SqliteAuditLog(db),
     close: () => db.close(),
   };
+}
+
+/** While the database is unreachable, nobody can be set up. */
+async function isEmpty(users: UserStore): Promise<boolean> {
+  try {
+    return await users.isEmpty();
+  } catch (error) {
+    if (error instanceof GatewayError && error.kind === "storage_unavailable") return false;
+    throw error;
+  }
 }

@@ -16,6 +16,8 @@ import type { Outbox } from "../storage/ports/outbox.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
+import { forwardLedger } from "./forward-ledger.ts";
+import type { SharedStorage } from "./shared-storage.ts";
 
 export interface LedgerWiringOptions {
   readonly settings: Settings;
@@ -23,6 +25,10 @@ export interface LedgerWiringOptions {
   readonly emit: Emit;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** The ledger that replicas share. Absent: the ledger is in the data folder only. */
+  readonly shared?: Pick<SharedStorage, "ledger" | "queries" | "spend">;
 }
 
 export interface LedgerWiring {
@@ -40,14 +46,15 @@ const dayMs = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
-export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): LedgerWiring {
+export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
+  const { settings, log, emit, now, shared } = options;
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const store = new SqliteLedgerStore({
     folder,
     maxBytes: settings.VEXEL_LEDGER_MAX_BYTES,
     now: now(),
   });
-  const queries = new LedgerQueryThread({ path: store.path });
+  const queries = shared?.queries ?? new LedgerQueryThread({ path: store.path });
   const recovery = new OutboxRecovery(folder, store);
   if (recovery.reservations > 0)
     log.warn("reservations-recovered", { requests: recovery.reservations });
@@ -101,8 +108,14 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
       }
     },
   });
+  const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
+  const forwarding =
+    shared && forwardLedger({ store, shared, pendingRows, log, emit, clock: options.clock });
   const pruneTimer = setInterval(() => {
-    if (days > 0) void prune(store, now() - days * dayMs, log);
+    if (days > 0) {
+      void prune(store, now() - days * dayMs, log);
+      if (shared) void prune(shared.ledger, now() - days * dayMs, log);
+    }
     // Pruning may have freed the space that the rows of earlier outboxes need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
@@ -126,7 +139,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
     },
     spent: (spender, period) =>
-      store.sumSpent(spender, period, [...recovery.rows, ...ledger.pendingRows]),
+      forwarding?.spent(spender, period) ?? store.sumSpent(spender, period, pendingRows()),
     close: async () => {
       clearInterval(pruneTimer);
       clearInterval(verifyTimer);
@@ -136,6 +149,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
         saveRows(ledger.pendingRows, { folder, reason: fileProblem, log });
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       logUnwritable.run(() => outbox.close());
+      await forwarding?.close();
       try {
         await queries.close();
         await store.close();

@@ -2,8 +2,16 @@
 import type { BudgetOwner } from "../../lib/budget.ts";
 import type { LedgerRow } from "./ledger-row.ts";
 
+/** The store refuses the values of at least one of the rows: the same rows would be refused again. */
+export class RejectedRowsError extends Error {
+  override readonly name = "RejectedRowsError";
+}
+
 export interface LedgerStore {
-  /** Stores all rows or none. A row whose request id is stored already is ignored, so rows may be appended again. */
+  /**
+   * Stores all rows or none. A row whose request id is stored already is ignored, so rows may be appended again. May
+   * reject with RejectedRowsError.
+   */
   append(rows: readonly LedgerRow[]): Promise<void>;
   /**
    * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many. A

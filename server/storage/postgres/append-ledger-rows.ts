@@ -70,12 +70,14 @@ export const appendStatement = `
     FROM jsonb_to_recordset($1::text::jsonb) AS given (${fields})
     ON CONFLICT (request_id, at) DO NOTHING RETURNING *
   ), charged AS (
-    INSERT INTO vexel.spent (scope, id, period, dollars)
-    SELECT scope, id, period, sum(coalesce(cost, 0) + coalesce(estimated_cost, 0))
+    INSERT INTO vexel.spent (scope, id, period, dollars, updated_at)
+    SELECT scope, id, period, sum(coalesce(cost, 0) + coalesce(estimated_cost, 0)),
+      (extract(epoch FROM now()) * 1000)::bigint
     FROM new, LATERAL ${owners}, LATERAL ${periods}
     WHERE id IS NOT NULL AND coalesce(cost, 0) + coalesce(estimated_cost, 0) > 0
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (scope, id, period) DO UPDATE SET dollars = spent.dollars + excluded.dollars
+    ON CONFLICT (scope, id, period) DO UPDATE
+      SET dollars = spent.dollars + excluded.dollars, updated_at = excluded.updated_at
   ), counted AS (
     INSERT INTO vexel.usage_by_hour
       (hour, ${groupColumns.join(", ")}, first_id, last_id, ${sumColumns.join(", ")})

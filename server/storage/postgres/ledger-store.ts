@@ -2,7 +2,7 @@
 import type { BudgetOwner } from "../../lib/budget.ts";
 import { periodNames } from "../../lib/utc-periods.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { LedgerStore } from "../ports/ledger-store.ts";
+import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";
 import { usageLongerMs } from "../sqlite/usage-table.ts";
 import { appendStatement, rowsAsJson } from "./append-ledger-rows.ts";
@@ -13,6 +13,8 @@ import { createMonth, dropOldestMonth, monthOf } from "./ledger-partitions.ts";
 const noPartition = "23514";
 const deadlockDetected = "40P01";
 const maxAttempts = 3;
+/** SQLSTATE classes: data exception, integrity constraint violation. */
+const rejectedStates = /^2[23]/;
 
 export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;
@@ -33,8 +35,8 @@ export class PostgresLedgerStore implements LedgerStore {
         return;
       } catch (error) {
         const state = sqlState(error);
-        if (attempt === maxAttempts || (state !== noPartition && state !== deadlockDetected))
-          throw error;
+        const isTemporary = state === noPartition || state === deadlockDetected;
+        if (!isTemporary || attempt === maxAttempts) throw explained(error);
         this.#months.clear();
       }
     }
@@ -75,3 +77,8 @@ export class PostgresLedgerStore implements LedgerStore {
     }
   }
 }
+
+const explained = (error: unknown): unknown =>
+  error instanceof Error && rejectedStates.test(sqlState(error))
+    ? new RejectedRowsError(`PostgreSQL refuses a row: ${error.message}`, { cause: error })
+    : error;

@@ -123,6 +123,36 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     return this.#spent.read(owner, period) + sumDollars(unstored);
   }
 
+  /** Rows to forward to the ledger that replicas share, by request id. */
+  oldest(limit: number): LedgerRow[] {
+    return this.#db
+      .query<LedgerRow, [number]>(
+        `SELECT ${listedColumns} FROM ledger ORDER BY request_id LIMIT ?1`,
+      )
+      .all(limit);
+  }
+
+  /** Removes rows that were forwarded. Their sums and their usage stay. */
+  remove(requestIds: readonly string[]): void {
+    const statement = this.#db.query("DELETE FROM ledger WHERE request_id = ?1");
+    this.#db.transaction(() => {
+      for (const requestId of requestIds) statement.run(requestId);
+    })();
+    if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
+  }
+
+  /** US dollars of rows that are not forwarded yet. */
+  sumUnforwarded({ scope, id }: BudgetOwner, period: string): number {
+    const row = this.#db
+      .query<{ dollars: number | null }, [string, string]>(
+        `SELECT sum(coalesce(cost, 0) + coalesce(estimated_cost, 0)) AS dollars FROM ledger
+         WHERE ${scope === "key" ? "key_id" : "project"} = ?1
+           AND strftime('%Y-%m-%d', at / 1000, 'unixepoch') LIKE ?2`,
+      )
+      .get(id, period === "total" ? "%" : `${period}%`);
+    return row?.dollars ?? 0;
+  }
+
   /** Newest first. */
   recent(limit: number): LedgerRow[] {
     return this.#db

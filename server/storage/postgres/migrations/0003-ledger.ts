@@ -38,10 +38,11 @@ export const ledgerTables: PostgresMigration = {
       PRIMARY KEY (request_id, at)
     ) PARTITION BY RANGE (at)`,
     `CREATE TABLE vexel.spent (
-      scope   TEXT NOT NULL,
-      id      TEXT NOT NULL,
-      period  TEXT COLLATE "C" NOT NULL,
-      dollars DOUBLE PRECISION NOT NULL,
+      scope      TEXT NOT NULL,
+      id         TEXT NOT NULL,
+      period     TEXT COLLATE "C" NOT NULL,
+      dollars    DOUBLE PRECISION NOT NULL,
+      updated_at BIGINT NOT NULL,
       PRIMARY KEY (scope, id, period)
     )`,
     `CREATE TABLE vexel.usage_by_hour (

@@ -1,0 +1,84 @@
+/**
+ * `last-known.db`: a copy of the API keys and configuration entities of the shared database, in the data folder. A
+ * gateway that starts while the database is unreachable serves from it. Keys are hashes, and the secrets of entities are
+ * encrypted, as in the database.
+ */
+import type { Database } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { StoredEntity } from "../ports/config-entity-store.ts";
+import type { StoredKey } from "../ports/key-store.ts";
+import { openDatabase } from "./open-database.ts";
+
+const schema = [
+  "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE IF NOT EXISTS entities (json TEXT NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS revisions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+] as const;
+
+export class LastKnownConfig {
+  readonly #db: Database;
+
+  /** Creates the folder if it does not exist. */
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#db = openDatabase({
+      path: join(folder, "last-known.db"),
+      busyMs: 50,
+      prepare: (db) => {
+        db.run("PRAGMA synchronous = NORMAL");
+        for (const statement of schema) db.run(statement);
+      },
+    });
+  }
+
+  /** The revision that the copy has. Undefined: there is no copy. */
+  revision(name: "keys" | "config"): number | undefined {
+    return this.#db
+      .query<{ value: number }, [string]>("SELECT value FROM revisions WHERE name = ?1")
+      .get(name)?.value;
+  }
+
+  keys(): StoredKey[] {
+    return this.#db
+      .query<{ json: string }, []>("SELECT json FROM keys ORDER BY id")
+      .all()
+      .map(({ json }) => JSON.parse(json) as StoredKey);
+  }
+
+  entities(): StoredEntity[] {
+    return this.#db
+      .query<{ json: string }, []>("SELECT json FROM entities ORDER BY rowid")
+      .all()
+      .map(({ json }) => JSON.parse(json) as StoredEntity);
+  }
+
+  /** Replaces these keys and leaves the others. */
+  saveKeys(keys: readonly StoredKey[], revision: number): void {
+    this.#db.transaction(() => {
+      const insert = this.#db.query("INSERT OR REPLACE INTO keys (id, json) VALUES (?1, ?2)");
+      for (const key of keys) insert.run(key.id, JSON.stringify(key));
+      this.#saveRevision("keys", revision);
+    })();
+  }
+
+  /** Replaces all entities. */
+  saveEntities(entities: readonly StoredEntity[], revision: number): void {
+    this.#db.transaction(() => {
+      this.#db.run("DELETE FROM entities");
+      const insert = this.#db.query("INSERT INTO entities (json) VALUES (?1)");
+      for (const entity of entities) insert.run(JSON.stringify(entity));
+      this.#saveRevision("config", revision);
+    })();
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #saveRevision(name: string, revision: number): void {
+    this.#db
+      .query("INSERT OR REPLACE INTO revisions (name, value) VALUES (?1, ?2)")
+      .run(name, revision);
+  }
+}

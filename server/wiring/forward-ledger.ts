@@ -1,0 +1,67 @@
+/** Wires the forwarding of ledger rows to the ledger that replicas share, and the sums of what all replicas spent. */
+import type { Emit } from "../events/events.ts";
+import { LedgerForwarder } from "../ledger/forward-ledger.ts";
+import type { BudgetOwner } from "../lib/budget.ts";
+import type { Log } from "../observe/log.ts";
+import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
+import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
+import type { SharedStorage } from "./shared-storage.ts";
+
+export interface LedgerForwardingOptions {
+  readonly store: SqliteLedgerStore;
+  readonly shared: Pick<SharedStorage, "ledger" | "spend">;
+  /** Rows that are not in `store` yet. */
+  readonly pendingRows: () => readonly LedgerRow[];
+  readonly log: Log;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface LedgerForwarding {
+  /** US dollars, of all replicas. Undefined: the database has not been read yet. */
+  spent(owner: BudgetOwner, period: string): number | undefined;
+  close(): Promise<void>;
+}
+
+const refreshEveryMs = 2000;
+
+export function forwardLedger(options: LedgerForwardingOptions): LedgerForwarding {
+  const { store, shared, pendingRows, log, emit, clock } = options;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  const forwarder = new LedgerForwarder({
+    backlog: store,
+    store: {
+      append: async (rows) => {
+        await shared.ledger.append(rows);
+        shared.spend.add(rows);
+      },
+    },
+    report: ({ reachable, reason }) => {
+      if (reachable) {
+        log.warn("database-recovered", { reason });
+        emit({ type: "database.recovered", data: { reason } });
+      } else {
+        log.error("database-unavailable", { reason });
+        emit({ type: "database.unavailable", data: { reason } });
+      }
+    },
+    reportRejected: ({ requestId }, reason) =>
+      log.error("ledger-row-rejected", { requestId, reason }),
+    onForwarded: async () => {
+      if (clock() - refreshedAt < refreshEveryMs) return;
+      await shared.spend.refresh();
+      refreshedAt = clock();
+    },
+  });
+  return {
+    spent: (owner, period) => {
+      const known = shared.spend.read(owner, period);
+      if (known === undefined) return undefined;
+      const unforwarded = store.sumUnforwarded(owner, period);
+      return known + unforwarded + sumDollars(chargedTo(owner, period, pendingRows()));
+    },
+    close: () => forwarder.close(),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Wires the storage that replicas share: PostgreSQL behind the storage ports. Loaded only with `DATABASE_URL`. The data
+ * folder keeps a copy of the configuration, for a start while the database is unreachable.
+ */
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+import type { AuditLog } from "../storage/ports/audit-log.ts";
+import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
+import type { KeyStore } from "../storage/ports/key-store.ts";
+import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
+import type { LedgerStore } from "../storage/ports/ledger-store.ts";
+import type { SessionStore } from "../storage/ports/session-store.ts";
+import type { UserStore } from "../storage/ports/user-store.ts";
+import { PostgresAuditLog } from "../storage/postgres/audit-log.ts";
+import { PostgresConfigEntityStore } from "../storage/postgres/config-entity-store.ts";
+import { isUnavailable, PostgresDatabase } from "../storage/postgres/database.ts";
+import { PostgresKeyStore } from "../storage/postgres/key-store.ts";
+import { LastKnownEntities } from "../storage/postgres/last-known-entities.ts";
+import { LastKnownKeys } from "../storage/postgres/last-known-keys.ts";
+import { PostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
+import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
+import { PostgresSessionStore } from "../storage/postgres/session-store.ts";
+import { SharedSpend } from "../storage/postgres/shared-spend.ts";
+import { PostgresUserStore } from "../storage/postgres/user-store.ts";
+import { LastKnownConfig } from "../storage/sqlite/last-known-config.ts";
+import { StoreError } from "../storage/sqlite/open-database.ts";
+
+export interface SharedStorage {
+  readonly keys: KeyStore;
+  readonly entities: ConfigEntityStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditLog;
+  readonly ledger: LedgerStore;
+  readonly queries: LedgerQueries;
+  readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
+  close(): Promise<void>;
+}
+
+export interface SharedStorageOptions {
+  readonly settings: Pick<Settings, "DATABASE_URL" | "VEXEL_DATA">;
+  readonly log: Pick<Log, "warn">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
+export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
+  const { settings, log, now, clock } = options;
+  const copy = new LastKnownConfig(settings.VEXEL_DATA);
+  const db = new PostgresDatabase({ url: settings.DATABASE_URL, now });
+  try {
+    await db.migrate();
+  } catch (error) {
+    const hasCopy = copy.revision("keys") !== undefined && copy.revision("config") !== undefined;
+    if (!isUnavailable(error) || !hasCopy) {
+      copy.close();
+      await db.close();
+      throw new StoreError(startRefused(error), { cause: error });
+    }
+    log.warn("database-unavailable", {
+      reason: reasonOf(error),
+      servedFrom: "the last known configuration",
+    });
+  }
+  return {
+    keys: new LastKnownKeys(new PostgresKeyStore(db), copy),
+    entities: new LastKnownEntities(new PostgresConfigEntityStore(db), copy),
+    users: new PostgresUserStore(db),
+    sessions: new PostgresSessionStore(db),
+    audit: new PostgresAuditLog(db),
+    ledger: new PostgresLedgerStore(db),
+    queries: new PostgresLedgerQueries(db, { clock }),
+    spend: new SharedSpend(db, now),
+    close: async () => {
+      await db.close();
+      copy.close();
+    },
+  };
+}
+
+/** The error of the driver has more detail than the message for clients. */
+function reasonOf(error: unknown): string {
+  const cause = isUnavailable(error) && error instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+const startRefused = (error: unknown): string =>
+  isUnavailable(error)
+    ? `The database (DATABASE_URL) cannot be reached: ${reasonOf(error)}. The data folder has no copy of an earlier configuration, so the gateway does not start. Start the database, or check the address.`
+    : `The database (DATABASE_URL) cannot be used: ${reasonOf(error)}`;

@@ -1,0 +1,91 @@
+/** Forwarding to the shared ledger: each row arrives once, and a row that is refused stops no other. */
+import { expect, test } from "bun:test";
+import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
+
+const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
+
+test("a row that the shared ledger refuses stays in the data folder, and the others arrive", async () => {
+  using folder = temporaryFolder();
+  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const rows = Array.from({ length: 50 }, (_, at) => ledgerRow(1000 + at));
+  backlog.write(rows);
+  const refused = new Set([rows[7]!.requestId, rows[31]!.requestId]);
+  const arrived: string[] = [];
+  const reported: string[] = [];
+  const forwarder = new LedgerForwarder({
+    backlog,
+    store: {
+      append: async (batch) => {
+        if (batch.some(({ requestId }) => refused.has(requestId)))
+          throw new RejectedRowsError("refused");
+        arrived.push(...idsOf(batch));
+      },
+    },
+    report: () => undefined,
+    reportRejected: ({ requestId }) => reported.push(requestId),
+    batchRows: 20,
+    everyMs: 1,
+  });
+  await until(() => arrived.length === 48);
+  const late = ledgerRow(5000);
+  backlog.write([late]);
+  await until(() => arrived.includes(late.requestId));
+  await forwarder.close();
+  expect(arrived).toEqual(idsOf([...rows, late]).filter((id) => !refused.has(id)));
+  expect(reported).toEqual([...refused]);
+  expect(idsOf(backlog.oldest(10))).toEqual([...refused]);
+  await backlog.close();
+});
+
+test("an outage is reported once, and a batch whose acknowledgment was lost is sent again", async () => {
+  using folder = temporaryFolder();
+  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  backlog.write(Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at, { cost: 1 })));
+  const shared = new Set<string>();
+  const states: boolean[] = [];
+  let attempts = 0;
+  const forwarder = new LedgerForwarder({
+    backlog,
+    store: {
+      append: async (batch) => {
+        for (const id of idsOf(batch)) shared.add(id);
+        if (++attempts <= 3) throw new Error("the connection was closed");
+      },
+    },
+    report: ({ reachable }) => states.push(reachable),
+    reportRejected: () => undefined,
+    retryMs: 1,
+    everyMs: 1,
+  });
+  await until(() => states.length === 2);
+  await forwarder.close();
+  expect(states).toEqual([false, true]);
+  expect(shared.size).toBe(5);
+  expect(backlog.oldest(10)).toEqual([]);
+  // Sums of rows that were forwarded stay: a budget does not start over.
+  expect(backlog.sumSpent({ scope: "key", id: "file:ci" }, "total")).toBe(5);
+  await backlog.close();
+});
+
+test("closing gives up after a bounded time if the shared ledger hangs", async () => {
+  using folder = temporaryFolder();
+  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  backlog.write([ledgerRow(1000)]);
+  const forwarder = new LedgerForwarder({
+    backlog,
+    store: { append: () => new Promise(() => undefined) },
+    report: () => undefined,
+    reportRejected: () => undefined,
+    closeMs: 20,
+  });
+  await Bun.sleep(5);
+  await forwarder.close();
+  expect(backlog.oldest(10)).toHaveLength(1);
+  await backlog.close();
+});

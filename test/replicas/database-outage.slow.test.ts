@@ -1,0 +1,101 @@
+/** A database outage loses no ledger row and stops no client. */
+import { afterAll, afterEach, expect } from "bun:test";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import {
+  databaseName,
+  type PostgresServer,
+  startPostgres,
+  testWithPostgres,
+} from "../storage/postgres-server.ts";
+import { until } from "../until.ts";
+import { sharedRows, startLoad, startReplica } from "./replica-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+const processes: GatewayProcess[] = [];
+let server: PostgresServer | undefined;
+afterEach(async () => {
+  for (const gateway of processes.splice(0)) {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  }
+  await server?.stop();
+});
+
+/** Two replicas with an empty database on a server of their own. */
+async function startReplicas(folder: string) {
+  server = await startPostgres();
+  const databaseUrl = await server.createDatabase();
+  const start = async (name: string): Promise<GatewayProcess> => {
+    const gateway = await startReplica({ folder, name, fakeUrl: fake.url, databaseUrl });
+    processes.push(gateway);
+    return gateway;
+  };
+  return { server, databaseUrl, start, replicas: [await start("a"), await start("b")] };
+}
+
+testWithPostgres(
+  "a database that crashes under load and returns has each request in its ledger once, and no client notices",
+  async () => {
+    using folder = temporaryFolder();
+    const { server, databaseUrl, replicas } = await startReplicas(folder.path);
+    const load = startLoad(
+      replicas.map(({ url }) => url),
+      6,
+    );
+    const { completed, failed } = load;
+    await until(() => completed.length > 300);
+    await server.stop();
+    const before = completed.length;
+    await until(() => completed.length > before + 600);
+    await until(() =>
+      replicas.every((gateway) => gateway.output().includes("database-unavailable")),
+    );
+    await server.start();
+    const after = completed.length;
+    await until(() => completed.length > after + 300);
+    await load.stop();
+    expect(failed).toEqual([]);
+    await until(async () => (await sharedRows(server, databaseUrl)).length >= completed.length);
+    expect((await sharedRows(server, databaseUrl)).toSorted()).toEqual(completed.toSorted());
+    const [usage] = await server.execute<{ requests: string }>(
+      databaseName(databaseUrl),
+      "SELECT sum(requests)::text AS requests FROM vexel.usage_by_hour",
+    );
+    expect(usage?.requests).toBe(String(completed.length));
+    expect(replicas.every((gateway) => gateway.output().includes("database-recovered"))).toBe(true);
+  },
+);
+
+testWithPostgres(
+  "the rows of a gateway that is killed during an outage reach the database after its restart, once",
+  async () => {
+    using folder = temporaryFolder();
+    const { server, databaseUrl, start, replicas } = await startReplicas(folder.path);
+    const [victim] = replicas;
+    if (!victim) throw new Error("there is no replica");
+    const load = startLoad([victim.url], 4);
+    await until(() => load.completed.length > 100);
+    await server.stop();
+    const before = load.completed.length;
+    await until(() => load.completed.length > before + 200);
+    victim.kill("SIGKILL");
+    await victim.exited;
+    await load.stop();
+    // The database is still away: the restarted gateway serves from the copy of the configuration.
+    const restarted = await start("a");
+    const more = startLoad([restarted.url], 4);
+    await until(() => more.completed.length > 100);
+    await more.stop();
+    expect(more.failed).toEqual([]);
+    await server.start();
+    const completed = [...load.completed, ...more.completed];
+    await until(async () => {
+      const rows = new Set(await sharedRows(server, databaseUrl));
+      return completed.every((id) => rows.has(id));
+    });
+    const rows = await sharedRows(server, databaseUrl);
+    expect(new Set(rows).size).toBe(rows.length);
+  },
+);

@@ -1,0 +1,130 @@
+/** Replicas share API keys, configuration and console sessions through the database, and start without it. */
+import { afterAll, afterEach, expect } from "bun:test";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { vexel } from "../process/process-fixture.ts";
+import {
+  freePort,
+  sharedPostgres,
+  startPostgres,
+  testWithPostgres,
+} from "../storage/postgres-server.ts";
+import { until } from "../until.ts";
+import { sharedSecret, startReplica } from "./replica-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+const processes: GatewayProcess[] = [];
+afterEach(async () => {
+  for (const gateway of processes.splice(0)) {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  }
+});
+
+async function start(folder: string, name: string, databaseUrl: string, env = {}) {
+  const gateway = await startReplica({ folder, name, fakeUrl: fake.url, databaseUrl, env });
+  processes.push(gateway);
+  return gateway;
+}
+
+const statusWith = async (gateway: GatewayProcess, key: string): Promise<number> => {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" }, headers))
+    .status;
+};
+
+testWithPostgres(
+  "a key that is created or revoked in the database is accepted or refused by every replica",
+  async () => {
+    using folder = temporaryFolder();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const replicas = [
+      await start(folder.path, "a", databaseUrl),
+      await start(folder.path, "b", databaseUrl),
+    ];
+    const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
+    const command = (...args: string[]) => vexel(["keys", ...args], { cwd: folder.path, env });
+    const created = await command("create", "--name", "shared");
+    expect(created.code).toBe(0);
+    const key = created.out.trim();
+    const allRespond = (status: number) => async () =>
+      (await Promise.all(replicas.map((each) => statusWith(each, key)))).every(
+        (found) => found === status,
+      );
+    await until(allRespond(200));
+    expect((await command("list")).out).toContain("shared");
+    expect((await command("revoke", "shared")).code).toBe(0);
+    await until(allRespond(401));
+  },
+);
+
+testWithPostgres("a console session of one replica is valid on the others", async () => {
+  using folder = temporaryFolder();
+  const databaseUrl = await (await sharedPostgres()).createDatabase();
+  const env = { VEXEL_CONSOLE: "on" };
+  const a = await start(folder.path, "a", databaseUrl, env);
+  const b = await start(folder.path, "b", databaseUrl, env);
+  const token = /\/console\/setup#(\S+)/.exec(a.output())?.[1];
+  const setUp = await a.post("/admin/api/session/setup", {
+    token,
+    name: "ada",
+    password: "correct horse battery staple",
+  });
+  expect(setUp.status).toBeLessThan(300);
+  const cookie = setUp.headers
+    .getSetCookie()
+    .map((each) => each.split(";")[0])
+    .join("; ");
+  const session = await fetch(`${b.url}/admin/api/session`, { headers: { cookie } });
+  expect(session.status).toBe(200);
+  expect(JSON.stringify(await session.json())).toContain("ada");
+});
+
+testWithPostgres(
+  "a gateway starts without its database, accepts the last known keys, and applies changes when it returns",
+  async () => {
+    using folder = temporaryFolder();
+    const server = await startPostgres();
+    try {
+      const databaseUrl = await server.createDatabase();
+      const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
+      const command = (...args: string[]) => vexel(["keys", ...args], { cwd: folder.path, env });
+      const key = (await command("create", "--name", "known")).out.trim();
+      const first = await start(folder.path, "a", databaseUrl);
+      await until(async () => (await statusWith(first, key)) === 200);
+      first.kill("SIGTERM");
+      await first.exited;
+      await server.stop();
+      const again = await start(folder.path, "a", databaseUrl);
+      expect(again.output()).toContain("database-unavailable");
+      expect(await statusWith(again, key)).toBe(200);
+      await server.start();
+      expect((await command("revoke", "known")).code).toBe(0);
+      await until(async () => (await statusWith(again, key)) === 401);
+    } finally {
+      await server.stop();
+    }
+  },
+);
+
+testWithPostgres("a first start without the database is refused with the reason", async () => {
+  using folder = temporaryFolder();
+  const url = `postgres://vexel:pass-word@127.0.0.1:${await freePort()}/none`;
+  const env = { VEXEL_SECRET: sharedSecret, VEXEL_DATA: join(folder.path, "data"), PORT: "0" };
+  const ended = await vexel(["serve"], { cwd: folder.path, env: { ...env, DATABASE_URL: url } });
+  expect(ended.code).toBe(1);
+  expect(ended.err).toContain("The database (DATABASE_URL) cannot be reached");
+  expect(ended.err).toContain("no copy of an earlier configuration");
+  expect(ended.err).not.toContain("pass-word");
+});
+
+testWithPostgres("a database without the shared secret is refused", async () => {
+  using folder = temporaryFolder();
+  const env = { DATABASE_URL: "postgres://127.0.0.1/none", PORT: "0" };
+  const ended = await vexel(["serve"], { cwd: folder.path, env });
+  expect(ended.code).toBe(2);
+  expect(ended.err).toContain("DATABASE_URL is set without VEXEL_SECRET");
+});
