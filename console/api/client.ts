@@ -23,6 +23,9 @@ export const setCsrfToken = (token: string): void => {
   csrfToken = token;
 };
 
+/** For requests of the API reference, which are sent as the user typed them. */
+export const csrfHeader = (): Readonly<Record<string, string>> => ({ "x-csrf-token": csrfToken });
+
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Leaves out the parameters that are not set. */

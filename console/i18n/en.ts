@@ -264,6 +264,17 @@ export const en = {
   "images.gallery.none": "Nothing generated yet.",
   "images.gallery.hint": "Results are kept in this browser only.",
 
+  "models.capabilities": "Capabilities",
+  "models.allKinds": "All kinds",
+  "model.can.dimensions": "dimensions {count}",
+  "model.can.context": "context {count}",
+  "model.can.edits": "edits",
+  "model.can.mask": "mask",
+  "model.can.stream": "partial images",
+  "model.noLimits": "none of its own",
+  "model.keys": "Keys that may use it",
+  "model.keys.none": "No key may use this model.",
+  "model.keys.more": "{count} more keys",
   "model.copyId": "Copy the model id",
   "model.kind.embedding": "embedding",
   "model.kind.image": "image",
@@ -320,6 +331,9 @@ export const en = {
 
   "reference.description":
     "Every endpoint of this gateway. The requests are those of the OpenAI API.",
+  "reference.search": "Search endpoints",
+  "reference.none": "No endpoint matches.",
+  "reference.session": "Sent with your session.",
   "reference.required": "required",
   "reference.example": "Example request",
   "reference.tryIt": "Try it",

@@ -3,7 +3,8 @@ import { classNames } from "../lib/class-names.ts";
 
 const styles = {
   primary: "bg-accent text-accent-ink hover:opacity-90",
-  secondary: "border border-line bg-surface hover:bg-sunken",
+  secondary:
+    "border border-line bg-surface hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent",
   danger: "bg-bad text-surface hover:opacity-90",
   quiet: "hover:bg-sunken",
 } as const;

@@ -23,6 +23,19 @@ export interface ShownModel {
   readonly targets: readonly ShownTarget[];
 }
 
+/** The API keys that may use a model, of the projects that the user sees. */
+export interface ModelAccess {
+  readonly object: "model_access";
+  readonly model: string;
+  /** All of them, also those beyond the list. */
+  readonly key_count: number;
+  readonly keys: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly project: string | null;
+  }[];
+}
+
 /** The values of each option. `true`: any value. */
 export type ImageModelOptions = Readonly<Record<string, readonly string[] | true>>;
 

@@ -9,6 +9,7 @@ import { auditRoutes } from "../admin/routes/audit.ts";
 import { eventRoutes } from "../admin/routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
 import { keyRoutes } from "../admin/routes/keys.ts";
+import { modelAccessRoutes } from "../admin/routes/model-access.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
 import { oidcRoutes } from "../admin/routes/oidc.ts";
 import { projectRoutes } from "../admin/routes/projects.ts";
@@ -96,6 +97,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
   return [
     ...(signIn ? signInRoutes({ users, audit, now, log, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
+    ...modelAccessRoutes(options),
     ...imageEstimateRoutes({ ...options, estimate }),
     ...modelRoutes({ ...options, audit }),
     ...upstreamRoutes({ ...options, audit }),

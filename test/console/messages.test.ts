@@ -29,3 +29,33 @@ test("every message is used, and every page takes its text from the catalog", ()
   };
   expect(Object.keys(en).filter((key) => !isUsed(key))).toEqual([]);
 });
+
+/** Names that are the same in every language, symbols, and names of fields in lists. */
+const untranslated = /^(?:Vexel|CSV|URL|[a-z]+[A-Za-z]*|[^\p{Letter}]*)$/u;
+const shownProperties = ["aria-label", "title", "placeholder", "alt", "label", "header", "hint"];
+
+/** Text that a component shows and that is not from the catalog. The transpiler puts each child on a line of its own. */
+function literalsIn(source: string): string[] {
+  const script = new Bun.Transpiler({ loader: "tsx" }).transformSync(source);
+  const properties = shownProperties.join("|");
+  const patterns = [
+    /^\s*(?:children: )?"((?:[^"\\]|\\.)*)",?$/gm,
+    /^\s*(?:children: )?`([^`]*)`,?$/gm,
+    new RegExp(`^\\s*"?(?:${properties})"?: "((?:[^"\\\\]|\\\\.)*)",?$`, "gm"),
+  ];
+  return patterns
+    .flatMap((pattern) => [...script.matchAll(pattern)].map(([, text = ""]) => text))
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, ""))
+    .filter((text) => !untranslated.test(text));
+}
+
+test("no component has a text that is not from the catalog", () => {
+  const found = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".tsx"))
+    .flatMap((name) =>
+      literalsIn(readFileSync(join(folder, name), "utf8")).map((text) => `${name}: ${text}`),
+    );
+  expect(found).toEqual([]);
+  const source = `const A = () => <p title="Tip">Some text {1} <b>{\`and \${1} more\`}</b></p>;`;
+  expect(literalsIn(source)).toEqual(["Some text ", "and  more", "Tip"]);
+});

@@ -12,28 +12,14 @@ import { modelsQuery } from "../models/models-query.ts";
 import { embed } from "./embed.ts";
 import { readTexts } from "./read-texts.ts";
 import { Results, type Run } from "./results.tsx";
+import { sampleTexts } from "./sample-texts.ts";
 import { TextInput } from "./text-input.tsx";
-
-const sample = [
-  "The cat sleeps on the sofa.",
-  "A kitten naps on the couch.",
-  "Dogs love to play in the park.",
-  "The puppy chased a ball.",
-  "The stock market fell sharply today.",
-  "Shares dropped after the earnings report.",
-  "How do I bake sourdough bread?",
-  "A recipe for a crusty loaf.",
-  "Let the dough rise overnight.",
-  "The train to Berlin leaves at noon.",
-  "Flights to Paris are delayed.",
-  "Where can I buy a bus ticket?",
-].join("\n");
 
 export function EmbeddingsPage() {
   const t = useT();
   const query = useQuery(modelsQuery);
   const models = query.data?.data.filter(({ kind }) => kind === "embedding") ?? [];
-  const [content, setContent] = useState(sample);
+  const [content, setContent] = useState(sampleTexts);
   const [chosen, setChosen] = useState<readonly string[]>();
   const selected = chosen ?? models.slice(0, 1).map(({ id }) => id);
   const { texts } = readTexts(content);

@@ -48,14 +48,25 @@ export function bodyOf({ model, prompt, options }: ImageParameters): Record<stri
   };
 }
 
-function typed(name: string, value: string): string | number | boolean {
+/** A value that is not of its type is sent as it is: the gateway says what is wrong with it. */
+function typed(name: string, value: string): unknown {
   if (name === "stream") return value === "true";
-  return numbers.has(name) ? Number(value) : value;
+  if (numbers.has(name)) return Number(value);
+  return name === "svg" ? parsedObject(value) : value;
+}
+
+function parsedObject(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 export function formOf(request: ImageRequest): FormData {
   const form = new FormData();
-  for (const [name, value] of Object.entries(bodyOf(request))) form.set(name, String(value));
+  for (const [name, value] of Object.entries(bodyOf(request)))
+    form.set(name, typeof value === "object" ? JSON.stringify(value) : String(value));
   const name = request.references.length > 1 ? "image[]" : "image";
   for (const [at, image] of request.references.entries())
     form.append(name, image, fileName(at, image));

@@ -41,7 +41,12 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
     const { clientWidth: width = 0, clientHeight: height = 0 } = canvas.current ?? {};
     if (width > 0) setViewport(fit(image, { width, height }));
   }, [image]);
-  useEffect(reset, [reset]);
+  useEffect(() => {
+    // Reports the size at first, and when the window or the phone is turned.
+    const observer = new ResizeObserver(reset);
+    if (canvas.current) observer.observe(canvas.current);
+    return () => observer.disconnect();
+  }, [reset]);
 
   useEffect(() => {
     if (canvas.current && viewport)

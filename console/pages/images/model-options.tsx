@@ -98,8 +98,17 @@ interface OptionInputProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Sizes that models without a fixed list usually take. */
-const commonSizes = ["1024x1024", "1536x1024", "1024x1536", "2048x2048", "512x512", "16:9", "9:16"];
+/** Suggestions for models without a fixed list. */
+const commonValues: Readonly<Record<string, readonly string[]>> = {
+  size: ["1024x1024", "1536x1024", "1024x1536", "2048x2048", "512x512", "16:9", "9:16"],
+  quality: ["auto", "low", "medium", "high"],
+  background: ["auto", "transparent", "opaque"],
+  moderation: ["auto", "low"],
+  output_format: ["png", "jpeg", "webp", "gif", "svg"],
+  style: ["vivid", "natural"],
+  complexity: ["low", "medium", "high"],
+  input_fidelity: ["low", "high"],
+};
 const numberRanges: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
   output_compression: { min: 0, max: 100 },
   frame_count: { min: 2, max: 16 },
@@ -111,21 +120,21 @@ function OptionInput({ option, value, onChange, ...ids }: OptionInputProps) {
   const listId = useId();
   if (option.values === true) {
     const range = numberRanges[option.name];
-    const hasSuggestions = option.name === "size";
+    const suggestions = commonValues[option.name];
     return (
       <>
         <Input
           {...ids}
           {...(range ? { type: "number", ...range } : {})}
-          {...(hasSuggestions && { list: listId })}
+          {...(suggestions && { list: listId })}
           placeholder={t("images.default")}
           value={value}
           onChange={(event) => onChange(event.target.value)}
         />
-        {hasSuggestions && (
+        {suggestions && (
           <datalist id={listId}>
-            {commonSizes.map((size) => (
-              <option key={size} value={size} />
+            {suggestions.map((each) => (
+              <option key={each} value={each} />
             ))}
           </datalist>
         )}

@@ -1,8 +1,9 @@
 /** One model: its id, code that uses it, its targets and its limits. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { ShownModel } from "../../../contract/admin.ts";
+import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
@@ -10,6 +11,8 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
+import { Capabilities } from "./capabilities.tsx";
+import { ModelKeys } from "./model-keys.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { TargetTable } from "./target-table.tsx";
 
@@ -31,8 +34,11 @@ export function ModelPage() {
 
 function Details({ model }: { model: ShownModel }) {
   const t = useT();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const isDeveloper = session?.user.role !== "viewer";
   const rows: readonly [string, ReactNode][] = [
     [t("models.kind"), t(`model.kind.${model.kind}`)],
+    [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [t("model.origin"), <OriginBadge key="origin" origin={model.origin} />],
     [t("models.price"), model.price ?? t("state.unknown")],
     [t("models.dimensions"), model.dimensions ?? "–"],
@@ -45,7 +51,7 @@ function Details({ model }: { model: ShownModel }) {
         ? Object.entries(model.limits)
             .map(([name, value]) => `${name} ${value}`)
             .join(", ")
-        : "–",
+        : t("model.noLimits"),
     ],
   ];
   return (
@@ -66,6 +72,11 @@ function Details({ model }: { model: ShownModel }) {
           <CodeSamples label={t("model.code")} request={sampleRequest(model)} />
         </div>
       </Card>
+      {isDeveloper && (
+        <Card title={t("model.keys")}>
+          <ModelKeys model={model.id} />
+        </Card>
+      )}
       <Card title={t("models.targets")}>
         <TargetTable targets={model.targets} />
       </Card>

@@ -6,36 +6,61 @@ import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { Input } from "../../ui/input.tsx";
+import { Input, Select } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { Capabilities } from "./capabilities.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { TargetState } from "./target-state.tsx";
 
 export function ModelsPage() {
   const t = useT();
   const [search, setSearch] = useState("");
+  const [kind, setKind] = useState("");
   const query = useQuery(modelsQuery);
   return (
     <Page title={t("nav.models")} description={t("models.description")}>
-      <Input
-        type="search"
-        aria-label={t("models.search")}
-        placeholder={t("models.search")}
-        value={search}
-        onChange={(event) => setSearch(event.target.value)}
-        className="max-w-sm"
-      />
+      <div className="flex flex-wrap gap-2">
+        <Input
+          type="search"
+          aria-label={t("models.search")}
+          placeholder={t("models.search")}
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+          className="max-w-sm"
+        />
+        <Select
+          aria-label={t("models.kind")}
+          value={kind}
+          onChange={(event) => setKind(event.target.value)}
+          className="max-w-44"
+        >
+          <option value="">{t("models.allKinds")}</option>
+          <option value="embedding">{t("model.kind.embedding")}</option>
+          <option value="image">{t("model.kind.image")}</option>
+        </Select>
+      </div>
       <Card>
         <QueryView query={query}>
           {({ data }) => (
-            <ModelTable models={data.filter(({ id }) => id.includes(search.trim()))} />
+            <ModelTable models={data.filter((model) => matches(model, search, kind))} />
           )}
         </QueryView>
       </Card>
     </Page>
   );
+}
+
+/** Every word occurs in the id, the description, the vendor, the vector space or a target. */
+function matches(model: ShownModel, search: string, kind: string): boolean {
+  const { id, description, owned_by, vector_space, targets } = model;
+  const text = [id, description, owned_by, vector_space]
+    .concat(targets.flatMap((target) => [target.upstream, target.model]))
+    .join(" ")
+    .toLowerCase();
+  const words = search.toLowerCase().split(/\s+/);
+  return (kind === "" || model.kind === kind) && words.every((word) => text.includes(word));
 }
 
 function ModelTable({ models }: { models: readonly ShownModel[] }) {
@@ -72,10 +97,15 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
           cell: ({ kind }) => <Badge>{t(`model.kind.${kind}`)}</Badge>,
         },
         {
-          key: "dimensions",
-          header: t("models.dimensions"),
-          align: "right",
-          cell: ({ dimensions }) => dimensions ?? "–",
+          key: "capabilities",
+          header: t("models.capabilities"),
+          cell: (model) => <Capabilities model={model} />,
+        },
+        {
+          key: "space",
+          header: t("model.space"),
+          cell: ({ vector_space }) =>
+            vector_space === null ? "–" : <code className="font-mono text-xs">{vector_space}</code>,
         },
         {
           key: "price",

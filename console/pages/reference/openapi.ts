@@ -1,4 +1,5 @@
 /** The parts of an OpenAPI document that the reference shows. */
+import type { ShownModel } from "../../../contract/admin.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -60,6 +61,17 @@ export const operationsOf = ({ paths }: OpenApiDocument): Operation[] =>
 function exampleOf({ requestBody }: OpenApiOperation): unknown {
   const json = requestBody?.content["application/json"];
   return json?.example ?? Object.values(json?.examples ?? {})[0]?.value;
+}
+
+/** The example with a model that this gateway has, so that it works as it is. */
+export function withOwnModel(operation: Operation, models: readonly ShownModel[]): Operation {
+  const { example, path } = operation;
+  if (typeof example !== "object" || example === null || !("model" in example)) return operation;
+  const kind = path.includes("/images/") ? "image" : "embedding";
+  const own = models.filter((model) => model.kind === kind).map(({ id }) => id);
+  const [first] = own;
+  if (first === undefined || own.includes(String(example.model))) return operation;
+  return { ...operation, example: { ...example, model: first } };
 }
 
 export interface ParameterRow {

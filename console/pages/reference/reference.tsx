@@ -1,12 +1,21 @@
 /** The API reference, from the OpenAPI document of this gateway. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
+import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
-import { QueryView } from "../../ui/states.tsx";
-import { type OpenApiDocument, type Operation, operationsOf, parameterRows } from "./openapi.ts";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { modelsQuery } from "../models/models-query.ts";
+import {
+  type OpenApiDocument,
+  type Operation,
+  operationsOf,
+  parameterRows,
+  withOwnModel,
+} from "./openapi.ts";
 import { TryIt } from "./try-it.tsx";
 
 const documentQuery = queryOptions({
@@ -19,18 +28,32 @@ const documentQuery = queryOptions({
 export function ReferencePage() {
   const t = useT();
   const query = useQuery(documentQuery);
+  const { data: models } = useQuery(modelsQuery);
+  const [search, setSearch] = useState("");
+  const matches = ({ method, path, summary = "" }: Operation): boolean =>
+    `${method} ${path} ${summary}`.toLowerCase().includes(search.trim().toLowerCase());
   return (
     <Page title={t("nav.reference")} description={t("reference.description")}>
+      <Input
+        type="search"
+        aria-label={t("reference.search")}
+        placeholder={t("reference.search")}
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+        className="max-w-sm"
+      />
       <QueryView query={query}>
-        {(document) =>
-          operationsOf(document).map((operation) => (
+        {(document) => {
+          const operations = operationsOf(document).filter(matches);
+          if (operations.length === 0) return <Empty title={t("reference.none")} />;
+          return operations.map((operation) => (
             <OperationCard
               key={`${operation.method} ${operation.path}`}
               document={document}
-              operation={operation}
+              operation={withOwnModel(operation, models?.data ?? [])}
             />
-          ))
-        }
+          ));
+        }}
       </QueryView>
     </Page>
   );
@@ -82,7 +105,7 @@ function OperationCard({
               code={JSON.stringify(operation.example, null, 2)}
             />
           )}
-          <TryIt operation={operation} />
+          <TryIt key={JSON.stringify(operation.example)} operation={operation} />
         </div>
       </details>
     </Card>

@@ -1,12 +1,16 @@
-/** Sends a request to the data plane with an API key that the user types in. The key stays in this tab. */
+/**
+ * Sends a request as the user typed it: to the data plane with an API key, which stays in this tab; to the admin API with
+ * the session.
+ */
 import { useState } from "react";
-import { errorText } from "../../api/client.ts";
+import { csrfHeader, errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { Field } from "../../ui/field.tsx";
+import { FormError } from "../../ui/form-error.tsx";
 import { Input, TextArea } from "../../ui/input.tsx";
 import type { Operation } from "./openapi.ts";
 
@@ -21,6 +25,7 @@ const maxShown = 20_000;
 
 export function TryIt({ operation }: { operation: Operation }) {
   const t = useT();
+  const isAdmin = operation.path.startsWith("/admin/api");
   const [key, setKey] = useState(() => sessionStorage.getItem(keyName) ?? "");
   const [path, setPath] = useState(operation.path);
   const [body, setBody] = useState(() =>
@@ -29,13 +34,13 @@ export function TryIt({ operation }: { operation: Operation }) {
   const [outcome, setOutcome] = useState<Outcome>();
   const [problem, setProblem] = useState<string>();
   const send = async (): Promise<void> => {
-    sessionStorage.setItem(keyName, key);
+    if (!isAdmin) sessionStorage.setItem(keyName, key);
     const startedAt = performance.now();
     try {
       const response = await fetch(path, {
         method: operation.method.toUpperCase(),
         headers: {
-          authorization: `Bearer ${key}`,
+          ...(isAdmin ? csrfHeader() : { authorization: `Bearer ${key}` }),
           ...(body !== "" && { "content-type": "application/json" }),
         },
         ...(body !== "" && { body }),
@@ -56,17 +61,21 @@ export function TryIt({ operation }: { operation: Operation }) {
       }}
     >
       <h3 className="font-semibold">{t("reference.tryIt")}</h3>
-      <Field label={t("reference.key")} hint={t("reference.keyHint")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            type="password"
-            autoComplete="off"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-        )}
-      </Field>
+      {isAdmin ? (
+        <p className="text-xs text-muted">{t("reference.session")}</p>
+      ) : (
+        <Field label={t("reference.key")} hint={t("reference.keyHint")}>
+          {(ids) => (
+            <Input
+              {...ids}
+              type="password"
+              autoComplete="off"
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
       {operation.path.includes("{") && (
         <Field label={t("reference.path")}>
           {(ids) => (
@@ -75,7 +84,7 @@ export function TryIt({ operation }: { operation: Operation }) {
         </Field>
       )}
       {operation.requestBody && (
-        <Field label={t("reference.body")} error={problem}>
+        <Field label={t("reference.body")}>
           {(ids) => (
             <TextArea
               {...ids}
@@ -90,6 +99,7 @@ export function TryIt({ operation }: { operation: Operation }) {
       <div>
         <Button type="submit">{t("reference.send")}</Button>
       </div>
+      <FormError message={problem} />
       {outcome && (
         <div className="flex flex-col gap-2" aria-live="polite">
           <span>

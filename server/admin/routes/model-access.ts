@@ -1,0 +1,51 @@
+/** /model-access: which API keys may use a model. */
+import { z } from "zod";
+import type { ModelAccess } from "../../../contract/admin.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { mayName } from "../actor.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { readQuery } from "../read-query.ts";
+
+const query = z.object({ model: z.string().min(1).max(500).describe("The id of the model.") });
+const maxKeys = 100;
+
+export function modelAccessRoutes({
+  snapshot,
+}: {
+  readonly snapshot: () => Snapshot;
+}): readonly AdminRoute[] {
+  const get = (context: AdminApiContext): Response => {
+    const { model } = readQuery(context, query);
+    const { models, keys } = snapshot();
+    if (!models.has(model)) {
+      throw new GatewayError("model_not_found", `There is no model ${model}.`, { param: "model" });
+    }
+    const allowed = [...keys.values()].filter(
+      (key) =>
+        mayName(context.get("actor"), key.project ?? null) &&
+        key.models.some((glob) => matchesGlob(glob, model)),
+    );
+    return context.json({
+      object: "model_access",
+      model,
+      key_count: allowed.length,
+      keys: allowed
+        .slice(0, maxKeys)
+        .map(({ id, name, project }) => ({ id, name, project: project ?? null })),
+    } satisfies ModelAccess);
+  };
+  return [
+    {
+      method: "GET",
+      path: "/model-access",
+      role: "developer",
+      scope: "project",
+      summary: "List the API keys that may use a model.",
+      query,
+      response: "ModelAccess",
+      handle: get,
+    },
+  ];
+}

@@ -1,0 +1,86 @@
+/** The catalog, the code samples and the API reference in a browser. */
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { root } from "../harness.ts";
+import { browserTest } from "./browser-test.ts";
+import { testKey } from "./console-gateway.ts";
+
+/** The code as it is printed on the page. */
+async function sample(page: Page, language: string): Promise<string> {
+  await page.getByRole("tab", { name: language }).click();
+  return (await page.getByRole("region", { name: language }).locator("pre").textContent()) ?? "";
+}
+
+async function run(command: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...command], {
+    cwd: root,
+    env: { PATH: process.env.PATH ?? "", VEXEL_KEY: testKey },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(`${command.join(" ")}: ${errors}`);
+  return output;
+}
+
+browserTest("the TypeScript and curl samples of a model work as they are printed", async (test) => {
+  const { page, open } = test;
+  await open("/model/text-embedding-3-small");
+  expect(await run([process.execPath, "-e", await sample(page, "TypeScript")])).toBe("1536\n");
+  const response = JSON.parse(await run(["sh", "-c", `${await sample(page, "curl")} -s`]));
+  expect(response.data[0].embedding).toHaveLength(1536);
+  await open("/model/vexel-sketch");
+  expect(
+    Number(await run([process.execPath, "-e", await sample(page, "TypeScript")])),
+  ).toBeGreaterThan(1000);
+});
+
+browserTest(
+  "the catalog is searched, and a model shows its id, its keys and its targets",
+  async (test) => {
+    const { page, open } = test;
+    await open("/models");
+    await page.getByLabel("Search models").fill("minilm");
+    expect(await page.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Kind").selectOption("image");
+    await page.getByText("No model matches.").waitFor();
+    await page.getByLabel("Kind").selectOption("");
+    await page.getByRole("link", { name: "all-minilm-l6-v2" }).click();
+    await page.getByRole("heading", { name: "all-minilm-l6-v2" }).waitFor();
+    await page
+      .getByRole("region", { name: "Keys that may use it" })
+      .getByText("search-app")
+      .waitFor();
+    await page.getByRole("region", { name: "Targets" }).getByText("healthy").waitFor();
+  },
+);
+
+browserTest(
+  "the id of a model is copied to the clipboard",
+  async ({ context, page, open, url }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+    await open("/model/vexel-sketch");
+    await page.getByRole("button", { name: "Copy the model id" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe("vexel-sketch");
+  },
+);
+
+browserTest(
+  "a request of the API reference is sent with the key that was typed in",
+  async (test) => {
+    const { page, open } = test;
+    await open("/reference");
+    await page.getByLabel("Search endpoints").fill("POST /v1/embeddings");
+    await page.getByText("Create embeddings for one or more inputs.").click();
+    await page.getByRole("textbox", { name: "API key" }).fill(testKey);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("200", { exact: true }).waitFor();
+    expect(await page.getByRole("region", { name: "Response" }).textContent()).toContain(
+      '"object":"list"',
+    );
+  },
+);
