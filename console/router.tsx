@@ -11,6 +11,7 @@ import {
 import { sessionQuery } from "./api/session.ts";
 import { NotFound } from "./pages/not-found.tsx";
 import { readRequestsSearch } from "./pages/requests/requests-search.ts";
+import { readSignInSearch } from "./pages/sign-in/sign-in-search.ts";
 import { Shell } from "./shell.tsx";
 import { Failure, Loading } from "./ui/states.tsx";
 
@@ -32,20 +33,10 @@ const signedIn = createRoute({
   component: Shell,
 });
 
-interface SignInSearch {
-  readonly next?: string;
-  /** Why a sign-in with OpenID Connect did not succeed. */
-  readonly oidc?: "expired" | "failed" | "refused";
-}
-
 const signInRoute = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: ({ next, oidc }: Record<string, unknown>): SignInSearch => ({
-    // A path of this console only: a link to another site must not work as a redirect.
-    ...(typeof next === "string" && /^\/(?![/\\])/.test(next) && { next }),
-    ...((oidc === "expired" || oidc === "failed" || oidc === "refused") && { oidc }),
-  }),
+  validateSearch: readSignInSearch,
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignInPage"),
 });
 

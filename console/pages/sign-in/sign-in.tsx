@@ -9,10 +9,12 @@ import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
 import { SignInFrame } from "./frame.tsx";
+import type { SignInSearch } from "./sign-in-search.ts";
 
 export function SignInPage() {
   const t = useT();
-  const { next, oidc } = useSearch({ from: "/sign-in" });
+  // The type is written out: the type of the route depends on the type of this page.
+  const { next, oidc }: SignInSearch = useSearch({ from: "/sign-in" });
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const { data: options } = useQuery(signInOptionsQuery);
