@@ -40,14 +40,6 @@ export interface Budgets {
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
-  /**
-   * The budgets of the present periods that are spent to at least `share`, of those that requests have used since the
-   * start. Reads memory only.
-   */
-  nearlySpent(
-    share: number,
-    at: number,
-  ): readonly (BudgetOwner & { readonly status: BudgetStatus })[];
 }
 
 interface BudgetLine {
@@ -219,17 +211,6 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       counters.evictIdle();
       return linesOf(budgeted, at).map((line) => statusOf(line, at));
     },
-    nearlySpent: (share, at) => {
-      const names = periodNames(at);
-      return [...counters].flatMap(([counterId, counter]) => {
-        const [scope, name, ...words] = counterId.split(" ");
-        const period = periods.find((each) => names[each] === name);
-        const limit = period && counter.loadedFor[period];
-        if (period === undefined || limit === undefined || counter.spent < limit * share) return [];
-        const owner = { scope: scope as BudgetOwner["scope"], id: words.join(" ") };
-        return [{ ...owner, status: statusOf({ period, limit, counter }, at) }];
-      });
-    },
   };
 }
 
@@ -241,10 +222,7 @@ const rank = (period: Period): number => periods.indexOf(period);
 const longestPeriodFirst = (a: BudgetLine, b: BudgetLine): number =>
   rank(b.period) - rank(a.period);
 
-function statusOf(
-  { period, limit, counter }: Pick<BudgetLine, "period" | "limit" | "counter">,
-  at: number,
-): BudgetStatus {
+function statusOf({ period, limit, counter }: BudgetLine, at: number): BudgetStatus {
   const resetsAt = endOfPeriod(period, at);
   const { spent, reserved } = counter;
   return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };

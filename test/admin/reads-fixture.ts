@@ -19,7 +19,7 @@ models:
   - { id: vectors, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }], limits: { requestsPerMinute: 1000 } }
   - { id: other, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
 projects:
-  - { name: alpha, budget: { month: 0.000001 }, limits: { requestsPerMinute: 600 } }
+  - { name: alpha, budget: { month: 0.0005 }, limits: { requestsPerMinute: 600 } }
   - { name: beta, budget: { day: 5 } }
 keys:
   - { name: =alpha, key: ${keys.alpha}, project: alpha, budget: { total: 10 }, limits: { concurrent: 7 } }

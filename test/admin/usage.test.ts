@@ -120,7 +120,10 @@ describe("the overview", () => {
     for (let request = 0; request < 8; request++) await broken.embed("alpha", { input: long });
     const { attention } = await broken.admin<Overview>("/overview");
     expect(attention.map(({ type, subject }) => [type, subject])).toEqual(
-      expect.arrayContaining([["target_unhealthy", "fake/text-embedding-3-large"]]),
+      expect.arrayContaining([
+        ["target_unhealthy", "fake/text-embedding-3-large"],
+        ["budget_nearly_exhausted", "alpha"],
+      ]),
     );
     await broken.close();
   });

@@ -1,10 +1,11 @@
 /** Conditions that need attention, each with the page of the console where it is fixed. */
 import type { AttentionItem, ShownTarget } from "../../../contract/admin.ts";
+import type { EventData } from "../../../contract/events.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
+import type { Key, Snapshot } from "../../config/snapshot.ts";
 import type { EventViews } from "../../events/show-events.ts";
-import { type Actor, adminTokenActor } from "../actor.ts";
-import { budgetOwners } from "./budget-status.ts";
+import type { Actor } from "../actor.ts";
+import { type BudgetOwnerEntry, projectOwner, showBudgets } from "./budget-status.ts";
 import { findKeys } from "./key-names.ts";
 
 export interface AttentionOptions {
@@ -33,6 +34,9 @@ const endingWithinMs = 30 * dayMs;
 const nearlySpentShare = 0.8;
 /** Of each type. */
 const maxItems = 20;
+/** The sums of their budgets are read on the thread that serves requests. */
+const maxProjects = 200;
+const maxThresholds = 100;
 /** Keys are scanned, so several open consoles share one result. */
 const reuseMs = 2000;
 
@@ -59,7 +63,7 @@ const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedIte
     ...ledgerItems(options),
     ...(await configItems(options)),
     ...targetItems(options),
-    ...budgetItems(options, at),
+    ...(await budgetItems(options, at)),
     ...keyItems(options, at),
     ...modelItems(options, at),
   ].sort((a, b) => rank(a) - rank(b));
@@ -107,29 +111,50 @@ const targetItems = ({ targets }: AttentionOptions): ScopedItem[] =>
       return { item, owner: "gateway" };
     });
 
-function budgetItems({ snapshot, budgets }: AttentionOptions, at: number): ScopedItem[] {
-  // Projects are few: their sums are loaded. Of keys, only those that were used since the start are in memory.
-  for (const owner of budgetOwners(snapshot(), adminTokenActor)) {
-    if (owner.scope !== "project") break;
-    budgets.status(owner, at);
-  }
-  const spent = budgets.nearlySpent(nearlySpentShare, at);
-  const keys = findKeys(snapshot(), new Set(spent.map(({ id }) => id)));
-  return spent
-    .toSorted((a, b) => b.status.spent / b.status.limit - a.status.spent / a.status.limit)
+/** Projects are few; of keys, those that an event has reported. Their present sums decide. */
+async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
+  const { snapshot, budgets } = options;
+  const owners = [
+    ...projectsWithBudget(snapshot()),
+    ...findKeys(snapshot(), await reportedKeys(options))
+      .values()
+      .flatMap(keyOwner),
+  ];
+  return owners
+    .flatMap((owner) => showBudgets(owner, budgets, at))
+    .filter(({ spent, limit }) => spent >= limit * nearlySpentShare)
+    .toSorted((a, b) => b.spent / b.limit - a.spent / a.limit)
     .slice(0, maxItems)
-    .map(({ scope, id, status: { spent: dollars, limit, period } }): ScopedItem => {
-      const isExhausted = dollars >= limit;
+    .map(({ name, project, spent, limit, period }): ScopedItem => {
+      const isExhausted = spent >= limit;
       const item: AttentionItem = {
         type: isExhausted ? "budget_exhausted" : "budget_nearly_exhausted",
         severity: isExhausted ? "error" : "warning",
-        subject: scope === "key" ? (keys.get(id)?.name ?? id) : id,
-        detail: `$${dollars.toFixed(2)} of $${limit.toFixed(2)} (${period})`,
+        subject: name,
+        detail: `$${rounded(spent)} of $${rounded(limit)} (${period})`,
         link: "/budgets",
       };
-      const project = scope === "project" ? id : (keys.get(id)?.project ?? null);
       return { item, owner: { project } };
     });
+}
+
+const rounded = (dollars: number): string => String(Number(dollars.toPrecision(4)));
+
+const projectsWithBudget = ({ projects }: Snapshot): BudgetOwnerEntry[] =>
+  [...(projects?.values() ?? [])]
+    .flatMap(({ name, budget }) => (budget ? [{ ...projectOwner(name), budget }] : []))
+    .slice(0, maxProjects);
+
+const keyOwner = ({ id, name, project, budget }: Key): BudgetOwnerEntry[] =>
+  budget ? [{ scope: "key", id, name, project: project ?? null, budget }] : [];
+
+/** Keys that have recently reached a threshold of their budget. */
+async function reportedKeys({ events }: AttentionOptions): Promise<ReadonlySet<string>> {
+  const page = await events.events({ type: "budget.threshold", limit: maxThresholds });
+  const reported = (page?.data ?? [])
+    .map(({ data }) => data as unknown as EventData["budget.threshold"])
+    .filter(({ scope, percent }) => scope === "key" && percent >= nearlySpentShare * 100);
+  return new Set(reported.map(({ id }) => id));
 }
 
 function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {

@@ -7,7 +7,8 @@ import type { Snapshot } from "../../config/snapshot.ts";
 import type { Budget } from "../../lib/budget.ts";
 import type { Limits } from "../../lib/limits.ts";
 import type { Admission } from "../../limits/admission.ts";
-import type { LimitScope, Rate } from "../../limits/limit-scope.ts";
+import type { LimitScope } from "../../limits/limit-scope.ts";
+import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, mayName } from "../actor.ts";
 
 export interface Owner {
@@ -25,14 +26,15 @@ export interface BudgetOwnerEntry extends Owner {
 /** Projects first, then keys: only those that the actor may see. */
 export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<BudgetOwnerEntry> {
   for (const { name, budget } of snapshot.projects?.values() ?? []) {
-    if (budget && mayName(actor, name)) {
-      yield { scope: "project", id: name, name, project: name, budget };
-    }
+    if (budget && mayName(actor, name)) yield { ...projectOwner(name), budget };
   }
   for (const { id, name, budget, project = null } of snapshot.keys.values()) {
     if (budget && mayName(actor, project)) yield { scope: "key", id, name, project, budget };
   }
 }
+
+export const projectOwner = (name: string) =>
+  ({ scope: "project", id: name, name, project: name }) as const;
 
 export const showBudgets = (owner: BudgetOwnerEntry, budgets: Budgets, at: number): ShownBudget[] =>
   budgets.status(owner, at).map((status) => showBudget(owner, status));
