@@ -30,6 +30,7 @@ import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
+import { wireConnectionTests } from "./wiring/connection-tests.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
@@ -125,10 +126,11 @@ export function build({
     now: Date.now,
   });
 
+  const fetchOnly = needsFetch(process.env);
   const transport = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
-    fetchOnly: needsFetch(process.env),
+    fetchOnly,
     onUnsolicited: ({ address, earlierResponsesSuspect }) => {
       log.error("unsolicited-response", { address, cacheCleared: earlierResponsesSuspect });
       // It is unknown which cached vectors came from the wrong response, so all are evicted.
@@ -277,6 +279,10 @@ export function build({
       ? wireAdmin({
           ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
           ...(shared && { shared }),
+          connectionTests: wireConnectionTests({
+            ...{ send: transport.send, fetchOnly, upstreamClient, now: Date.now, clock },
+            createTemp: temp.createTemp,
+          }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           sources: {

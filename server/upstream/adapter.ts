@@ -150,6 +150,12 @@ export interface Adapter {
     upstream: Upstream,
     now: number,
   ) => Promise<UpstreamRequest>;
+  /** The vendor's own list of models, which is free. Absent without `probe`: OpenAI's list. Absent with it: none. */
+  readonly models?: {
+    request(upstream: Upstream): UpstreamRequest;
+    /** Undefined: the response has another shape. */
+    read(body: unknown): readonly unknown[] | undefined;
+  };
   /** A free request that shows whether the API key is valid. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;

@@ -3,9 +3,8 @@
  * reachable and accepts the API key.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { UpstreamRequest } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
-import { bearer } from "./adapters/wire/headers.ts";
+import { openaiList } from "./connection-test/list-models.ts";
 import type { Upstream } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
@@ -33,7 +32,7 @@ export async function probe(
   const { id, kind } = upstream;
   const adapter = adapters.get(kind);
   if (!adapter) return { upstream: id, ok: true, detail: "runs inside the gateway" };
-  const request = adapter.probe?.(upstream) ?? listOfModels(upstream);
+  const request = adapter.probe?.(upstream) ?? openaiList(upstream);
   const address = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -60,11 +59,6 @@ export async function probe(
 /** The upstream is reachable, whether or not it lists models for this API key. */
 export const isReachable = ({ ok, status }: Probe): boolean =>
   ok || (status !== undefined && status < 500 && status !== 429);
-
-function listOfModels(upstream: Upstream): UpstreamRequest {
-  const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
-  return { url: `${baseUrl}/models`, headers: bearer(upstream) };
-}
 
 function describeStatus(status: number): Pick<Probe, "ok" | "detail"> {
   if (status === 401 || status === 403) {

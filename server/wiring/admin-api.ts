@@ -6,6 +6,10 @@ import { type Audit, createAudit } from "../admin/audit.ts";
 import type { CapabilitiesOf } from "../admin/image-options.ts";
 import { createPlayground, isPlaygroundPath, type PlaygroundOptions } from "../admin/playground.ts";
 import { auditRoutes } from "../admin/routes/audit.ts";
+import {
+  type ConnectionTestRoutesOptions,
+  connectionTestRoutes,
+} from "../admin/routes/connection-tests.ts";
 import { eventRoutes } from "../admin/routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
 import { keyRoutes } from "../admin/routes/keys.ts";
@@ -59,6 +63,7 @@ export interface AdminApiWiringOptions {
   readonly entities: ConfigEntities;
   /** Publishes changes of stored entities now, instead of at the next poll. */
   readonly applyEntityChanges: () => Promise<void>;
+  readonly connectionTests: Pick<ConnectionTestRoutesOptions, "testConnection" | "sendTestRequest">;
   readonly capabilitiesOf: CapabilitiesOf;
   /** Serves requests of the playgrounds. */
   readonly serve: PlaygroundOptions["serve"];
@@ -101,6 +106,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
     ...imageEstimateRoutes({ ...options, estimate }),
     ...modelRoutes({ ...options, audit }),
     ...upstreamRoutes({ ...options, audit }),
+    ...connectionTestRoutes({ ...options, ...options.connectionTests, audit }),
     ...projectRoutes({ ...options, audit }),
     ...targetRoutes(options),
     ...webhookRoutes({ ...options, audit, webhooks: eventViews }),

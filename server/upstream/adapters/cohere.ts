@@ -5,7 +5,7 @@ import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { bearer } from "./wire/headers.ts";
-import { memberOf } from "./wire/members.ts";
+import { memberOf, membersOfList } from "./wire/members.ts";
 import { cohereTaskTypes, taskTypeOf, textsOf, usageOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
@@ -82,6 +82,13 @@ export const cohere: Vendor = {
   adapter: {
     name: "cohere",
     embeddings,
+    models: {
+      request: (upstream) => ({
+        url: `${baseUrlOf(upstream)}/v1/models?page_size=1000&endpoint=embed`,
+        headers: bearer(upstream),
+      }),
+      read: membersOfList("models", "name"),
+    },
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/v1/models?page_size=1`,
       headers: bearer(upstream),

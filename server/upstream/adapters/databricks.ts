@@ -6,7 +6,7 @@ import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { jsonRequest } from "./wire/build-request.ts";
 import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
-import { memberOf } from "./wire/members.ts";
+import { memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
@@ -73,6 +73,13 @@ export const databricks: Vendor = {
     token: (upstream) => {
       const clientId = clientOf(upstream);
       return clientId === undefined ? undefined : exchange(clientId);
+    },
+    models: {
+      request: (upstream) => ({
+        url: `${baseUrlOf(upstream)}/api/2.0/serving-endpoints`,
+        headers: authHeaders(upstream),
+      }),
+      read: membersOfList("endpoints", "name"),
     },
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/api/2.0/serving-endpoints`,

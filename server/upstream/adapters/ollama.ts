@@ -6,7 +6,7 @@ import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { bearer } from "./wire/headers.ts";
-import { memberOf } from "./wire/members.ts";
+import { memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
@@ -75,6 +75,13 @@ export const ollama: Vendor = {
   adapter: {
     name: "ollama",
     embeddings,
+    models: {
+      request: (upstream) => ({
+        url: `${baseUrlOf(upstream)}/api/tags`,
+        headers: bearer(upstream),
+      }),
+      read: membersOfList("models", "name"),
+    },
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/api/tags`, headers: bearer(upstream) }),
     readError,
   },

@@ -5,7 +5,7 @@ import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
 import { jsonRequest } from "./wire/build-request.ts";
 import { ownHeaders } from "./wire/headers.ts";
-import { listIn, listOf, memberOf } from "./wire/members.ts";
+import { listIn, listOf, memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { readOauthToken } from "./wire/oauth-token.ts";
@@ -102,6 +102,13 @@ export const watsonx: Vendor = {
     embeddings,
     // On-premises installations have no IAM: the operator sets another credential in `headers`.
     token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),
+    models: {
+      request: (upstream) => ({
+        url: `${endpointOf(upstream, "foundation_model_specs")}&limit=200`,
+        headers: ownHeaders(upstream),
+      }),
+      read: membersOfList("resources", "model_id"),
+    },
     probe: (upstream) => ({
       url: `${endpointOf(upstream, "foundation_model_specs")}&limit=1`,
       headers: ownHeaders(upstream),

@@ -6,7 +6,7 @@ import type { Target, Upstream } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { jsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
-import { memberOf } from "../wire/members.ts";
+import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
 import { bedrockErrorReader } from "./bedrock-errors.ts";
@@ -86,6 +86,13 @@ export const bedrock: Vendor = {
       upstream.apiKey === undefined ? signed(request, upstream, now) : request,
     signStreamed: async (request, upstream, now) =>
       upstream.apiKey === undefined ? signedStream(request, upstream, now) : request,
+    models: {
+      request: (upstream) => ({
+        url: `${baseUrlOf(upstream, "bedrock")}/foundation-models`,
+        headers: bearer(upstream),
+      }),
+      read: membersOfList("modelSummaries", "modelId"),
+    },
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream, "bedrock")}/foundation-models`,
       headers: bearer(upstream),

@@ -47,6 +47,11 @@ export const automatic1111: Vendor = {
     generations: automatic1111Generations,
     edits: automatic1111Edits,
     imageCapabilities: () => imageCapabilities,
+    models: {
+      request: (upstream) => automatic1111Endpoint(upstream, "sdapi/v1/sd-models"),
+      read: (body) =>
+        Array.isArray(body) ? body.map((entry) => memberOf(entry, "model_name")) : undefined,
+    },
     probe: (upstream) => automatic1111Endpoint(upstream, "sdapi/v1/sd-models"),
     readError,
   },

@@ -5,7 +5,7 @@ import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
-import { invalidResponse, memberOf } from "../wire/members.ts";
+import { invalidResponse, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
@@ -60,6 +60,13 @@ export const cloudflare: Vendor = {
   adapter: {
     name: "cloudflare",
     embeddings,
+    models: {
+      request: (upstream) => ({
+        url: `${aiOf(upstream)}/models/search?per_page=100`,
+        headers: bearer(upstream),
+      }),
+      read: membersOfList("result", "name"),
+    },
     probe: (upstream) => ({
       url: `${aiOf(upstream)}/models/search?per_page=1`,
       headers: bearer(upstream),

@@ -1,12 +1,12 @@
 /** Alibaba Model Studio's native API: its OpenAI-compatible API has no task types. */
-import type { EmbeddingsAdapter } from "../../adapter.ts";
-import type { EmbeddingCapabilities, Target } from "../../contract.ts";
+import type { EmbeddingsAdapter, UpstreamRequest } from "../../adapter.ts";
+import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { orderByIndex } from "../openai/embeddings.ts";
 import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
-import { listIn, memberOf } from "../wire/members.ts";
+import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { dashscopeRoot, dashscopeUrl } from "./endpoints.ts";
 import { dashscopeErrorReader } from "./errors.ts";
@@ -62,6 +62,11 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
+const compatibleModels = (upstream: Upstream): UpstreamRequest => ({
+  url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
+  headers: bearer(upstream),
+});
+
 export const dashscope: Vendor = {
   kind: { name: "dashscope", baseUrl: dashscopeUrl, needs: ["apiKey"], options: {} },
   adapter: {
@@ -70,10 +75,8 @@ export const dashscope: Vendor = {
     generations: dashscopeGenerations,
     edits: dashscopeEdits,
     imageCapabilities: ({ model }) => dashscopeFamily(model).capabilities,
-    probe: (upstream) => ({
-      url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
-      headers: bearer(upstream),
-    }),
+    models: { request: compatibleModels, read: membersOfList("data", "id") },
+    probe: compatibleModels,
     readError: dashscopeErrorReader,
   },
 };

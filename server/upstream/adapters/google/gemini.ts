@@ -13,7 +13,7 @@ import type { Vendor } from "../../vendor.ts";
 import { imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
-import { listIn, memberOf } from "../wire/members.ts";
+import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { googleErrorReader } from "./errors.ts";
@@ -105,6 +105,14 @@ export const gemini: Vendor = {
     edits,
     // The model chooses the file format here: only Vertex has an option for it.
     imageCapabilities: (target) => geminiImageCapabilities(target, {}, {}),
+    models: {
+      request: (upstream) => ({
+        url: `${baseUrlOf(upstream)}/models?pageSize=1000`,
+        headers: authHeaders(upstream),
+      }),
+      read: (body) =>
+        membersOfList("models", "name")(body)?.map((name) => String(name).replace(/^models\//, "")),
+    },
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/models?pageSize=1`,
       headers: authHeaders(upstream),

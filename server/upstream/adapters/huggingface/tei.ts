@@ -8,6 +8,7 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts"
 import type { Vendor } from "../../vendor.ts";
 import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
+import { memberOf } from "../wire/members.ts";
 import { taskTypeOf, usageOf } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
@@ -60,6 +61,10 @@ export const tei: Vendor = {
   adapter: {
     name: "tei",
     embeddings,
+    models: {
+      request: (upstream) => ({ url: `${baseUrlOf(upstream)}/info`, headers: bearer(upstream) }),
+      read: (body) => [memberOf(body, "model_id")],
+    },
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/info`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
       classify: ({ message }) =>

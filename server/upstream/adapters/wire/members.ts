@@ -50,3 +50,11 @@ export const isCount = (value: unknown): value is number =>
 
 export const invalidResponse = (why: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);
+
+/** The member `id` of each entry of the list `list`. Undefined: there is no such list. */
+export const membersOfList =
+  (list: string, id: string) =>
+  (body: unknown): readonly unknown[] | undefined => {
+    const entries = memberOf(body, list);
+    return Array.isArray(entries) ? entries.map((entry) => memberOf(entry, id)) : undefined;
+  };

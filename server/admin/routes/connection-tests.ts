@@ -1,0 +1,168 @@
+/** /upstreams/test and /upstreams/:id/test: connection tests of a draft and of an upstream in force. */
+import { z } from "zod";
+import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
+import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
+import { guessModelKind } from "../../config/guess-model-kind.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { JsonObject } from "../../storage/ports/config-entity-store.ts";
+import type {
+  ConnectionTestResult,
+  TestConnectionOptions,
+} from "../../upstream/connection-test/test-connection.ts";
+import type { Target, Upstream } from "../../upstream/contract.ts";
+import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
+import { type EntityChangesOptions, idOf, toGatewayError } from "../entities/change-entities.ts";
+import { notFound } from "../entities/entity-errors.ts";
+import { readBody } from "../read-body.ts";
+
+export interface ConnectionTestRoutesOptions extends EntityChangesOptions {
+  readonly snapshot: () => Snapshot;
+  readonly testConnection: (
+    upstream: Upstream,
+    options: Pick<TestConnectionOptions, "paidRequest">,
+  ) => Promise<ConnectionTestResult>;
+  /** Embeds a word or generates an image. Rejects if that fails. */
+  readonly sendTestRequest: (
+    target: Target,
+    kind: "embedding" | "image",
+    signal: AbortSignal,
+  ) => Promise<unknown>;
+}
+
+/** Each test takes seconds and several connections. */
+const maxConcurrent = 8;
+
+const storedBody = z.strictObject({
+  mayCost: z.boolean().optional().describe("Permits one request that the vendor may bill."),
+  model: z.string().min(1).max(200).optional().describe("The upstream's name of the model for it."),
+  modelKind: z.enum(["embedding", "image"]).optional(),
+});
+const draftBody = storedBody.extend({
+  upstream: z.looseObject({}).describe("As in POST /admin/api/upstreams."),
+});
+
+export function connectionTestRoutes(options: ConnectionTestRoutesOptions): readonly AdminRoute[] {
+  const { entities, snapshot, testConnection, sendTestRequest, audit } = options;
+  let running = 0;
+
+  const run = async (
+    context: AdminApiContext,
+    upstream: Upstream,
+    request: z.output<typeof storedBody>,
+  ): Promise<Response> => {
+    const paidRequest = paidRequestFor(upstream, request, sendTestRequest);
+    if (running >= maxConcurrent) {
+      throw new GatewayError("overloaded", `${running} connection tests are running. Retry soon.`);
+    }
+    running += 1;
+    try {
+      const result = await testConnection(upstream, { paidRequest });
+      await audit.record({
+        actor: context.get("actor").name,
+        action: "upstream.tested",
+        subject: upstream.id,
+        after: { credential: result.credential, may_have_cost: result.may_have_cost },
+        address: addressOf(context),
+      });
+      return context.json(shownTest(result, upstream));
+    } finally {
+      running -= 1;
+    }
+  };
+
+  const testDraft = async (context: AdminApiContext): Promise<Response> => {
+    const { upstream: given, ...request } = await readBody(context, draftBody);
+    // A draft need not have an id yet.
+    const id = typeof given.id === "string" && given.id !== "" ? given.id : "draft";
+    return run(context, await draft(id, given), request);
+  };
+
+  const draft = async (id: string, given: JsonObject): Promise<Upstream> => {
+    try {
+      return await entities.draftUpstream(id, { ...given, id });
+    } catch (error) {
+      throw toGatewayError(error, { kind: "upstream", id });
+    }
+  };
+
+  const testStored = async (context: AdminApiContext): Promise<Response> => {
+    const request = await readBody(context, storedBody);
+    const id = idOf(context);
+    const upstream = snapshot().upstreams.get(id);
+    if (!upstream) throw notFound({ kind: "upstream", id });
+    return run(context, upstream, request);
+  };
+
+  const shared = { method: "POST", role: "admin", scope: "all-projects" } as const;
+  return [
+    {
+      ...shared,
+      path: "/upstreams/test",
+      summary: "Test the connection to an upstream that need not be stored.",
+      body: draftBody,
+      response: "ConnectionTest",
+      handle: testDraft,
+    },
+    {
+      ...shared,
+      path: "/upstreams/:id/test",
+      summary: "Test the connection to an upstream in force.",
+      body: storedBody,
+      response: "ConnectionTest",
+      handle: testStored,
+    },
+  ];
+}
+
+function paidRequestFor(
+  upstream: Upstream,
+  { mayCost = false, model, modelKind }: z.output<typeof storedBody>,
+  send: ConnectionTestRoutesOptions["sendTestRequest"],
+): TestConnectionOptions["paidRequest"] {
+  if (!mayCost) return undefined;
+  if (model === undefined) {
+    throw new GatewayError("missing_parameter", "Name the model of the request that may cost.", {
+      param: "model",
+    });
+  }
+  const kind = modelKind ?? guessModelKind(model, upstream.kind);
+  if (kind !== undefined) return (signal) => send({ upstream, model }, kind, signal);
+  throw new GatewayError(
+    "missing_parameter",
+    "Say whether the model is an embedding model or an image model.",
+    { param: "modelKind" },
+  );
+}
+
+function shownTest(result: ConnectionTestResult, upstream: Upstream): ConnectionTest {
+  const { steps, problem, models } = result;
+  const hide = hideSecretsOf(upstream);
+  return {
+    ...result,
+    steps: steps.map((step) => ({ ...step, detail: hide(step.detail) })),
+    problem: problem === null ? null : hide(problem),
+    models: models && sorted(models.map((id) => discovered(id, upstream.kind))),
+  };
+}
+
+const discovered = (id: string, kind: string): DiscoveredModel => ({
+  id,
+  kind: guessModelKind(id, kind) ?? null,
+});
+
+/** Models of a known kind first: large vendors list hundreds of language models. */
+const sorted = (models: readonly DiscoveredModel[]): readonly DiscoveredModel[] =>
+  models.toSorted(
+    (a, b) => Number(a.kind === null) - Number(b.kind === null) || a.id.localeCompare(b.id, "en"),
+  );
+
+/** Defense in depth: a server may repeat the credential in its error. */
+function hideSecretsOf({ apiKey, headers, options }: Upstream): (text: string) => string {
+  const values = [
+    apiKey,
+    ...Object.values(headers),
+    ...secretFieldsOf("upstream").map((name) => options[name]),
+  ].filter((value): value is string => typeof value === "string" && value.length > 3);
+  return (text) => values.reduce((hidden, value) => hidden.replaceAll(value, "********"), text);
+}

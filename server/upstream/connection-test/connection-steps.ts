@@ -1,0 +1,126 @@
+/** The first steps of a connection: the name is resolved, the port is connected to, the certificate is checked. */
+import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import type { Resolve } from "../download/ssrf-guard.ts";
+import { Connection, type TlsTrust } from "../transport/connection.ts";
+import { NotConnected } from "../transport/connection-error.ts";
+
+export interface ConnectionStepsOptions {
+  readonly resolve: Resolve;
+  /** Timeout of each step. */
+  readonly timeoutMs: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Certificate authorities to trust. Absent: those of the runtime. */
+  readonly tls?: TlsTrust | undefined;
+}
+
+/** Resolves with one step each for DNS, TCP and TLS. The steps after a failed one are skipped. */
+export async function connectionSteps(
+  url: URL,
+  { resolve, timeoutMs, clock, tls = {} }: ConnectionStepsOptions,
+): Promise<readonly ConnectionStep[]> {
+  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  const isEncrypted = url.protocol === "https:";
+  const port = url.port === "" ? (isEncrypted ? 443 : 80) : Number(url.port);
+  const address = { hostname, port };
+  const open = async (target: Parameters<typeof Connection.open>[0]): Promise<void> => {
+    const connection = await Connection.open(target, { connectMs: timeoutMs });
+    connection.close();
+  };
+  const work: readonly [ConnectionStepName, () => Promise<string> | undefined][] = [
+    [
+      "dns",
+      async () => {
+        const addresses = await resolve(hostname);
+        if (addresses.length === 0) throw { code: "ENOTFOUND" };
+        return `${hostname} is ${addresses.slice(0, 4).join(", ")}.`;
+      },
+    ],
+    ["tcp", async () => open(address).then(() => `Port ${port} accepts connections.`)],
+    [
+      "tls",
+      () =>
+        isEncrypted
+          ? open({ ...address, tls }).then(() => `The certificate is valid for ${hostname}.`)
+          : undefined,
+    ],
+  ];
+  const steps: ConnectionStep[] = [];
+  for (const [step, run] of work) {
+    const hasFailed = steps.some(({ result }) => result === "failed");
+    steps.push(hasFailed ? skipped(step, "") : await runStep(step, run, { hostname, port, clock }));
+  }
+  return steps;
+}
+
+export const skipped = (step: ConnectionStepName, detail: string): ConnectionStep => ({
+  step,
+  result: "skipped",
+  detail,
+  duration_ms: null,
+});
+
+interface StepContext {
+  readonly hostname: string;
+  readonly port: number;
+  readonly clock: () => number;
+}
+
+async function runStep(
+  step: ConnectionStepName,
+  run: () => Promise<string> | undefined,
+  { hostname, port, clock }: StepContext,
+): Promise<ConnectionStep> {
+  const startedAt = clock();
+  const end = (result: "passed" | "failed", detail: string): ConnectionStep => ({
+    step,
+    result,
+    detail,
+    duration_ms: Math.round(clock() - startedAt),
+  });
+  try {
+    const running = run();
+    if (!running) return skipped(step, "The address is plain http.");
+    return end("passed", await running);
+  } catch (error) {
+    const code = error instanceof NotConnected ? error.code : errorCode(error);
+    return end("failed", explain(step, code, `${hostname}:${port}`, hostname));
+  }
+}
+
+const certificateProblems: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "it is signed by an authority that the gateway does not know",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "it is signed by an authority that the gateway does not know",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "it is signed by an authority that the gateway does not know",
+  CERT_HAS_EXPIRED: "it has expired",
+  CERT_NOT_YET_VALID: "it is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "it is for another host name",
+};
+
+function explain(
+  step: ConnectionStepName,
+  code: string,
+  address: string,
+  hostname: string,
+): string {
+  const suffix = code === "" ? "" : ` (${code})`;
+  if (step === "dns") {
+    return code === "EAI_AGAIN"
+      ? `The name server did not answer for ${hostname}${suffix}. Check the network of the gateway.`
+      : `The name ${hostname} does not exist${suffix}. Check the base URL.`;
+  }
+  if (step === "tls") {
+    const problem = certificateProblems[code];
+    return problem === undefined
+      ? `The TLS handshake with ${address} failed${suffix}. Check whether the port speaks https.`
+      : `The certificate of ${hostname} is not valid: ${problem}${suffix}. NODE_EXTRA_CA_CERTS adds an authority.`;
+  }
+  if (code === "ECONNREFUSED" || code === "ConnectionRefused") {
+    return `Nothing listens at ${address}${suffix}. Check the port, and whether the server runs.`;
+  }
+  return code === "ETIMEDOUT"
+    ? `${address} did not accept a connection in time${suffix}. A firewall may block it.`
+    : `${address} cannot be connected to${suffix}.`;
+}

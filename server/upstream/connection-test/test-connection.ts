@@ -1,0 +1,264 @@
+/**
+ * Connection test of an upstream: which step of the connection fails and why, whether the credential is accepted, and
+ * which models it serves. Without `paidRequest` it sends only requests that cost nothing.
+ */
+import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
+import { adapters } from "../adapters/index.ts";
+import type { Upstream } from "../contract.ts";
+import { createTokenCache } from "../credentials/token-cache.ts";
+import type { Send } from "../transport/transport.ts";
+import { type ConnectionStepsOptions, connectionSteps, skipped } from "./connection-steps.ts";
+import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
+
+export interface TestConnectionOptions extends ConnectionStepsOptions {
+  readonly send: Send;
+  /** Requests go through a proxy of the environment, so the gateway makes no connection of its own. */
+  readonly isProxied: (url: URL) => boolean;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Sends one request that may be billed, and rejects if it fails. Absent: not permitted. */
+  readonly paidRequest?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+}
+
+/** The models are ids without their kind. */
+export type ConnectionTestResult = Omit<ConnectionTest, "models"> & {
+  readonly models: readonly string[] | null;
+};
+
+export async function testConnection(
+  upstream: Upstream,
+  options: TestConnectionOptions,
+): Promise<ConnectionTestResult> {
+  const startedAt = options.clock();
+  const end = (
+    result: Pick<ConnectionTestResult, "steps" | "reachable" | "credential"> &
+      Partial<ConnectionTestResult>,
+  ): ConnectionTestResult => ({
+    object: "connection_test",
+    models: null,
+    may_have_cost: false,
+    ...result,
+    duration_ms: Math.round(options.clock() - startedAt),
+    problem: result.steps.find((step) => step.result === "failed")?.detail ?? null,
+  });
+  const adapter = adapters.get(upstream.kind);
+  const free = freeRequest(upstream);
+  if (!adapter || !free) {
+    const steps = [passed("http", "The model runs inside the gateway.")];
+    return end({ steps, reachable: true, credential: "none" });
+  }
+  const url = new URL(free.request.url);
+  const steps = options.isProxied(url)
+    ? [skipped("dns", "Requests to this address go through a proxy.")]
+    : await connectionSteps(url, options);
+  if (steps.some(({ result }) => result === "failed")) {
+    const later = [skipped("http", ""), skipped("credential", "")];
+    return end({ steps: [...steps, ...later], reachable: false, credential: "unverified" });
+  }
+  const checked = await checkByHttp(upstream, adapter, free, options);
+  const soFar = { ...checked, steps: [...steps, ...checked.steps] };
+  if (!checked.reachable || checked.credential === "refused" || !options.paidRequest) {
+    return end(soFar);
+  }
+  const paid = await checkByPaidRequest(options.paidRequest, options);
+  return end({
+    ...soFar,
+    steps: [...soFar.steps.filter(({ step }) => step !== "credential"), paid.step],
+    credential: paid.credential,
+    may_have_cost: true,
+  });
+}
+
+type Checked = Pick<ConnectionTestResult, "steps" | "reachable" | "credential" | "models">;
+
+async function checkByHttp(
+  upstream: Upstream,
+  adapter: Adapter,
+  { request, modelIds }: FreeRequest,
+  options: TestConnectionOptions,
+): Promise<Checked> {
+  const { send, now, timeoutMs, clock } = options;
+  const startedAt = clock();
+  const signal = AbortSignal.timeout(timeoutMs);
+  const host = new URL(request.url).host;
+  const took = () => ({ duration_ms: Math.round(clock() - startedAt) });
+  let response: UpstreamResponse;
+  try {
+    const tokens = createTokenCache({ send, now });
+    const authenticated = await tokens.authenticate(request, adapter, upstream, signal);
+    response = await send(authenticated, signal);
+  } catch (error) {
+    return notReached(error, signal, host, timeoutMs, took());
+  }
+  const { status } = response;
+  const problem = statusProblem(status, host);
+  if (problem !== undefined) {
+    const steps = [{ ...failed("http", problem), ...took() }, skipped("credential", "")];
+    return { steps, reachable: true, credential: "unverified", models: null };
+  }
+  const http = { ...passed("http", `The server responded with status ${status}.`), ...took() };
+  const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
+  const models = ids ? validModelIds(ids) : null;
+  const { credential, step } = await checkCredential(upstream, adapter, response, options);
+  return { steps: [http, step], reachable: true, credential, models };
+}
+
+function notReached(
+  error: unknown,
+  signal: AbortSignal,
+  host: string,
+  timeoutMs: number,
+  took: { readonly duration_ms: number },
+): Checked {
+  const shared = { models: null };
+  if (signal.aborted) {
+    const detail = `${host} sent no response within ${timeoutMs / 1000} s.`;
+    const steps = [{ ...failed("http", detail), ...took }, skipped("credential", "")];
+    return { ...shared, steps, reachable: false, credential: "unverified" };
+  }
+  if (!(error instanceof GatewayError)) throw error;
+  if (error.kind === "upstream_credentials") {
+    // The token service of the vendor responded.
+    const steps = [{ ...passed("http", ""), ...took }, failed("credential", error.message)];
+    return { ...shared, steps, reachable: true, credential: "refused" };
+  }
+  const steps = [{ ...failed("http", error.message), ...took }, skipped("credential", "")];
+  return { ...shared, steps, reachable: false, credential: "unverified" };
+}
+
+interface CredentialCheck {
+  readonly credential: ConnectionTestResult["credential"];
+  readonly step: ConnectionStep;
+}
+
+/**
+ * Some servers list their models for everybody. So the same request is sent once more without the credential: only if
+ * that is refused has the first one shown that the credential is accepted.
+ */
+async function checkCredential(
+  upstream: Upstream,
+  adapter: Adapter,
+  response: UpstreamResponse,
+  { send, timeoutMs }: TestConnectionOptions,
+): Promise<CredentialCheck> {
+  const { status } = response;
+  const hasCredential = !isAnonymous(upstream);
+  if (await isRefusal(adapter, response, upstream)) {
+    const detail = hasCredential
+      ? `The server refuses the credential (status ${status}).`
+      : `The server requires a credential (status ${status}), and none is set.`;
+    return { credential: "refused", step: failed("credential", detail) };
+  }
+  if (!hasCredential) {
+    return { credential: "none", step: skipped("credential", "No credential is set.") };
+  }
+  if (adapter.token?.(upstream)) {
+    const detail = "The vendor's token service accepted the credential.";
+    return { credential: "accepted", step: passed("credential", detail) };
+  }
+  const bare = freeRequest(anonymous(upstream));
+  const control = bare && (await statusOf(bare.request, send, timeoutMs));
+  if (control === 401 || control === 403) {
+    return { credential: "accepted", step: passed("credential", "The credential is accepted.") };
+  }
+  const detail =
+    "The vendor has no free request that checks a credential. A test that may cost money does.";
+  return { credential: "unverified", step: skipped("credential", detail) };
+}
+
+async function checkByPaidRequest(
+  paidRequest: NonNullable<TestConnectionOptions["paidRequest"]>,
+  { timeoutMs, clock }: TestConnectionOptions,
+): Promise<CredentialCheck> {
+  const startedAt = clock();
+  // An image takes longer than a connection.
+  const signal = AbortSignal.timeout(4 * timeoutMs);
+  const took = () => ({ duration_ms: Math.round(clock() - startedAt) });
+  try {
+    await paidRequest(signal);
+    const step = passed("credential", "The model responded to a request that may cost money.");
+    return { credential: "accepted", step: { ...step, ...took() } };
+  } catch (error) {
+    if (!(error instanceof GatewayError) && !signal.aborted) throw error;
+    const isRefused = error instanceof GatewayError && error.kind === "upstream_credentials";
+    const detail =
+      error instanceof GatewayError ? error.message : "The model did not respond in time.";
+    const credential = isRefused ? "refused" : "unverified";
+    return { credential, step: { ...failed("credential", detail), ...took() } };
+  }
+}
+
+async function isRefusal(
+  adapter: Adapter,
+  response: UpstreamResponse,
+  upstream: Upstream,
+): Promise<boolean> {
+  const { status } = response;
+  if (status === 401 || status === 403) return true;
+  // Gemini reports an invalid key with status 400.
+  if (status !== 400) return false;
+  const target = { upstream, model: "" };
+  return (await adapter.readError(response, { target, model: "" })).kind === "upstream_credentials";
+}
+
+const statusOf = (
+  request: UpstreamRequest,
+  send: Send,
+  timeoutMs: number,
+): Promise<number | undefined> =>
+  send(request, AbortSignal.timeout(timeoutMs)).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+
+async function readJson(response: UpstreamResponse): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (error) {
+    // A page of HTML with status 200: the server lists no models.
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+const secretOptions = ["secretAccessKey", "sessionToken", "serviceAccount", "privateKey"];
+
+const anonymous = ({ apiKey: _, headers: __, options, ...upstream }: Upstream): Upstream => ({
+  ...upstream,
+  headers: {},
+  options: Object.fromEntries(
+    Object.entries(options).filter(([name]) => !secretOptions.includes(name)),
+  ),
+});
+
+const isAnonymous = ({ apiKey, headers, options }: Upstream): boolean =>
+  apiKey === undefined &&
+  Object.keys(headers).length === 0 &&
+  !secretOptions.some((name) => options[name] !== undefined);
+
+const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
+
+/** Undefined: the response shows that this is the right server. */
+function statusProblem(status: number, host: string): string | undefined {
+  if (status >= 300 && status <= 399) {
+    return `${host} redirects to another address (status ${status}). Set the base URL to that address.`;
+  }
+  if (status === 429) return `${host} limits the rate of requests (status 429). Test it later.`;
+  return status >= 500 ? `${host} has an error (status ${status}).` : undefined;
+}
+
+const passed = (step: ConnectionStep["step"], detail: string): ConnectionStep => ({
+  step,
+  result: "passed",
+  detail,
+  duration_ms: null,
+});
+
+const failed = (step: ConnectionStep["step"], detail: string): ConnectionStep => ({
+  step,
+  result: "failed",
+  detail,
+  duration_ms: null,
+});

@@ -1,0 +1,53 @@
+/** Wires the connection tests of upstreams. */
+import type { ConnectionTestRoutesOptions } from "../admin/routes/connection-tests.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import { systemResolve } from "../upstream/download/ssrf-guard.ts";
+import type { FetchOnly, Send } from "../upstream/transport/transport.ts";
+
+export interface ConnectionTestsOptions {
+  readonly send: Send;
+  readonly fetchOnly: FetchOnly;
+  readonly upstreamClient: Pick<UpstreamClient, "embeddings" | "generations">;
+  readonly createTemp: (keyId: string) => RequestTemp;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** Of each step. */
+const timeoutMs = 8000;
+const text = "connection test";
+
+export function wireConnectionTests(
+  options: ConnectionTestsOptions,
+): Pick<ConnectionTestRoutesOptions, "testConnection" | "sendTestRequest"> {
+  const { send, fetchOnly, upstreamClient, createTemp, now, clock } = options;
+  return {
+    testConnection: async (upstream, { paidRequest }) => {
+      // Loaded on demand: few gateways ever test a connection.
+      const { testConnection } = await import("../upstream/connection-test/test-connection.ts");
+      return testConnection(upstream, {
+        ...{ send, now, clock, timeoutMs, paidRequest },
+        resolve: systemResolve,
+        isProxied: ({ protocol }) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
+      });
+    },
+    sendTestRequest: async (target, kind, signal) => {
+      const { model } = target;
+      if (kind === "embedding") {
+        const input = { kind: "text", texts: [text] } as const;
+        const query = { model, input, single: true, encoding: "float", extraFields: {} } as const;
+        return upstreamClient.embeddings(query, target, signal);
+      }
+      const temp = createTemp("connection-test");
+      try {
+        const query = { model, prompt: text, stream: false, options: {}, extraFields: {} };
+        return await upstreamClient.generations(query, target, signal, temp);
+      } finally {
+        await temp.clear();
+      }
+    },
+  };
+}
