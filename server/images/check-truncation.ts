@@ -1,12 +1,19 @@
 /**
  * Detects truncated images. Upstreams do send files that end early, and a viewer shows half of the image or nothing.
  * Only the first and the last bytes are checked, so an image of megabytes passes undecoded. Where the last bytes are
- * unusual, the whole file is parsed: a billed image is not rejected because of trailing bytes.
+ * unusual, the whole file is read for the end of the image: a billed image is not rejected because of trailing bytes.
  */
-import { imageSize } from "../lib/image-size.ts";
+import { InvalidBase64 } from "../lib/base64-stream.ts";
 import { base64Length } from "../lib/json-stream.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
-import { firstBytes, imageTypeOf, type LoadedImage, readBytes } from "./image-head.ts";
+import { type EndSearch, JpegEnd, PngEnd } from "./image-end.ts";
+import {
+  bytesOf,
+  firstBytes,
+  imageTypeOf,
+  type LoadedImage,
+  readDimensions,
+} from "./image-head.ts";
 
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
 export async function checkTruncation(image: LoadedImage): Promise<void> {
@@ -15,25 +22,43 @@ export async function checkTruncation(image: LoadedImage): Promise<void> {
   const kind = formatChecks[type];
   if (!kind) return;
   if (kind.hasValidEnd(await readLastBytes(image), image)) return;
-  if (!kind.isComplete(await readBytes(image))) throw invalidResponse("its image is truncated");
+  const hasSize = type !== "image/png" || (await readDimensions(image)) !== undefined;
+  if (hasSize && kind.end && (await hasEnd(image, kind.end()))) return;
+  throw invalidResponse("its image is truncated");
+}
+
+/** Bytes that are read before other requests get a turn. */
+const bytesPerTurn = 1024 * 1024;
+
+async function hasEnd(image: LoadedImage, search: EndSearch): Promise<boolean> {
+  let inTurn = 0;
+  try {
+    for await (const chunk of bytesOf(image)) {
+      const found = search.take(chunk);
+      if (found !== undefined) return found;
+      inTurn += chunk.length;
+      if (inTurn < bytesPerTurn) continue;
+      inTurn = 0;
+      await new Promise(setImmediate);
+    }
+  } catch (error) {
+    if (!(error instanceof InvalidBase64)) throw error;
+  }
+  return false;
 }
 
 interface FormatCheck {
   /** Checks the last bytes and the bytes in memory. False if these are not conclusive. */
   hasValidEnd(end: Uint8Array, image: LoadedImage): boolean;
-  /** Checks all bytes. */
-  isComplete(bytes: Uint8Array): boolean;
+  /** Searches all bytes for the end of the image. Absent: the last bytes are always conclusive. */
+  end?(): EndSearch;
 }
 
 const formatChecks: Readonly<Record<string, FormatCheck>> = {
-  "image/png": {
-    hasValidEnd: (end) => endsWith(end, pngEnd),
-    isComplete: (bytes) => imageSize(bytes) !== undefined && hasPngEnd(bytes),
-  },
-  "image/jpeg": { hasValidEnd: (end) => endsWith(end, jpegEnd), isComplete: hasJpegEnd },
+  "image/png": { hasValidEnd: (end) => endsWith(end, pngEnd), end: () => new PngEnd() },
+  "image/jpeg": { hasValidEnd: (end) => endsWith(end, jpegEnd), end: () => new JpegEnd() },
   "image/webp": {
     hasValidEnd: (_, image) => webpLength(firstBytes(image)) <= byteLengthOf(image),
-    isComplete: (bytes) => webpLength(bytes) <= bytes.length,
   },
 };
 
@@ -43,34 +68,6 @@ const jpegEnd = [0xff, 0xd9];
 
 const endsWith = (bytes: Uint8Array, end: readonly number[]): boolean =>
   end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
-
-/** Walks the chunks: bytes after IEND do not matter. */
-function hasPngEnd(bytes: Uint8Array): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
-    if (view.getUint32(at + 4) === 0x49454e44) return true;
-  }
-  return false;
-}
-
-/**
- * Walks the segments up to the start of scan. After it, the end marker is unambiguous: in entropy-coded data, 0xff is
- * followed by 0x00. Segments before it may contain a thumbnail with an end marker of its own.
- */
-function hasJpegEnd(bytes: Uint8Array): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
-    const marker = bytes[at + 1] as number;
-    if (marker === 0xda)
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(
-        Buffer.from(jpegEnd),
-        at,
-      );
-    const alone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-    at += marker === 0xff ? 1 : alone ? 2 : 2 + view.getUint16(at + 2);
-  }
-  return false;
-}
 
 /** The length in the RIFF header, with the eight bytes of the header. */
 const webpLength = (start: Uint8Array): number =>

@@ -1,4 +1,5 @@
 /** Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel. */
+import { decodeBase64Stream } from "../lib/base64-stream.ts";
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
@@ -70,12 +71,12 @@ async function readHead(image: LoadedImage, bytes: number): Promise<Uint8Array> 
   return new Uint8Array();
 }
 
-export async function readBytes(image: LoadedImage): Promise<Uint8Array> {
-  if (image.kind === "bytes") return image.bytes;
-  if (image.kind === "base64") return Buffer.from(image.base64, "base64");
-  const bytes = await image.spilled.bytes();
-  if (image.spilled.encoding === "raw") return bytes;
-  return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
+/** All bytes. Each chunk is valid only until the next one is requested. Throws InvalidBase64. */
+export async function* bytesOf(image: LoadedImage): AsyncGenerator<Uint8Array> {
+  if (image.kind === "bytes") yield image.bytes;
+  else if (image.kind === "base64") yield Buffer.from(image.base64, "base64");
+  else if (image.spilled.encoding === "raw") yield* image.spilled.stream();
+  else yield* decodeBase64Stream(image.spilled.stream());
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A truncated image is not delivered; complete images beside it are, and all of them are recorded. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { checkTruncation } from "../../server/images/check-truncation.ts";
-import { readBytes } from "../../server/images/image-head.ts";
+import { bytesOf } from "../../server/images/image-head.ts";
 import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
@@ -94,6 +94,25 @@ test("only the ends of a large complete image are read", async () => {
   });
 });
 
+test("while a large image with an unusual end is read, other requests get their turns", async () => {
+  // One PNG chunk without an end.
+  const start = await createImage("whole", { ...canvases.small, kind: "png" });
+  const bytes = Buffer.concat([start.slice(0, 33), Buffer.alloc(24_000_000)]);
+  bytes.writeUInt32BE(0x7fffffff, 33);
+  const image = await collectImage(inPieces(bytes), temp);
+  if (image.kind !== "spilled") throw new Error("it is large, and should be on disk");
+  let turns = 0;
+  let isCounting = true;
+  const count = (): void => {
+    turns++;
+    if (isCounting) setImmediate(count);
+  };
+  setImmediate(count);
+  expect(await verdict(image)).toContain("its image is truncated");
+  isCounting = false;
+  expect(turns).toBeGreaterThan(10);
+});
+
 describe("in a stream", () => {
   const imagePlan = (count: number) => ({
     postProcessing: {},
@@ -127,7 +146,7 @@ describe("in a stream", () => {
     const delivered: string[] = [];
     try {
       for await (const event of response.events) {
-        if (event.type !== "buffered") delivered.push(base64Of(await readBytes(event.image)));
+        if (event.type !== "buffered") delivered.push(base64Of(await allBytes(event.image)));
       }
       return { delivered, kind: "none" };
     } catch (error) {
@@ -203,3 +222,9 @@ keys: [{ name: test, key: ${testKey} }]
     expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 2, cost: 0.06 });
   });
 });
+
+async function allBytes(image: Parameters<typeof bytesOf>[0]): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bytesOf(image)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}

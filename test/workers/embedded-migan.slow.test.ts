@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
-import { readBytes } from "../../server/images/image-head.ts";
+import { bytesOf } from "../../server/images/image-head.ts";
 import type {
   EditQuery,
   FilePart,
@@ -188,7 +188,7 @@ describe("the real model", () => {
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
     const [event] = events.filter(({ type }) => type !== "buffered") as StreamedImage[];
-    const made = await sharp(await readBytes(event!.image)).metadata();
+    const made = await sharp(await allBytes(event!.image)).metadata();
     expect(made).toMatchObject({ format: "jpeg", width, height });
   });
 
@@ -216,3 +216,9 @@ describe("the real model", () => {
     expect(details.param).toBe("mask");
   });
 });
+
+async function allBytes(image: Parameters<typeof bytesOf>[0]): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bytesOf(image)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
