@@ -111,6 +111,7 @@ export function build({
     version,
     ...clocksAndRandom,
     ...webhookOptions,
+    ...(shared && { shared }),
   });
   const ledgerWiring = wireLedger({
     ...{ settings, log, emit: events.emit, now: Date.now, clock },

@@ -31,7 +31,7 @@ export const settingsTable = {
     .regex(/^(postgres(ql)?:\/\/\S+)?$/, "must be a postgres:// URL")
     .default("")
     .describe(
-      "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
+      "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
     ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])

@@ -14,6 +14,7 @@ import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteEventStore } from "../storage/sqlite/event-store.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
+import type { SharedStorage } from "./shared-storage.ts";
 
 export interface EventsWiringOptions {
   readonly settings: Pick<Settings, "VEXEL_DATA">;
@@ -25,6 +26,8 @@ export interface EventsWiringOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly random: () => number;
+  /** The stores that replicas share. Absent: `events.db` in the data folder. */
+  readonly shared?: Pick<SharedStorage, "events" | "deliveries">;
   /** The delay before each attempt after the first. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
@@ -43,9 +46,10 @@ const pruneEveryMs = 60_000;
 
 export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const { settings, snapshot, log, version, now, clock, random, webhookDelaysMs } = options;
-  const db = openEventFile(settings.VEXEL_DATA);
-  const store = new SqliteEventStore(db);
-  const queue = new SqliteDeliveryStore(db);
+  const stores = options.shared
+    ? { ...options.shared, close: () => undefined }
+    : openStores(settings.VEXEL_DATA);
+  const { events: store, deliveries: queue } = stores;
   const webhooks = () => snapshot().webhooks ?? none;
   const deliver = createDeliveryQueue({
     queue,
@@ -98,8 +102,17 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       clearInterval(pruneTimer);
       await events.close();
       await deliver.close();
-      db.close();
+      stores.close();
     },
+  };
+}
+
+function openStores(folder: string) {
+  const db = openEventFile(folder);
+  return {
+    events: new SqliteEventStore(db),
+    deliveries: new SqliteDeliveryStore(db),
+    close: () => db.close(),
   };
 }
 

@@ -6,6 +6,8 @@ import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
+import type { DeliveryStore } from "../storage/ports/delivery-store.ts";
+import type { EventStore } from "../storage/ports/event-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
@@ -14,6 +16,8 @@ import type { UserStore } from "../storage/ports/user-store.ts";
 import { PostgresAuditLog } from "../storage/postgres/audit-log.ts";
 import { PostgresConfigEntityStore } from "../storage/postgres/config-entity-store.ts";
 import { isUnavailable, PostgresDatabase } from "../storage/postgres/database.ts";
+import { PostgresDeliveryStore } from "../storage/postgres/delivery-store.ts";
+import { PostgresEventStore } from "../storage/postgres/event-store.ts";
 import { PostgresKeyStore } from "../storage/postgres/key-store.ts";
 import { LastKnownEntities } from "../storage/postgres/last-known-entities.ts";
 import { LastKnownKeys } from "../storage/postgres/last-known-keys.ts";
@@ -31,6 +35,8 @@ export interface SharedStorage {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditLog;
+  readonly events: EventStore;
+  readonly deliveries: DeliveryStore;
   readonly ledger: LedgerStore;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
@@ -71,6 +77,8 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     users: new PostgresUserStore(db),
     sessions: new PostgresSessionStore(db),
     audit: new PostgresAuditLog(db),
+    events: new PostgresEventStore(db),
+    deliveries: new PostgresDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
     queries: new PostgresLedgerQueries(db, { clock }),
     spend: new SharedSpend(db, now),

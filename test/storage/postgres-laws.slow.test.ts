@@ -1,11 +1,13 @@
 /** The PostgreSQL implementations obey the laws of their ports. In one file, so that one process starts one server. */
 import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
 import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
+import { eventStoreLaws } from "./laws/event-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
   postgresConfigEntityStore,
   postgresConsoleStores,
+  postgresEventStorage,
   postgresKeyStore,
   postgresLedger,
 } from "./laws/postgres-implementations.ts";
@@ -15,5 +17,6 @@ if (hasPostgres) {
   keyStoreLaws(postgresKeyStore);
   configEntityStoreLaws(postgresConfigEntityStore);
   consoleStoreLaws(postgresConsoleStores);
+  eventStoreLaws(postgresEventStorage);
   ledgerStoreLaws(postgresLedger);
 }

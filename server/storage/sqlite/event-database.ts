@@ -5,8 +5,8 @@ import { eventMigrations } from "./migrations/events/index.ts";
 import { openDatabase } from "./open-database.ts";
 
 /** The limits of stored events: count and age. */
-const maxEvents = 10_000;
-const keepDays = 30;
+export const maxEvents = 10_000;
+export const keepEventsMs = 30 * 86_400_000;
 
 /** Not in the file of the keys: a change of that file means that keys have changed. */
 export function openEventFile(folder: string): Database {
@@ -23,7 +23,7 @@ export function openEventFile(folder: string): Database {
 
 /** Deletes events that are too old or too many, the oldest first, with their deliveries. */
 export function pruneEvents(db: Database, now: number): void {
-  const before = now - keepDays * 86_400_000;
+  const before = now - keepEventsMs;
   const row = db
     .query<{ last: number | null }, [number, number]>(
       `SELECT MAX(

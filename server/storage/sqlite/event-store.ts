@@ -12,7 +12,7 @@ import type {
 import { pruneEvents } from "./event-database.ts";
 
 /** The limit of pending deliveries per webhook. */
-const maxWaiting = 1000;
+export const maxWaiting = 1000;
 const pruneEvery = 64;
 
 interface EventRow {

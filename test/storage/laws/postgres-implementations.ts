@@ -2,12 +2,15 @@
 import { PostgresAuditLog } from "../../../server/storage/postgres/audit-log.ts";
 import { PostgresConfigEntityStore } from "../../../server/storage/postgres/config-entity-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
+import { PostgresDeliveryStore } from "../../../server/storage/postgres/delivery-store.ts";
+import { PostgresEventStore } from "../../../server/storage/postgres/event-store.ts";
 import { PostgresKeyStore } from "../../../server/storage/postgres/key-store.ts";
 import { PostgresSessionStore } from "../../../server/storage/postgres/session-store.ts";
 import { PostgresUserStore } from "../../../server/storage/postgres/user-store.ts";
 import { sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
+import type { EventStorage } from "./event-store.laws.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
 
 const inDatabase = <Store>(
@@ -43,3 +46,12 @@ export const postgresConsoleStores = inDatabase((url, now): ConsoleStores => {
 });
 
 export const postgresLedger = inDatabase(openPostgresLedger);
+
+export const postgresEventStorage = inDatabase((url, now): EventStorage => {
+  const db = connect(url, now);
+  return {
+    events: new PostgresEventStore(db),
+    deliveries: new PostgresDeliveryStore(db),
+    close: () => db.close(),
+  };
+});

@@ -2,6 +2,7 @@
 import { keysAndConfig } from "./0001-keys-and-config.ts";
 import { consoleTables } from "./0002-console.ts";
 import { ledgerTables } from "./0003-ledger.ts";
+import { eventTables } from "./0004-events.ts";
 import type { PostgresMigration } from "./postgres-migration.ts";
 
 export type { PostgresMigration } from "./postgres-migration.ts";
@@ -10,4 +11,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   keysAndConfig,
   consoleTables,
   ledgerTables,
+  eventTables,
 ];
