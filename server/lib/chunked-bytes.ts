@@ -34,7 +34,7 @@ export class ChunkedBytes {
     return new ChunkedBytes([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
   }
 
-  /** Of buffers that hold one chunk and nothing else: releasing the bytes frees all of their memory. */
+  /** Of buffers that hold nothing else that is in use: releasing the bytes frees all of their memory. */
   static exclusive(chunks: readonly Buffer[]): ChunkedBytes {
     const bytes = new ChunkedBytes(chunks);
     bytes.#isExclusive = true;
@@ -115,9 +115,10 @@ export class ChunkedBytes {
   async *drain(): AsyncGenerator<Buffer> {
     this.#assertHeld();
     try {
-      for (const chunk of this.#chunks) {
+      for (const [at, chunk] of this.#chunks.entries()) {
         yield chunk;
-        this.#free(chunk);
+        // The chunks of a chunked body may be in one buffer.
+        if (this.#chunks[at + 1]?.buffer !== chunk.buffer) this.#free(chunk);
       }
     } finally {
       this.release();

@@ -93,7 +93,7 @@ export class ResponseParser {
 
   get body(): ChunkedBytes {
     this.#endBlock();
-    return new ChunkedBytes(this.#chunks);
+    return ChunkedBytes.exclusive(this.#chunks);
   }
 
   /** Parses a chunk. Throws for an invalid response or one that is too large. */
