@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
-import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
+import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
@@ -39,7 +39,7 @@ export type Attempt<Q, A> = (
 ) => Promise<A>;
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
-  const { next, clock, watchEnd, sizeClassOf, onSlotFreed } = options;
+  const { next, watchEnd } = options;
   let lastError: unknown;
   /** The requests of one batch share one error object; it counts as one failure. */
   const isNewError = (error: unknown): boolean => {
@@ -48,72 +48,32 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     return true;
   };
 
-  return (request, { health, target }, { peers, size, signal, isRepeated, isHedge }) => {
-    const startedAt = clock();
-    const probe = health.start(startedAt);
-    // A target without limits has no queue.
-    const queueWait = target.scopes && newQueueWait();
-    const succeed = (): void => {
-      const now = clock();
-      if (timed) endTimed(timed, now, queueWait);
-      request.record.routing.reachedUpstream = true;
-      const tookMs = Math.max(0, now - startedAt - (queueWait?.ms ?? 0));
-      health.recordSuccess(now, tookMs, size, probe, peers);
-      if (health.concurrency.slots.waiting > 0) onSlotFreed();
-    };
-    const fail = (error: unknown): void => {
-      const now = clock();
-      if (timed) {
-        endTimed(timed, now, queueWait);
-        timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorCodeOf(error);
-      }
-      if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
-      const end = {
-        aborted: signal.aborted,
-        cutOff: wasCutOff(signal),
-        durationMs: now - startedAt - (queueWait?.ms ?? 0),
-        // A single target has no latency baseline, so the full request timeout applies.
-        timeoutMs: peers.length === 1 ? 0 : health.latency.timeoutMs(size, peers),
-        abandonedMs: sizeClassOf
-          ? health.latency.abandonedMs(size, peers)
-          : Number.POSITIVE_INFINITY,
-      };
-      const outcome =
-        timedOutInQueue(queueWait, error, now) || !isNewError(error)
-          ? neutral
-          : classifyOutcome(error, end);
-      if (
-        outcome.kind === "failure" ||
-        outcome.kind === "rate-limited" ||
-        outcome.kind === "refused"
-      )
-        health.addError({ at: now, code: errorCodeOf(error), message: messageOf(error) });
-      // A repeated failure may come from one bad input, which must not eject the target for all clients.
-      const isSameFailure = isRepeated && outcome.kind === "failure";
-      health.recordEnd(now, isSameFailure ? neutral : outcome, probe, peers);
-      if (health.concurrency.slots.waiting > 0) onSlotFreed();
-    };
-    const timed = request.record.routing.startAttempt(target, startedAt, isHedge);
-    return sendSafely(
-      next,
-      queueWait ? { ...request, target, signal, queueWait } : { ...request, target, signal },
-    ).then(
-      (response) => {
-        if (watchEnd) {
-          return watchEnd(response, (failure) =>
-            failure === undefined ? succeed() : fail(failure),
-          );
-        }
-        succeed();
-        return response;
-      },
-      (error) => {
-        fail(error);
-        throw error;
-      },
+  return async (request, candidate, context) => {
+    const { target } = candidate;
+    const { signal } = context;
+    const attempt = new RunningAttempt(options, request, candidate, context);
+    const { queueWait } = attempt;
+    let response: A;
+    try {
+      response = await next(
+        queueWait ? { ...request, target, signal, queueWait } : { ...request, target, signal },
+      );
+    } catch (error) {
+      attempt.fail(error, isNewError(error));
+      throw error;
+    }
+    if (!watchEnd) {
+      attempt.succeed();
+      return response;
+    }
+    return watchEnd(response, (failure) =>
+      failure === undefined ? attempt.succeed() : attempt.fail(failure, isNewError(failure)),
     );
   };
 }
+
+const isTargetError = ({ kind }: AttemptOutcome): boolean =>
+  kind === "failure" || kind === "rate-limited" || kind === "refused";
 
 const messageOf = (error: unknown): string =>
   error instanceof GatewayError ? error.message : "An internal error.";
@@ -121,6 +81,86 @@ const messageOf = (error: unknown): string =>
 function endTimed(timed: TimedAttempt, now: number, queueWait: QueueWait | undefined): void {
   timed.endedAt = now;
   timed.queuedMs = queueWait?.ms ?? 0;
+}
+
+/** Counts itself as in flight at its target from its start until it succeeds or fails. */
+class RunningAttempt<Q, A> {
+  readonly #options: AttemptOptions<Q, A>;
+  readonly #request: StageRequest<Q>;
+  readonly #health: TargetHealth;
+  readonly #context: AttemptContext;
+  readonly #startedAt: number;
+  readonly #isProbe: boolean;
+  readonly #timed: TimedAttempt | undefined;
+  /** Undefined: a target without limits has no queue. */
+  readonly queueWait: QueueWait | undefined;
+
+  constructor(
+    options: AttemptOptions<Q, A>,
+    request: StageRequest<Q>,
+    { health, target }: Candidate,
+    context: AttemptContext,
+  ) {
+    this.#options = options;
+    this.#request = request;
+    this.#health = health;
+    this.#context = context;
+    this.#startedAt = options.clock();
+    this.#isProbe = health.start(this.#startedAt);
+    this.queueWait = target.scopes && newQueueWait();
+    const { routing } = request.record;
+    this.#timed = routing.startAttempt(target, this.#startedAt, context.isHedge);
+  }
+
+  succeed(): void {
+    const { peers, size } = this.#context;
+    const now = this.#options.clock();
+    if (this.#timed) endTimed(this.#timed, now, this.queueWait);
+    this.#request.record.routing.reachedUpstream = true;
+    const tookMs = Math.max(0, this.#durationMs(now));
+    this.#health.recordSuccess(now, tookMs, size, this.#isProbe, peers);
+    this.#admitWaiting();
+  }
+
+  fail(error: unknown, isNewError: boolean): void {
+    const { peers, size, signal, isRepeated } = this.#context;
+    const { latency } = this.#health;
+    const now = this.#options.clock();
+    if (this.#timed) {
+      endTimed(this.#timed, now, this.queueWait);
+      this.#timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorCodeOf(error);
+    }
+    if (!isUnsent(error)) this.#request.record.routing.reachedUpstream = true;
+    const end = {
+      aborted: signal.aborted,
+      cutOff: wasCutOff(signal),
+      durationMs: this.#durationMs(now),
+      // A single target has no latency baseline, so the full request timeout applies.
+      timeoutMs: peers.length === 1 ? 0 : latency.timeoutMs(size, peers),
+      abandonedMs: this.#options.sizeClassOf
+        ? latency.abandonedMs(size, peers)
+        : Number.POSITIVE_INFINITY,
+    };
+    const outcome =
+      timedOutInQueue(this.queueWait, error, now) || !isNewError
+        ? neutral
+        : classifyOutcome(error, end);
+    if (isTargetError(outcome)) {
+      this.#health.addError({ at: now, code: errorCodeOf(error), message: messageOf(error) });
+    }
+    // A repeated failure may come from one bad input, which must not eject the target for all clients.
+    const isSameFailure = isRepeated && outcome.kind === "failure";
+    this.#health.recordEnd(now, isSameFailure ? neutral : outcome, this.#isProbe, peers);
+    this.#admitWaiting();
+  }
+
+  #durationMs(now: number): number {
+    return now - this.#startedAt - (this.queueWait?.ms ?? 0);
+  }
+
+  #admitWaiting(): void {
+    if (this.#health.concurrency.slots.waiting > 0) this.#options.onSlotFreed();
+  }
 }
 
 const newQueueWait = (): QueueWait => ({ ms: 0, isWaiting: false, admittedAt: 0 });
@@ -135,12 +175,3 @@ const timedOutInQueue = (wait: QueueWait | undefined, error: unknown, now: numbe
     (wait.ms > now - wait.admittedAt &&
       error instanceof GatewayError &&
       error.kind === "upstream_timeout"));
-
-/** Turns a synchronous throw of the next stage into a rejection. */
-function sendSafely<Q, A>(next: Send<Q, A>, request: StageRequest<Q>): Promise<A> {
-  try {
-    return next(request);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}

@@ -81,6 +81,8 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   /** In start order. */
   readonly #running: RunningAttempt<R>[] = [];
   #pollTimer: unknown;
+  /** The listener of the request's signal, once an attempt has an abort controller. */
+  #onAbort: (() => void) | undefined;
   #settled = false;
   #failure: { readonly error: unknown; readonly attempt: R } | undefined;
 
@@ -105,16 +107,27 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #launch(attempt: R, cancel: AbortController | undefined): RunningAttempt<R> {
     const running: RunningAttempt<R> = { attempt, cancel, timer: undefined, timedOut: false };
     this.#running.push(running);
-    attempt.run(cancel?.signal ?? this.#options.signal).then(
-      (response) => this.#onSuccess(running, response),
-      (error) => this.#onFailure(running, error),
-    );
+    void this.#run(running);
     return running;
   }
 
+  async #run(running: RunningAttempt<R>): Promise<void> {
+    const { attempt, cancel } = running;
+    let response: T;
+    try {
+      response = await attempt.run(cancel?.signal ?? this.#options.signal);
+    } catch (error) {
+      this.#onFailure(running, error);
+      return;
+    }
+    this.#onSuccess(running, response);
+  }
+
   #newController(): AbortController {
-    // Adding a listener again has no effect.
-    this.#options.signal.addEventListener("abort", this.#cancelAll);
+    if (!this.#onAbort) {
+      this.#onAbort = () => this.#cancelAll();
+      this.#options.signal.addEventListener("abort", this.#onAbort);
+    }
     return new AbortController();
   }
 
@@ -142,16 +155,16 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     else this.#poll();
   }
 
-  readonly #poll = (): void => {
+  #poll(): void {
     const { timers } = this.#options;
-    this.#pollTimer = timers.start(pollMs, this.#poll);
+    this.#pollTimer = timers.start(pollMs, () => this.#poll());
     if (this.#running.some(({ timedOut }) => !timedOut)) return;
     const more = this.#options.extra(this.#running.map(({ attempt }) => attempt));
     if (!more) return;
     // The oldest attempt is never canceled: the request itself may be slow, and not the target.
     for (const { cancel } of this.#running.slice(1)) cancel?.abort(attemptTimeout());
     this.#armTimeout(this.#launch(more, this.#newController()), 0);
-  };
+  }
 
   #onSuccess(running: RunningAttempt<R>, response: T): void {
     this.#remove(running);
@@ -188,7 +201,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const { signal, timers } = this.#options;
     this.#settled = true;
     if (this.#pollTimer !== undefined) timers.stop(this.#pollTimer);
-    signal.removeEventListener("abort", this.#cancelAll);
+    if (this.#onAbort) signal.removeEventListener("abort", this.#onAbort);
     this.#options.onSettled(attempt);
     for (const running of this.#running) {
       this.#options.onWasted();
@@ -206,10 +219,10 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     else running.timer = timers.start(attempt.lingerMs, () => cancel.abort(attemptTimeout()));
   }
 
-  readonly #cancelAll = (): void => {
+  #cancelAll(): void {
     const { reason } = this.#options.signal;
     for (const { cancel } of this.#running) cancel?.abort(reason);
-  };
+  }
 }
 
 const otherResponded = new Error("another target responded first");

@@ -40,22 +40,59 @@ import {
 import type { ModelTargets } from "./target-registry.ts";
 
 /** An attempt on one candidate, and when it started. */
-interface TargetAttempt<A> extends HedgedAttempt<A> {
+class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   readonly candidate: Candidate;
   readonly startedAt: number;
   /** The target's `responseCount` at the start. */
   readonly responseCount: number;
+  readonly lingerMs: number;
+  readonly #routed: RoutedRequest<Q, A>;
+  readonly #isRepeated: boolean;
+  readonly #isHedge: boolean;
+
+  constructor(
+    routed: RoutedRequest<Q, A>,
+    candidate: Candidate,
+    isRepeated: boolean,
+    isHedge: boolean,
+  ) {
+    const { health } = candidate;
+    this.candidate = candidate;
+    this.startedAt = routed.now;
+    this.responseCount = health.responseCount;
+    // A probe's own outcome decides whether the target has recovered, so the probe continues after a faster attempt has
+    // won.
+    this.lingerMs = health.breaker.open ? probeTimeoutMs : 0;
+    this.#routed = routed;
+    this.#isRepeated = isRepeated;
+    this.#isHedge = isHedge;
+  }
+
+  get hedgeAfterMs(): number | undefined {
+    const { modelTargets, sizeClass } = this.#routed;
+    if (modelTargets.candidates.length === 1) return undefined;
+    return this.candidate.health.latency.p95Ms(sizeClass);
+  }
+
+  timeoutMs(): number {
+    const { modelTargets, sizeClass } = this.#routed;
+    return this.candidate.health.latency.timeoutMs(sizeClass, modelTargets.peers);
+  }
+
+  run(signal: AbortSignal): Promise<A> {
+    return this.#routed.send(this.candidate, signal, this.#isRepeated, this.#isHedge);
+  }
 }
 
 const hedgedStep = "hedged, because the first target was slow";
 
 export class RoutedRequest<Q, A>
-  implements Selection, SelectionContext, HedgedRequestOptions<A, TargetAttempt<A>>
+  implements Selection, SelectionContext, HedgedRequestOptions<A, TargetAttempt<Q, A>>
 {
   readonly #options: RouteRequestOptions<Q, A>;
   readonly #attempt: Attempt<Q, A>;
   readonly #request: StageRequest<Q>;
-  readonly #modelTargets: ModelTargets;
+  readonly modelTargets: ModelTargets;
   readonly candidates: readonly Candidate[];
   readonly policy: Policy;
   readonly capacity: TargetCapacity | undefined;
@@ -81,12 +118,10 @@ export class RoutedRequest<Q, A>
     this.#options = options;
     this.#attempt = attempt;
     this.#request = request;
-    this.#modelTargets = registry.targetsFor(route);
-    const { candidates, policy } = this.#modelTargets;
+    this.modelTargets = registry.targetsFor(route);
+    const { candidates, policy } = this.modelTargets;
     const open = tried ? untriedCandidates(candidates, tried) : candidates;
-    this.candidates = canServe
-      ? capableCandidates(open, (target) => canServe(request, target))
-      : open;
+    this.candidates = canServe ? capableCandidates(open, request, canServe) : open;
     this.policy = policy;
     this.capacity = capacity;
     this.now = registry.clock();
@@ -98,7 +133,7 @@ export class RoutedRequest<Q, A>
   /** `failure`: the error of the targets that were tried for a request for missing images. */
   async run(failure?: { readonly error: unknown }): Promise<A> {
     let candidate = failure
-      ? await this.#selectNext(this.#modelTargets.candidates[0] as Candidate, failure.error)
+      ? await this.#selectNext(this.modelTargets.candidates[0] as Candidate, failure.error)
       : this.#selectFirst();
     const { queue } = this.#options;
     for (;;) {
@@ -127,7 +162,7 @@ export class RoutedRequest<Q, A>
   /** Selects the first candidate, and earns the retry and hedge budgets. */
   #selectFirst(): Candidate {
     const { route } = this.#request;
-    const { budgets } = this.#modelTargets;
+    const { budgets } = this.modelTargets;
     if (this.candidates.length === 0) throw noCapableTarget(route.id);
     const candidate = selectTarget(this, this, this.#probeMode);
     if (this.skippedAny) this.#recordSkipped(candidate);
@@ -158,7 +193,7 @@ export class RoutedRequest<Q, A>
    */
   async #selectNext(failed: Candidate, error: unknown): Promise<Candidate> {
     const { record, signal } = this.#request;
-    const { retries } = this.#modelTargets.budgets;
+    const { retries } = this.modelTargets.budgets;
     if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
     if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
     this.#readClock();
@@ -189,35 +224,22 @@ export class RoutedRequest<Q, A>
     this.#addTried(candidate);
     // Time in the target's queue is not latency, so a busy target is not hedged.
     if (!this.#options.sizeClassOf || isBusy(this.capacity, candidate.target)) {
-      return this.#send(candidate, this.signal, isRepeated, false);
+      return this.send(candidate, this.signal, isRepeated, false);
     }
     return hedgedRequest(this.#attemptOn(candidate, isRepeated), this);
   }
 
-  #attemptOn(candidate: Candidate, isRepeated = false, isHedge = false): TargetAttempt<A> {
-    const { health } = candidate;
-    const { candidates, peers } = this.#modelTargets;
-    const { sizeClass } = this;
-    return {
-      candidate,
-      startedAt: this.now,
-      responseCount: health.responseCount,
-      // A probe's own outcome decides whether the target has recovered, so the probe continues after a faster attempt
-      // has won.
-      lingerMs: health.breaker.open ? probeTimeoutMs : 0,
-      hedgeAfterMs: candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
-      timeoutMs: () => health.latency.timeoutMs(sizeClass, peers),
-      run: (signal) => this.#send(candidate, signal, isRepeated, isHedge),
-    };
+  #attemptOn(candidate: Candidate, isRepeated = false, isHedge = false): TargetAttempt<Q, A> {
+    return new TargetAttempt(this, candidate, isRepeated, isHedge);
   }
 
-  #send(
+  send(
     candidate: Candidate,
     signal: AbortSignal,
     isRepeated: boolean,
     isHedge: boolean,
   ): Promise<A> {
-    const { peers } = this.#modelTargets;
+    const { peers } = this.modelTargets;
     return this.#attempt(this.#request, candidate, {
       peers,
       size: this.sizeClass,
@@ -245,9 +267,9 @@ export class RoutedRequest<Q, A>
     return this.#options.registry.timers;
   }
 
-  hedge(): TargetAttempt<A> | undefined {
+  hedge(): TargetAttempt<Q, A> | undefined {
     this.#readClock();
-    const { hedges, retries } = this.#modelTargets.budgets;
+    const { hedges, retries } = this.modelTargets.budgets;
     const other = selectHealthy(this, this, "none");
     if (!other || other.health.isAtHardLimit(this.now)) return undefined;
     if (!hedges.spend() || !retries.spend(this.now)) return undefined;
@@ -258,13 +280,13 @@ export class RoutedRequest<Q, A>
 
   takeFailover(): boolean {
     const now = this.#options.registry.clock();
-    return hasUntriedHealthy(this, now) && this.#modelTargets.budgets.retries.spend(now);
+    return hasUntriedHealthy(this, now) && this.modelTargets.budgets.retries.spend(now);
   }
 
   /** One more attempt on any candidate that is available now, including those already tried. */
-  extra(running: readonly TargetAttempt<A>[]): TargetAttempt<A> | undefined {
+  extra(running: readonly TargetAttempt<Q, A>[]): TargetAttempt<Q, A> | undefined {
     this.#readClock();
-    const { peers, budgets } = this.#modelTargets;
+    const { peers, budgets } = this.modelTargets;
     this.#attemptedAt ??= this.#recordSilence(running);
     const attemptedAt = this.#attemptedAt;
     const candidate = selectRetryTarget({ selection: this, context: this, peers, attemptedAt });
@@ -283,7 +305,7 @@ export class RoutedRequest<Q, A>
   }
 
   /** The target whose response or error is returned is the one in the ledger row. */
-  onSettled({ candidate }: TargetAttempt<A>): void {
+  onSettled({ candidate }: TargetAttempt<Q, A>): void {
     this.#request.record.routing.target = candidate.target;
   }
 
@@ -293,7 +315,7 @@ export class RoutedRequest<Q, A>
       this.#request.record.cost.earlierAttemptMayBeBilled = true;
   }
 
-  #recordSilence(running: readonly TargetAttempt<A>[]): Map<Candidate, number> {
+  #recordSilence(running: readonly TargetAttempt<Q, A>[]): Map<Candidate, number> {
     for (const { candidate, responseCount } of running)
       candidate.health.recordSilence(this.now, responseCount);
     return new Map(running.map(({ candidate, startedAt }) => [candidate, startedAt]));

@@ -178,15 +178,16 @@ export const untriedCandidates = (
  * The candidates that support the request; the same array if all do. A single target is always kept: its own error is
  * the most precise one.
  */
-export function capableCandidates(
+export function capableCandidates<R>(
   candidates: readonly Candidate[],
-  isCapable: (target: Target) => boolean,
+  request: R,
+  canServe: (request: R, target: Target) => boolean,
 ): readonly Candidate[] {
   if (candidates.length === 1) return candidates;
   let capable: Candidate[] | undefined;
   for (let at = 0; at < candidates.length; at++) {
     const candidate = candidates[at] as Candidate;
-    if (isCapable(candidate.target)) capable?.push(candidate);
+    if (canServe(request, candidate.target)) capable?.push(candidate);
     else capable ??= candidates.slice(0, at);
   }
   return capable ?? candidates;
