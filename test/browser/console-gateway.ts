@@ -19,15 +19,15 @@ export interface ConsoleGateway {
   admin<Result>(method: string, path: string, body?: unknown): Promise<Result>;
 }
 
-/** The models of every test, two projects, and a key that may send one request per minute. */
+/** The models of every test, and two projects, one of which may send one request per minute. */
 const yamlFor = (fakeUrl: string): string => `${configFor(fakeUrl)}
-  - { name: limited, key: ${limitedKey}, limits: { requestsPerMinute: 1 } }
+  - { name: studio-app, key: sk-studio-0123456789abcdef, project: studio }
   - { name: search-app, key: sk-search-0123456789abcdef, project: search }
 projects:
   - { name: search }
-  - { name: studio }
+  - { name: studio, limits: { requestsPerMinute: 1 } }
 `;
-export const limitedKey = "sk-limited-0123456789abcdef";
+
 export { testKey };
 
 export async function startConsoleGateway(): Promise<ConsoleGateway> {

@@ -1,0 +1,110 @@
+/** API keys and projects in a browser: created, used by the official client, limited and revoked. */
+import { expect } from "bun:test";
+import OpenAI from "openai";
+import type { Page } from "playwright-core";
+import { browserTest, settled, signIn } from "./browser-test.ts";
+import { adminPassword } from "./console-gateway.ts";
+
+/** Creates a key as a user does, and returns it. */
+async function createKey(page: Page, fields: Readonly<Record<string, string>>): Promise<string> {
+  await page.getByRole("button", { name: "Create key" }).click();
+  const form = page.getByRole("dialog");
+  for (const [label, value] of Object.entries(fields))
+    await form.getByRole("textbox", { name: label }).or(form.getByLabel(label)).first().fill(value);
+  await form.getByRole("button", { name: "Create", exact: true }).click();
+  const shown = page.getByRole("dialog", { name: "Your new key" });
+  const key = (await shown.getByRole("code").textContent()) ?? "";
+  await shown.getByRole("button", { name: "Close" }).click();
+  return key;
+}
+
+const embedWith = async (url: string, apiKey: string, input: string) =>
+  await new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 }).embeddings.create({
+    model: "text-embedding-3-small",
+    input,
+  });
+
+browserTest(
+  "a key that is created in the browser works at once, and is refused at once when it is revoked",
+  async (test) => {
+    const { page, open, url } = test;
+    await open("/keys");
+    const key = await createKey(page, { Name: "browser-made" });
+    expect((await embedWith(url, key, "before")).data).toHaveLength(1);
+    // The list has the first characters of the key, never the key.
+    const row = page.getByRole("row").filter({ hasText: "browser-made" });
+    await row.getByText("active").waitFor();
+    expect(await page.content()).not.toContain(key);
+
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await row.getByText("revoked").waitFor();
+    await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 401 });
+  },
+);
+
+browserTest(
+  "a key from vexel.yaml is marked with its origin and cannot be changed",
+  async (test) => {
+    const { page, open } = test;
+    await open("/keys");
+    const row = page.getByRole("row").filter({ hasText: "search-app" });
+    await row.getByText(/Configuration file|vexel\.yaml/).waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
+  },
+);
+
+browserTest(
+  "a user who exceeds the limit of the project reads which limit it was, and when to try again",
+  async ({ page, admin, problems }) => {
+    await admin("POST", "/users", {
+      ...{ name: "lim", password: adminPassword, role: "developer", projects: ["studio"] },
+    });
+    problems.expectFailure(/^429 POST \S*\/playground\/embeddings$/);
+    await page.goto("/console/playground/embeddings");
+    await signIn(page, "lim", adminPassword);
+    await page.getByRole("heading", { name: "Embeddings playground" }).waitFor();
+    await settled(page);
+    const embed = page.getByRole("button", { name: "Embed", exact: true });
+    await page.getByLabel("Texts", { exact: true }).fill("one text");
+    await embed.click();
+    await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
+    await embed.click();
+    const alert = page.getByRole("alert").filter({ hasText: "text-embedding-3-small" });
+    await alert.waitFor();
+    expect(await alert.textContent()).toMatch(/requests per min|RPM|limit/i);
+    expect(await alert.textContent()).toMatch(/try again|retry/i);
+  },
+  { as: "nobody" },
+);
+
+browserTest(
+  "a developer of one project sees and uses nothing of another project",
+  async ({ page, admin, problems, context }) => {
+    await admin("POST", "/users", {
+      ...{ name: "dev", password: adminPassword, role: "developer", projects: ["search"] },
+    });
+    await page.goto("/console/keys");
+    await signIn(page, "dev", adminPassword);
+    await page.getByRole("row").filter({ hasText: "search-app" }).waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "studio-app" }).count()).toBe(0);
+    expect(await page.getByRole("row").count()).toBe(2);
+    // The menu has no page for administrators, and the server refuses what the page would ask for.
+    expect(await page.getByRole("link", { name: "Users" }).count()).toBe(0);
+    problems.expectFailure(/^403 (GET|POST) /);
+    for (const path of ["/users", "/audit", "/settings"]) {
+      const response = await context.request.get(`/admin/api${path}`);
+      expect(response.status()).toBe(403);
+    }
+    const status = await page.evaluate<number>(`fetch("/admin/api/session")
+      .then((response) => response.json())
+      .then(({ csrf_token }) => fetch("/admin/api/playground/embeddings", {
+        method: "POST",
+        headers: { "x-csrf-token": csrf_token, "content-type": "application/json", "vexel-project": "studio" },
+        body: JSON.stringify({ model: "text-embedding-3-small", input: "a" }),
+      }))
+      .then((response) => response.status)`);
+    expect(status).toBe(403);
+  },
+  { as: "nobody" },
+);
