@@ -275,6 +275,8 @@ export const en = {
   "model.keys": "Keys that may use it",
   "model.keys.none": "No key may use this model.",
   "model.keys.more": "{count} more keys",
+  "model.traffic": "Traffic of the last 7 days",
+  "model.traffic.requests": "Show requests",
   "model.copyId": "Copy the model id",
   "model.kind.embedding": "embedding",
   "model.kind.image": "image",

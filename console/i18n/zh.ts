@@ -265,6 +265,8 @@ export const zh: Messages = {
   "model.keys": "可使用此模型的密钥",
   "model.keys.none": "没有密钥可以使用此模型。",
   "model.keys.more": "另有 {count} 个密钥",
+  "model.traffic": "最近 7 天的流量",
+  "model.traffic.requests": "查看请求",
   "model.copyId": "复制模型名称",
   "model.kind.embedding": "向量",
   "model.kind.image": "图像",

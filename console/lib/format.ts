@@ -8,11 +8,18 @@ const money = new Intl.NumberFormat("en-US", {
   maximumFractionDigits: 4,
 });
 
+/** Amounts below a cent, such as the price of a short text. */
+const smallMoney = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  maximumSignificantDigits: 2,
+});
+
 export const count = (value: number | null): string =>
   value === null ? unknown : compact.format(value);
 
 export const dollars = (value: number | null): string =>
-  value === null ? unknown : money.format(value);
+  value === null ? unknown : (value > 0 && value < 0.01 ? smallMoney : money).format(value);
 
 export const percent = (share: number | null): string =>
   share === null ? unknown : `${(share * 100).toFixed(1)} %`;

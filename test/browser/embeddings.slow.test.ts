@@ -18,6 +18,11 @@ browserTest(
     await maps.nth(1).waitFor();
     expect(await maps.first().locator("circle").count()).toBe(12);
 
+    // The ledger has the cost of each request: the embedded model is free, the other one is not.
+    const results = page.getByRole("region", { name: "Results" });
+    await results.getByRole("cell", { name: "$0.00", exact: true }).waitFor();
+    await results.getByRole("cell", { name: /^\$0\.00\d*[1-9]/ }).waitFor();
+
     // The model that runs inside the gateway knows which sentences are about the same thing.
     const neighbors = page.getByRole("region", { name: "all-minilm-l6-v2" });
     expect(await neighbors.getByRole("listitem").first().textContent()).toContain("A kitten naps");

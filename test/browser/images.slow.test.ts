@@ -41,10 +41,12 @@ browserTest("the embedded model generates an image, which stays in the gallery",
   const { info } = await pixelsOf(await downloaded(test));
   expect([info.width, info.height]).toEqual([512, 512]);
 
-  await page.reload();
   const gallery = page.getByRole("listitem").filter({ hasText: "a red boat on a calm sea" });
   await gallery.waitFor();
+  await page.reload();
+  await gallery.waitFor();
   expect(await gallery.textContent()).toContain("size 512x512");
+  expect(await gallery.textContent()).toContain("$0.00");
   await gallery.getByRole("button", { name: "Use again" }).click();
   expect(await page.getByLabel("Prompt").inputValue()).toBe("a red boat on a calm sea");
   expect(await page.getByLabel("size").inputValue()).toBe("512x512");

@@ -1,6 +1,6 @@
 /** Embeds texts with one model, through the playground endpoints of the admin API. */
 import { callRaw } from "../../api/client.ts";
-import { requestCost } from "../../api/request-cost.ts";
+import { requestIdOf } from "../../api/request-cost.ts";
 import { decodeVector, normalized } from "./vectors.ts";
 
 export interface Embedded {
@@ -9,8 +9,8 @@ export interface Embedded {
   readonly vectors: readonly Float32Array[];
   readonly tokens: number;
   readonly durationMs: number;
-  /** US dollars. `null`: unknown. */
-  readonly cost: number | null;
+  /** Of the requests: long lists of texts need several. */
+  readonly requestIds: readonly string[];
 }
 
 interface EmbeddingsResponse {
@@ -29,7 +29,7 @@ export async function embed(
     texts.slice(at * chunkSize, (at + 1) * chunkSize),
   );
   const vectors: Float32Array[] = [];
-  const costs: Promise<number | null>[] = [];
+  const requestIds: string[] = [];
   let [tokens, durationMs] = [0, 0];
   for (const input of chunks) {
     const startedAt = performance.now();
@@ -43,11 +43,7 @@ export async function embed(
     const ordered = [...data].sort((a, b) => a.index - b.index);
     vectors.push(...ordered.map(({ embedding }) => normalized(decodeVector(embedding))));
     tokens += usage.total_tokens;
-    costs.push(requestCost(response));
+    requestIds.push(requestIdOf(response));
   }
-  return { model, vectors, tokens, durationMs, cost: sum(await Promise.all(costs)) };
+  return { model, vectors, tokens, durationMs, requestIds };
 }
-
-/** Unknown if one part is unknown. */
-const sum = (costs: readonly (number | null)[]): number | null =>
-  costs.reduce((total, cost) => (total === null || cost === null ? null : total + cost), 0);

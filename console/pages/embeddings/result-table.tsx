@@ -1,4 +1,6 @@
 /** Dimensions, tokens, latency and cost of each model. */
+import { useQuery } from "@tanstack/react-query";
+import { requestCostsQuery } from "../../api/request-cost.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Button } from "../../ui/button.tsx";
@@ -9,6 +11,11 @@ import type { Embedded } from "./embed.ts";
 interface ResultTableProps {
   readonly texts: readonly string[];
   readonly results: readonly Embedded[];
+}
+
+function Cost({ requestIds }: { requestIds: readonly string[] }) {
+  const { data = null } = useQuery(requestCostsQuery(requestIds));
+  return dollars(data);
 }
 
 export function ResultTable({ texts, results }: ResultTableProps) {
@@ -46,7 +53,7 @@ export function ResultTable({ texts, results }: ResultTableProps) {
           key: "cost",
           header: t("figure.cost"),
           align: "right",
-          cell: ({ cost }) => dollars(cost),
+          cell: ({ requestIds }) => <Cost requestIds={requestIds} />,
         },
         {
           key: "download",

@@ -1,14 +1,13 @@
 /** Sends an image request and reports partial images while the upstream streams them. */
 import { callRaw } from "../../api/client.ts";
-import { requestCost } from "../../api/request-cost.ts";
+import { requestIdOf } from "../../api/request-cost.ts";
 import { readEvents } from "../../lib/event-stream.ts";
 import { bodyOf, formOf, type ImageRequest } from "./image-request.ts";
 
 export interface GeneratedImages {
   readonly images: readonly Blob[];
   readonly durationMs: number;
-  /** US dollars. `null`: unknown. */
-  readonly cost: number | null;
+  readonly requestId: string;
   /** Parameters that the gateway adapted or dropped for the model. */
   readonly adapted: string | null;
   readonly dropped: string | null;
@@ -51,7 +50,7 @@ export async function generateImages(
   return {
     images,
     durationMs,
-    cost: await requestCost(response),
+    requestId: requestIdOf(response),
     adapted: response.headers.get("vexel-adapted"),
     dropped: response.headers.get("vexel-dropped"),
   };

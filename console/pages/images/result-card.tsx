@@ -13,7 +13,10 @@ interface ResultCardProps {
   readonly onEdit: (image: Blob) => void;
 }
 
-export function ResultCard({ run: { request, partial, result, error }, onEdit }: ResultCardProps) {
+export function ResultCard({
+  run: { request, partial, result, cost = null, error },
+  onEdit,
+}: ResultCardProps) {
   const t = useT();
   return (
     <Card
@@ -21,7 +24,7 @@ export function ResultCard({ run: { request, partial, result, error }, onEdit }:
       actions={
         result && (
           <span className="text-xs text-muted">
-            {milliseconds(result.durationMs)} · {dollars(result.cost)}
+            {milliseconds(result.durationMs)} · {dollars(cost)}
           </span>
         )
       }

@@ -1,6 +1,7 @@
 /** The runs of one click: one for each model, at the same time. */
 import { useRef, useState } from "react";
 import { errorText } from "../../api/client.ts";
+import { requestCost } from "../../api/request-cost.ts";
 import { addToGallery } from "./gallery-store.ts";
 import { type GeneratedImages, generateImages } from "./generate-images.ts";
 import type { ImageRequest } from "./image-request.ts";
@@ -12,6 +13,8 @@ export interface ImageRun {
   /** The newest partial image of a stream. */
   readonly partial?: Blob;
   readonly result?: GeneratedImages;
+  /** US dollars. `null`: unknown. Absent: not known yet. */
+  readonly cost?: number | null;
   readonly error?: string;
 }
 
@@ -32,7 +35,9 @@ export function useImageRuns(onStored: () => unknown) {
       const onPartial = (partial: Blob): void => update(id, { partial });
       const result = await generateImages(request, onPartial, signal);
       update(id, { result });
-      await store(request, maskSteps, result);
+      const cost = await requestCost(result.requestId);
+      update(id, { cost });
+      await store(request, maskSteps, result, cost);
       await onStored();
     } catch (error) {
       update(id, { error: errorText(error) });
@@ -66,6 +71,7 @@ async function store(
   { model, prompt, options, references }: ImageRequest,
   maskSteps: readonly MaskStep[],
   result: GeneratedImages,
+  cost: number | null,
 ): Promise<void> {
   for (const image of result.images) {
     await addToGallery({
@@ -76,7 +82,7 @@ async function store(
       maskSteps,
       image,
       durationMs: result.durationMs,
-      cost: result.cost,
+      cost,
     });
   }
 }

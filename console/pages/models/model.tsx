@@ -13,6 +13,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Capabilities } from "./capabilities.tsx";
 import { ModelKeys } from "./model-keys.tsx";
+import { ModelTraffic } from "./model-traffic.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { TargetTable } from "./target-table.tsx";
 
@@ -72,6 +73,7 @@ function Details({ model }: { model: ShownModel }) {
           <CodeSamples label={t("model.code")} request={sampleRequest(model)} />
         </div>
       </Card>
+      <ModelTraffic model={model.id} isImage={model.kind === "image"} />
       {isDeveloper && (
         <Card title={t("model.keys")}>
           <ModelKeys model={model.id} />
