@@ -110,8 +110,8 @@ export interface ProjectMembersRequest {
 export interface WebhookValue {
   readonly url: Secret;
   readonly secret?: Secret;
-  /** Globs over event types. */
-  readonly events: readonly string[];
+  /** Globs over event types. Absent: all events. */
+  readonly events?: readonly string[];
 }
 
 /** A webhook with the state of its deliveries. A change of its URL changes its `id`, and not its `name`. */

@@ -3,11 +3,15 @@ import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { unknownUrl } from "../http/dispatch.ts";
 import { refuseMethod } from "../http/refuse-method.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
-import { type Actor, requireAllProjects, requireRole } from "./actor.ts";
+import { requireAllProjects, requireRole } from "./actor.ts";
 import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
 import { setSessionCookie } from "./cookies.ts";
-import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
+import {
+  type Authenticated,
+  type AuthenticationOptions,
+  authenticateActor,
+} from "./sign-in/authenticate-actor.ts";
+import { checkOrigin } from "./sign-in/check-origin.ts";
 
 export interface AdminApiOptions extends AuthenticationOptions {
   readonly routes: readonly AdminRoute[];
@@ -20,13 +24,17 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
   for (const route of options.routes) {
     methodsOfPath.add("GET", `/admin/api${route.path}`, route.method);
     app.on(route.method, route.path, async (context) => {
-      if (route.method !== "GET") checkOrigin(context);
-      if (route.role !== "anyone") {
-        const actor = await authenticate(context, options);
-        requireRole(actor, route.role);
-        if (route.scope === "all-projects") requireAllProjects(actor);
-      }
-      return route.handle(context);
+      const { req, env } = context;
+      if (route.method !== "GET") checkOrigin((name) => req.header(name), env.incoming.publicUrl);
+      if (route.role === "anyone") return route.handle(context);
+      const { actor, session } = await authenticate(context, options);
+      requireRole(actor, route.role);
+      if (route.scope === "all-projects") requireAllProjects(actor);
+      context.res = await route.handle(context);
+      // Not before: an error response would lose the cookie with the new token.
+      const rotated = session && (await options.sessions?.rotate(session));
+      if (rotated) setSessionCookie(context, rotated);
+      return context.res;
     });
   }
   app.notFound(({ req }) => {
@@ -43,24 +51,14 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
 }
 
 /** Sets the actor of the request, or throws. */
-async function authenticate(context: AdminApiContext, options: AdminApiOptions): Promise<Actor> {
+async function authenticate(
+  context: AdminApiContext,
+  options: AdminApiOptions,
+): Promise<Authenticated> {
   const { req } = context;
   const request = { method: req.method, header: (name: string) => req.header(name) };
-  const { actor, session, rotated } = await authenticateActor(request, options);
-  if (rotated) setSessionCookie(context, rotated);
-  context.set("actor", actor);
-  context.set("session", session);
-  return actor;
-}
-
-/** Browsers send `origin` with every change. A sign-in from the page of another site is refused here (login CSRF). */
-function checkOrigin(context: AdminApiContext): void {
-  const origin = context.req.header("origin");
-  if (origin === undefined || origin === new URL(context.req.url).origin) return;
-  // Behind a proxy that terminates TLS the gateway may not know its own origin. A page cannot set this header.
-  if (context.req.header("sec-fetch-site") === "same-origin") return;
-  throw new GatewayError(
-    "invalid_csrf_token",
-    `Requests from ${origin} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.`,
-  );
+  const authenticated = await authenticateActor(request, options);
+  context.set("actor", authenticated.actor);
+  context.set("session", authenticated.session);
+  return authenticated;
 }

@@ -12,7 +12,9 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { type Actor, requireRole } from "./actor.ts";
+import type { AdminOperation } from "./admin-route.ts";
 import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
+import { checkOrigin } from "./sign-in/check-origin.ts";
 
 export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
 
@@ -26,6 +28,19 @@ export interface PlaygroundOptions extends AuthenticationOptions {
 }
 
 const prefix = "/admin/api/playground";
+
+const operation = (path: `/${string}`, summary: string): AdminOperation => ({
+  ...{ method: "POST", path: `/playground${path}`, role: "developer", scope: "project", summary },
+  // The bodies and responses are those of the public API.
+  response: "application/json",
+});
+
+/** For the OpenAPI document and the laws over all routes. */
+export const playgroundOperations: readonly AdminOperation[] = [
+  operation("/embeddings", "Create embeddings, as POST /v1/embeddings."),
+  operation("/images/generations", "Generate images, as POST /v1/images/generations."),
+  operation("/images/edits", "Edit images, as POST /v1/images/edits."),
+];
 
 export const isPlaygroundPath = (path: string): boolean =>
   path === prefix || path.startsWith(`${prefix}/`);
@@ -42,6 +57,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
     if (!endpoint) throw unknownUrl(method, path);
     if (method !== "POST") return refuseMethod(method, path, ["POST"]);
     const request = { method, header: (name: string) => headers.get(name) ?? undefined };
+    checkOrigin(request.header, incoming.publicUrl);
     const { actor } = await authenticateActor(request, options);
     requireRole(actor, "developer");
     return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
@@ -54,6 +70,12 @@ const callers = new WeakMap<Snapshot, Map<string, Caller>>();
 /** `project`: the project that pays. Absent: the first one of the user, or none. */
 function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
   const payer = project ?? actor.projects?.[0];
+  if (payer === undefined && actor.projects !== null) {
+    throw new GatewayError(
+      "permission_denied",
+      "You are not a member of a project that could pay for the request. An administrator can change it.",
+    );
+  }
   if (payer !== undefined && actor.projects?.includes(payer) === false) {
     throw new GatewayError("permission_denied", `You are not a member of the project ${payer}.`);
   }

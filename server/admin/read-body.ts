@@ -4,11 +4,14 @@ import { parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 
+/** Also bounds bodies of clients that are not signed in. */
+const maxBytes = 1024 * 1024;
+
 export async function readBody<Schema extends z.ZodType>(
   context: AdminApiContext,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const body = await context.env.incoming.json("admin");
+  const body = await context.env.incoming.json("admin", maxBytes);
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError("invalid_json", "The body must be a JSON object.");
   }

@@ -39,7 +39,7 @@ function hashOfSources(): string {
   const hash = new Bun.CryptoHasher("sha256");
   const paths = [
     ...sourcesIn(sources),
-    join(root, "contract/admin.ts"),
+    ...sourcesIn(join(root, "contract")),
     join(root, "package-lock.json"),
   ];
   for (const path of paths) hash.update(`${path}\0`).update(readFileSync(path));

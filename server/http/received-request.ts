@@ -83,9 +83,9 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${scheme}://${host}` : "";
   }
 
-  json(keyId: string): Promise<unknown> {
+  json(keyId: string, maxBytes = this.#options.maxBodyBytes): Promise<unknown> {
     this.#keyId = keyId;
-    return readJson(this, this.#options.maxBodyBytes, this);
+    return readJson(this, Math.min(maxBytes, this.#options.maxBodyBytes), this);
   }
 
   reserveMemory(bytes: number): void {

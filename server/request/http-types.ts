@@ -34,8 +34,11 @@ export interface IncomingRequest extends RequestClient {
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */
   readonly bytesReceived: number;
-  /** Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes. */
-  json(keyId: string): Promise<unknown>;
+  /**
+   * Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes.
+   * `maxBytes`: absent for the maximum of all JSON bodies.
+   */
+  json(keyId: string, maxBytes?: number): Promise<unknown>;
   /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
   /** Releases the memory of the JSON body when the request ends. A second call does nothing. */

@@ -1,10 +1,17 @@
 /** Wires the routes of the admin API. Imported at the first request for it. */
+
 import type { ShownTarget } from "../../contract/admin.ts";
+import { version } from "../../package.json";
 import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { type Audit, createAudit } from "../admin/audit.ts";
 import type { CapabilitiesOf } from "../admin/image-options.ts";
-import { createPlayground, isPlaygroundPath, type PlaygroundOptions } from "../admin/playground.ts";
+import {
+  createPlayground,
+  isPlaygroundPath,
+  type PlaygroundOptions,
+  playgroundOperations,
+} from "../admin/playground.ts";
 import { auditRoutes } from "../admin/routes/audit.ts";
 import {
   type ConnectionTestRoutesOptions,
@@ -16,6 +23,7 @@ import { keyRoutes } from "../admin/routes/keys.ts";
 import { modelAccessRoutes } from "../admin/routes/model-access.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
 import { oidcRoutes } from "../admin/routes/oidc.ts";
+import { openapiRoutes } from "../admin/routes/openapi.ts";
 import { projectRoutes } from "../admin/routes/projects.ts";
 import { sessionRoutes } from "../admin/routes/session.ts";
 import { settingsRoutes } from "../admin/routes/settings.ts";
@@ -80,7 +88,12 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
   const { settings, snapshot, serve, signIn } = options;
   const authentication = { sessions: signIn?.sessions, adminToken: settings.VEXEL_ADMIN_TOKEN };
   const playground = createPlayground({ snapshot, serve, ...authentication });
-  const api = createAdminApi({ routes: adminRoutes(options), ...authentication });
+  const routes = adminRoutes(options);
+  const operations = [...routes, ...playgroundOperations];
+  const api = createAdminApi({
+    routes: [...routes, ...openapiRoutes({ operations, version })],
+    ...authentication,
+  });
   return async (incoming) => {
     if (isPlaygroundPath(incoming.path)) return playground(incoming);
     try {

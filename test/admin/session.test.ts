@@ -1,5 +1,5 @@
 /** Sign-in to the console, its sessions, and their protection. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import {
   createAdminFixture,
   origin,
@@ -233,3 +233,30 @@ test("sign-out ends every session of the user, and the token that was rotated be
     expect((await each.call("/session")).status).toBe(401);
   }
 }, 60_000);
+
+test("a request that fails while the token is due for rotation does not end the session", async () => {
+  const { browser, clock } = await signedInFixture();
+  clock.now += hourMs;
+  expect((await browser.call("/users/unknown", { method: "DELETE" })).status).toBe(404);
+  clock.now += 60_000;
+  expect((await browser.call("/session")).status).toBe(200);
+});
+
+test("a sign-in with an unknown name does the same work as one with a known name", async () => {
+  const { app } = await signedInFixture();
+  const verified: string[] = [];
+  const verify = Bun.password.verify;
+  const spy = spyOn(Bun.password, "verify").mockImplementation((password, hash, ...rest) => {
+    verified.push(String(hash).split("$").slice(0, 4).join("$"));
+    return verify(password, hash, ...rest);
+  });
+  try {
+    await new TestBrowser({ app }).signIn("Ada", "wrong guess here");
+    await new TestBrowser({ app }).signIn("Nobody", "wrong guess here");
+  } finally {
+    spy.mockRestore();
+  }
+  // One comparison each, with the same cost.
+  expect(verified).toHaveLength(2);
+  expect(verified[0]).toBe(verified[1] ?? "");
+});

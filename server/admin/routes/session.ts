@@ -52,8 +52,9 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       throw new GatewayError("invalid_credentials", "The user name or the password is wrong.");
     }
     throttle.succeed(attempt);
+    const session = await startSession(context, user, options);
     if (device === undefined) setDeviceCookie(context, user.passwordHash);
-    return context.json(shownSession(await startSession(context, user, options)));
+    return context.json(shownSession(session));
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
@@ -79,8 +80,9 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       );
     }
     await audit.record({ actor: name, action: "user.created", subject: name, address });
+    const session = await startSession(context, user, options);
     setDeviceCookie(context, passwordHash);
-    return context.json(shownSession(await startSession(context, user, options)));
+    return context.json(shownSession(session));
   };
 
   const show = async (context: AdminApiContext): Promise<Response> => {

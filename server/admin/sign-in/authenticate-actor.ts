@@ -4,7 +4,7 @@ import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { keyHash } from "../../lib/key-hash.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
-import type { ActiveSession, IssuedSession, Sessions } from "./sessions.ts";
+import type { ActiveSession, Sessions } from "./sessions.ts";
 
 export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
@@ -26,8 +26,6 @@ export interface Authenticated {
   readonly actor: Actor;
   /** Undefined for the admin token. */
   readonly session: ActiveSession | undefined;
-  /** A new token of the session, which the response must set. */
-  readonly rotated: IssuedSession | undefined;
 }
 
 /** Throws GatewayError. */
@@ -38,7 +36,7 @@ export async function authenticateActor(
   const token = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "")?.[1];
   if (token === undefined) return authenticateSession(request, options);
   checkAdminToken(token, options.adminToken);
-  return { actor: adminTokenActor, session: undefined, rotated: undefined };
+  return { actor: adminTokenActor, session: undefined };
 }
 
 /** Compares hashes of one length in constant time, so the duration reveals nothing about the token. */
@@ -59,7 +57,7 @@ async function authenticateSession(
 ): Promise<Authenticated> {
   const token = sessionToken(request);
   const session = token ? await sessions?.find(token) : undefined;
-  if (!sessions || !session) {
+  if (!session) {
     throw new GatewayError(
       "not_signed_in",
       "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",
@@ -73,8 +71,7 @@ async function authenticateSession(
     );
   }
   const { id, name, role, projects } = session.user;
-  const rotated = await sessions.rotate(session);
-  return { actor: { name, userId: id, role, projects }, session: rotated ?? session, rotated };
+  return { actor: { name, userId: id, role, projects }, session };
 }
 
 const sessionToken = (request: RequestCredentials): string | undefined =>

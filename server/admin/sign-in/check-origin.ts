@@ -1,0 +1,17 @@
+/** Refuses changes that the page of another site sends, also a sign-in (login CSRF). Browsers send `origin` with every change. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+
+/** `publicUrl`: the base URL that the client used. */
+export function checkOrigin(
+  header: (name: string) => string | null | undefined,
+  publicUrl: string,
+): void {
+  const origin = header("origin");
+  if (!origin || (URL.canParse(publicUrl) && origin === new URL(publicUrl).origin)) return;
+  // Behind a proxy that terminates TLS the gateway may not know its own origin. A page cannot set this header.
+  if (header("sec-fetch-site") === "same-origin") return;
+  throw new GatewayError(
+    "invalid_csrf_token",
+    `Requests from ${origin.slice(0, 200)} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.`,
+  );
+}

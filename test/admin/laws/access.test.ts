@@ -1,0 +1,239 @@
+/** Laws over every route of the admin API: who may call it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { roles } from "../../../contract/admin.ts";
+import { requireRole } from "../../../server/admin/actor.ts";
+import {
+  apiKey,
+  betaMark,
+  codeOf,
+  type LawGateway,
+  type Operation,
+  secrets,
+  send,
+  startLawGateway,
+  textOf,
+  withParameters,
+} from "./law-gateway.ts";
+
+let gateway: LawGateway;
+beforeAll(async () => {
+  gateway = await startLawGateway();
+}, 120_000);
+afterAll(() => gateway.close());
+
+const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
+const isClosed = ({ role }: Operation): boolean => role !== "anyone";
+const isChange = ({ method }: Operation): boolean => method !== "GET";
+
+/** The codes of the responses to all operations that `include` accepts, with the names of those that differ. */
+async function expectAll(
+  include: (operation: Operation) => boolean,
+  call: (operation: Operation) => Promise<Response>,
+  expected: { readonly status: number; readonly code?: string },
+): Promise<void> {
+  const operations = gateway.operations.filter(include);
+  expect(operations.length).toBeGreaterThan(0);
+  const differing: string[] = [];
+  for (const operation of operations) {
+    const response = await call(operation);
+    const code = await codeOf(response);
+    if (response.status === expected.status && (!expected.code || code === expected.code)) continue;
+    differing.push(`${nameOf(operation)}: ${response.status} ${code}`);
+  }
+  expect(differing).toEqual([]);
+}
+
+test("the routes that need no session are these, and no others", () => {
+  const open = gateway.operations.filter((each) => !isClosed(each)).map(nameOf);
+  expect(open.sort()).toEqual([
+    "GET /admin/api/session/oidc",
+    "GET /admin/api/session/oidc/callback",
+    "GET /admin/api/session/options",
+    "POST /admin/api/session",
+    "POST /admin/api/session/setup",
+  ]);
+});
+
+test("every route names a role that exists and a scope", () => {
+  for (const { role, scope } of gateway.operations) {
+    expect([...roles, "anyone"]).toContain(role);
+    expect(["gateway", "project", "all-projects"]).toContain(scope);
+  }
+  expect(gateway.operations.length).toBeGreaterThan(20);
+});
+
+test("a role that is not listed is refused everywhere", () => {
+  const actor = { name: "x", userId: "x", projects: null, role: "owner" as "admin" };
+  for (const role of roles) expect(() => requireRole(actor, role)).toThrow("needs the role");
+});
+
+test("without a session every route is refused", async () => {
+  await expectAll(
+    isClosed,
+    ({ method, path }) => send(gateway.url, withParameters(path), { method, body: {} }),
+    { status: 401, code: "not_signed_in" },
+  );
+});
+
+test("an API key of a client opens no route, in no header", async () => {
+  for (const key of [apiKey, gateway.keys.alpha.key]) {
+    for (const [headers, code] of [
+      [{ authorization: `Bearer ${key}` }, "invalid_api_key"],
+      [{ "api-key": key, cookie: `vexel_session=${key}` }, "not_signed_in"],
+    ] as const) {
+      await expectAll(
+        isClosed,
+        ({ method, path }) =>
+          send(gateway.url, withParameters(path), { method, headers, body: {} }),
+        { status: 401, code },
+      );
+    }
+  }
+});
+
+test("the admin token opens no model, and its wrong values open nothing", async () => {
+  const headers = { authorization: `Bearer ${secrets.adminToken}` };
+  expect((await fetch(`${gateway.url}/v1/models`, { headers })).status).toBe(401);
+  for (const wrong of [`${secrets.adminToken}x`, secrets.adminToken.slice(1), "x"]) {
+    await expectAll(
+      isClosed,
+      ({ method, path }) =>
+        send(gateway.url, withParameters(path), {
+          ...{ method, body: {} },
+          headers: { authorization: `Bearer ${wrong}` },
+        }),
+      { status: 401, code: "invalid_api_key" },
+    );
+  }
+});
+
+describe("a user with a lower role is refused", () => {
+  for (const role of ["viewer", "developer"] as const) {
+    test(role, async () => {
+      await expectAll(
+        (operation) =>
+          operation.role !== "anyone" && roles.indexOf(operation.role) > roles.indexOf(role),
+        ({ method, path }) => gateway.users[role].send(withParameters(path), { method, body: {} }),
+        { status: 403, code: "permission_denied" },
+      );
+    });
+  }
+});
+
+describe("CSRF", () => {
+  test("a change with the session cookie but without the CSRF token is refused", async () => {
+    const { cookie } = gateway.users.admin;
+    for (const csrf of [undefined, "", "wrong"]) {
+      await expectAll(
+        (operation) => isClosed(operation) && isChange(operation),
+        ({ method, path }) =>
+          send(gateway.url, withParameters(path), {
+            ...{ method, body: {} },
+            headers: { cookie, ...(csrf !== undefined && { "x-csrf-token": csrf }) },
+          }),
+        { status: 403, code: "invalid_csrf_token" },
+      );
+    }
+  });
+
+  test("a change from the page of another origin is refused, also a sign-in", async () => {
+    for (const origin of ["https://evil.example", "null", `${gateway.url}.evil.example`]) {
+      await expectAll(
+        isChange,
+        ({ method, path }) =>
+          gateway.users.admin.send(withParameters(path), {
+            ...{ method, body: {} },
+            headers: { origin, "sec-fetch-site": "cross-site" },
+          }),
+        { status: 403, code: "invalid_csrf_token" },
+      );
+    }
+  });
+});
+
+describe("a user of one project", () => {
+  test("is refused where the data of projects cannot be told apart", async () => {
+    await expectAll(
+      ({ scope, role }) => scope === "all-projects" && role !== "admin",
+      ({ method, path }) =>
+        gateway.users.alphaDeveloper.send(withParameters(path), { method, body: {} }),
+      { status: 403, code: "permission_denied" },
+    );
+  });
+
+  /** The id of something of the project `beta`, by the path of its resource. */
+  const foreignIds: Readonly<Record<string, () => Promise<string> | string>> = {
+    "/admin/api/keys/{id}": () => gateway.keys.beta.id,
+    "/admin/api/keys/{id}/rotate": () => gateway.keys.beta.id,
+    "/admin/api/projects/{id}": () => "beta",
+    "/admin/api/requests/{id}": () => gateway.requests.beta,
+  };
+
+  test("gets 404 for everything of another project (IDOR), in every route with an id", async () => {
+    const operations = gateway.operations.filter(
+      ({ scope, path }) => scope === "project" && path.includes("{"),
+    );
+    expect(operations.length).toBeGreaterThan(2);
+    for (const operation of operations) {
+      const { method, path, role } = operation;
+      const foreignId = foreignIds[path];
+      if (!foreignId) throw new Error(`Add an id of another project for ${nameOf(operation)}.`);
+      const user = gateway.users[role === "viewer" ? "alphaViewer" : "alphaDeveloper"];
+      const unknown = await user.send(withParameters(path, "unknown-id"), { method, body: {} });
+      const foreign = await user.send(withParameters(path, await foreignId()), {
+        method,
+        body: {},
+      });
+      expect([nameOf(operation), foreign.status]).toEqual([nameOf(operation), 404]);
+      // Not distinguishable from something that does not exist, except by the id itself.
+      const [text, unknownText] = [await textOf(foreign), await textOf(unknown)];
+      expect(text.replaceAll(await foreignId(), "unknown-id")).toBe(unknownText);
+    }
+    const { status } = await gateway.users.betaDeveloper.send("/keys");
+    expect(status).toBe(200);
+  });
+
+  test("sees nothing of another project in any list", async () => {
+    const lists = gateway.operations.filter(
+      ({ method, path, scope }) =>
+        method === "GET" && !path.includes("{") && scope !== "all-projects",
+    );
+    expect(lists.length).toBeGreaterThan(4);
+    for (const operation of lists) {
+      for (const user of [gateway.users.alphaDeveloper, gateway.users.alphaViewer]) {
+        const text = await textOf(await user.send(operation.address));
+        for (const mark of [betaMark, gateway.keys.beta.id, gateway.requests.beta, "12345.678"]) {
+          expect([nameOf(operation), text.includes(mark)]).toEqual([nameOf(operation), false]);
+        }
+      }
+    }
+    // The marks are found by those who may see them.
+    const text = await textOf(await gateway.users.betaDeveloper.send("/keys"));
+    expect(text).toContain(betaMark);
+  });
+
+  test("cannot name another project in a filter, a new key or a playground", async () => {
+    const user = gateway.users.alphaDeveloper;
+    for (const project of ["beta", "", undefined]) {
+      const body = { name: "x", models: ["*"], ...(project !== undefined && { project }) };
+      const { status } = await user.send("/keys", { method: "POST", body });
+      expect([project, status >= 400]).toEqual([project, true]);
+    }
+    const refused = await user.send("/playground/embeddings", {
+      method: "POST",
+      body: { model: "embed", input: "x" },
+      headers: { "vexel-project": "beta" },
+    });
+    expect(await codeOf(refused)).toBe("permission_denied");
+    for (const operation of gateway.operations) {
+      if (operation.method !== "GET" || operation.path.includes("{")) continue;
+      const response = await user.send(
+        `${operation.address}${operation.address.includes("?") ? "&" : "?"}project=beta`,
+      );
+      expect([nameOf(operation), (await textOf(response)).includes(betaMark)]).toEqual([
+        nameOf(operation),
+        false,
+      ]);
+    }
+  });
+});

@@ -1,0 +1,248 @@
+/**
+ * A gateway process with two projects, users of every role, and planted secrets and marks, for the laws over all routes
+ * of the admin API. The routes come from the OpenAPI document that the gateway itself serves.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CreatedApiKey, Role, Session, User } from "../../../contract/admin.ts";
+import { startFake } from "../../fake-upstream.ts";
+import { startProcess } from "../../harness.ts";
+
+export const password = "planted-password-1234";
+/** Values that no response, page or log line may contain. */
+export const secrets = {
+  adminToken: "planted-admin-token-0123456789",
+  encryption: "planted-encryption-secret-0123456789",
+  oidcClient: "planted-oidc-secret-0123456789",
+  upstreamKey: "planted-upstream-key-0123456789",
+  upstreamHeader: "planted-upstream-header-0123456789",
+  webhookToken: "planted-webhook-token-0123456789",
+  webhookSecret: `whsec_${Buffer.from("planted-webhook-secret-0123456789").toString("base64")}`,
+  password,
+} as const;
+
+/** Names that occur only in the data of the project `beta`. */
+export const betaMark = "mark-of-beta";
+export const apiKey = "sk-yaml-0123456789abcdef";
+
+export interface Operation {
+  readonly method: string;
+  /** Below the gateway's URL, with `{name}` for parameters. */
+  readonly path: string;
+  readonly role: Role | "anyone";
+  readonly scope: "gateway" | "project" | "all-projects";
+  readonly hasBody: boolean;
+  /** The path with the query parameters that are required. */
+  readonly address: string;
+  readonly responses: Readonly<
+    Record<string, { content?: Readonly<Record<string, { schema?: object }>> }>
+  >;
+}
+
+export interface AdminDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
+  readonly components: object;
+}
+
+export type LawGateway = Awaited<ReturnType<typeof startLawGateway>>;
+
+export async function startLawGateway() {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-laws-"));
+  const fake = startFake({ key: secrets.upstreamKey });
+  const gateway = await startProcess({
+    folder,
+    yaml: yamlFor(fake.url),
+    env: {
+      VEXEL_CONSOLE: "on",
+      VEXEL_ADMIN_TOKEN: secrets.adminToken,
+      VEXEL_SECRET: secrets.encryption,
+      VEXEL_OIDC_ISSUER: "https://issuer.invalid",
+      VEXEL_OIDC_CLIENT_ID: "vexel",
+      VEXEL_OIDC_CLIENT_SECRET: secrets.oidcClient,
+      VEXEL_OIDC_DOMAINS: "example.com",
+      VEXEL_LOG_LEVEL: "debug",
+    },
+  });
+  const token = { authorization: `Bearer ${secrets.adminToken}` };
+  const asToken = (path: string, method = "GET", body?: unknown) =>
+    send(gateway.url, path, { method, body, headers: token });
+
+  const document = (await (await asToken("/openapi.json")).json()) as AdminDocument;
+  const createKey = async (name: string, project: string): Promise<CreatedApiKey> => {
+    const response = await asToken("/keys", "POST", { name, project, models: ["*"] });
+    if (response.status !== 201) throw new Error(await response.text());
+    return (await response.json()) as CreatedApiKey;
+  };
+  const alphaKey = await createKey("alpha key", "alpha");
+  const betaKey = await createKey(`${betaMark}-key`, "beta");
+  const createUser = async (name: string, role: Role, projects: readonly string[] | null) => {
+    const body = { name, role, projects, password };
+    const response = await asToken("/users", "POST", body);
+    if (response.status !== 201) throw new Error(await response.text());
+    return new SignedIn(gateway.url, (await response.json()) as User).signIn();
+  };
+  const users = {
+    admin: await createUser("Ada", "admin", null),
+    developer: await createUser("Dora", "developer", null),
+    viewer: await createUser("Vic", "viewer", null),
+    alphaDeveloper: await createUser("Alan", "developer", ["alpha"]),
+    alphaViewer: await createUser("Aline", "viewer", ["alpha"]),
+    betaDeveloper: await createUser(`${betaMark}-developer`, "developer", ["beta"]),
+  };
+  const embed = async (key: string): Promise<string> => {
+    const response = await gateway.post(
+      "/v1/embeddings",
+      { model: "embed", input: "text" },
+      { authorization: `Bearer ${key}` },
+    );
+    if (response.status !== 200) throw new Error(await response.text());
+    return response.headers.get("x-request-id") ?? "";
+  };
+  const requests = { alpha: await embed(alphaKey.key), beta: await embed(betaKey.key) };
+  return {
+    url: gateway.url,
+    document,
+    operations: operationsOf(document),
+    users,
+    keys: { alpha: alphaKey, beta: betaKey },
+    requests,
+    asToken,
+    createKey,
+    log: () => gateway.output(),
+    close: async () => {
+      gateway.kill("SIGTERM");
+      await gateway.exited;
+      fake.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const yamlFor = (url: string): string => `
+upstreams:
+  - id: fake
+    kind: openai
+    baseUrl: "${url}"
+    apiKey: ${secrets.upstreamKey}
+    headers: { x-extra: ${secrets.upstreamHeader} }
+models:
+  - { id: embed, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+projects:
+  - { name: alpha }
+  - { name: beta, budget: { month: 12345.678 } }
+keys:
+  - { name: yaml, key: ${apiKey} }
+  - { name: ${betaMark}-yaml, key: sk-beta-0123456789abcdef, project: beta }
+webhooks:
+  - { url: "http://127.0.0.1:9/hook?token=${secrets.webhookToken}", secret: "${secrets.webhookSecret}" }
+`;
+
+function operationsOf({ paths }: AdminDocument): readonly Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      role: operation["x-role"] as Operation["role"],
+      scope: operation["x-scope"] as Operation["scope"],
+      hasBody: operation.requestBody !== undefined,
+      address: `${path}${requiredQuery(path, operation)}`,
+      responses: operation.responses as Operation["responses"],
+    })),
+  );
+}
+
+/** Values of the query parameters that routes require. */
+const queryValues: Readonly<Record<string, string>> = { model: "embed" };
+
+function requiredQuery(path: string, { parameters = [] }: Record<string, unknown>): string {
+  const required = (parameters as { name: string; in: string; required: boolean }[]).filter(
+    (each) => each.in === "query" && each.required,
+  );
+  const query = required.map(({ name }) => {
+    const value = queryValues[name];
+    if (value === undefined) throw new Error(`Add a value of the parameter ${name} for ${path}.`);
+    return `${name}=${value}`;
+  });
+  return query.length === 0 ? "" : `?${query.join("&")}`;
+}
+
+export interface SendOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** `path`: below /admin/api, or a whole path of the document. */
+export function send(
+  url: string,
+  path: string,
+  { method = "GET", body, headers = {} }: SendOptions,
+): Promise<Response> {
+  const whole = path.startsWith("/admin/api") ? path : `/admin/api${path}`;
+  const isChange = method !== "GET";
+  return fetch(`${url}${whole}`, {
+    method,
+    headers: { ...(isChange && { "content-type": "application/json" }), ...headers },
+    redirect: "manual",
+    ...(isChange && body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** A user's browser. */
+export class SignedIn {
+  readonly #url: string;
+  readonly user: User;
+  cookie = "";
+  csrfToken = "";
+
+  constructor(url: string, user: User) {
+    this.#url = url;
+    this.user = user;
+  }
+
+  async signIn(): Promise<this> {
+    const body = { name: this.user.name, password };
+    const response = await send(this.#url, "/session", { method: "POST", body });
+    this.cookie = response.headers
+      .getSetCookie()
+      .map((each) => each.split(";")[0] ?? "")
+      .join("; ");
+    this.csrfToken = ((await response.json()) as Session).csrf_token;
+    return this;
+  }
+
+  send(path: string, { headers = {}, ...options }: SendOptions = {}): Promise<Response> {
+    const own = { cookie: this.cookie, "x-csrf-token": this.csrfToken };
+    return send(this.#url, path, { ...options, headers: { ...own, ...headers } });
+  }
+}
+
+/** The path with a value for each parameter. */
+export const withParameters = (path: string, value = "unknown-id"): string =>
+  path.replace(/\{\w+\}/g, value);
+
+const streamMs = 300;
+
+/** The body. Of an endless stream of events, what arrives within a short time. */
+export async function textOf(response: Response): Promise<string> {
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  if (!isStream || !response.body) return response.text();
+  const reader = response.body.getReader();
+  const timer = setTimeout(() => void reader.cancel(), streamMs);
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+  }
+  clearTimeout(timer);
+  return Buffer.concat(chunks).toString();
+}
+
+export const codeOf = async (response: Response): Promise<string | undefined> => {
+  const text = await textOf(response);
+  return text.startsWith("{")
+    ? (JSON.parse(text) as { error?: { code?: string } }).error?.code
+    : undefined;
+};
