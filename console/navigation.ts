@@ -32,7 +32,12 @@ export const menu: readonly MenuGroup[] = [
   },
   {
     label: "nav.group.configure",
-    entries: [{ path: "/keys", label: "nav.keys", icon: "keys", role: "developer" }],
+    entries: [
+      { path: "/keys", label: "nav.keys", icon: "keys", role: "developer" },
+      { path: "/projects", label: "nav.projects", icon: "projects", role: "viewer" },
+      { path: "/upstreams", label: "nav.upstreams", icon: "upstreams", role: "admin" },
+      { path: "/webhooks", label: "events.webhooks", icon: "webhooks", role: "admin" },
+    ],
   },
   {
     label: "nav.group.administer",

@@ -117,6 +117,16 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => signedIn,
+      path: "/projects",
+      component: lazyRouteComponent(() => import("./pages/projects/projects.tsx"), "ProjectsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/webhooks",
+      component: lazyRouteComponent(() => import("./pages/webhooks/webhooks.tsx"), "WebhooksPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
       path: "/budgets",
       component: lazyRouteComponent(() => import("./pages/budgets/budgets.tsx"), "BudgetsPage"),
     }),

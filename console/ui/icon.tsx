@@ -21,6 +21,9 @@ const paths = {
   reference: "M5 4h10a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h10",
   menu: "M4 7h16M4 12h16M4 17h16",
   close: "M6 6l12 12M18 6L6 18",
+  projects: "M3 6h6l2 2h10v11H3z",
+  webhooks:
+    "M12 3a4 4 0 0 1 3.500 6L18 14M8 9a4 4 0 1 1 7.500-2M6 21a4 4 0 1 1 1-7.900M9 17h9a2 2 0 1 1 0 4",
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
 } as const;
 

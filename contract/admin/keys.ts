@@ -14,6 +14,12 @@ export interface ApiKey {
   readonly models: readonly string[];
   readonly limits: LimitsValue | null;
   readonly budget: BudgetValue | null;
+  /** `batch`: all of its requests are batch requests. `null`: the request decides. */
+  readonly priority: "batch" | null;
+  /** What happens to image parameters that a target does not support. `null`: the model decides. */
+  readonly parameters: "adapt" | "strict" | "drop" | "pass" | null;
+  /** The models of requests without `model`. */
+  readonly defaults: { readonly embedding: string | null; readonly image: string | null };
   readonly created_at: string | null;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;

@@ -339,3 +339,36 @@ test("the members of a project see it and no other project, and lose it when it 
   const unknown = await gateway.call("PUT /projects/web/members", { users: ["user_x"] });
   expect([unknown.status, unknown.json.error.param]).toEqual([400, "users"]);
 });
+
+test("a rotated key and its successor both work until the overlap ends, and at once only the new one without overlap", async () => {
+  const gateway = await start();
+  const works = async (key: unknown): Promise<number> => {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await fetch(`${gateway.baseURL}/models`, { headers })).status;
+  };
+  const first = await gateway.call("POST /keys", {
+    ...{ name: "app", models: ["*"], priority: "batch", limits: { concurrent: 2 } },
+    defaults: { embedding: "all-minilm-l6-v2" },
+  });
+  const second = await gateway.call(`POST /keys/${first.json.id}/rotate`, { overlapHours: 1 });
+  expect([await works(first.json.key), await works(second.json.key)]).toEqual([200, 200]);
+  expect(second.json).toMatchObject({
+    ...{ name: "app", priority: "batch", limits: { concurrent: 2 } },
+    defaults: { embedding: "all-minilm-l6-v2", image: null },
+  });
+  const third = await gateway.call(`POST /keys/${second.json.id}/rotate`, { overlapHours: 0 });
+  expect([await works(second.json.key), await works(third.json.key)]).toEqual([401, 200]);
+  const { json } = await gateway.call("GET /keys");
+  const old = json.data.find(({ id }) => id === first.json.id);
+  expect(Date.parse(String(old?.expires_at)) - Date.now()).toBeLessThan(3_600_001);
+  const unknown = await gateway.call("POST /keys", { name: "x", project: "nowhere" });
+  expect([unknown.status, unknown.json.error.param]).toEqual([400, "project"]);
+});
+
+test("a key that is rotated gets the lifetime of the old one, not its end", async () => {
+  const gateway = await start();
+  const expires = new Date(Date.now() + 60 * 60_000).toISOString();
+  const first = await gateway.call("POST /keys", { name: "app", expires });
+  const second = await gateway.call(`POST /keys/${first.json.id}/rotate`, {});
+  expect(Date.parse(String(second.json.expires_at))).toBeGreaterThan(Date.parse(expires));
+});

@@ -11,7 +11,6 @@ const unserved = new Set([
   "/requests",
   "/requests/$id",
   "/usage",
-  "/upstreams",
   "/budgets",
   "/events",
 ]);

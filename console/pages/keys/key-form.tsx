@@ -1,92 +1,129 @@
-import { useForm } from "react-hook-form";
+/** The form of a new API key: its project, models, expiry, limits and budget. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { CreatedApiKey } from "../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
+import type { Texts } from "../../lib/text-values.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError, showFormError } from "../../ui/form-error.tsx";
-import { Input } from "../../ui/input.tsx";
-
-interface Values {
-  readonly name: string;
-  readonly project: string;
-  readonly models: string;
-  readonly expires: string;
-  readonly requestsPerMinute: string;
-  readonly budgetPerMonth: string;
-}
-
-const fields = [
-  "name",
-  "project",
-  "models",
-  "expires",
-  "requestsPerMinute",
-  "budgetPerMonth",
-] as const;
+import { FormError } from "../../ui/form-error.tsx";
+import { Input, Select } from "../../ui/input.tsx";
+import {
+  BudgetFields,
+  budgetIn,
+  budgetNames,
+  LimitFields,
+  limitNames,
+  limitsIn,
+} from "../../ui/limit-fields.tsx";
+import { More } from "../../ui/more.tsx";
+import { useFormProblem } from "../../ui/use-form-problem.ts";
+import { modelsQuery } from "../models/models-query.ts";
+import { projectsQuery } from "../projects/projects-query.ts";
 
 /** Members of empty inputs are absent. */
-const bodyOf = (values: Values) => ({
-  name: values.name.trim(),
-  models: values.models
-    .split(",")
-    .map((glob) => glob.trim())
-    .filter((glob) => glob !== ""),
-  ...(values.project.trim() !== "" && { project: values.project.trim() }),
-  ...(values.expires !== "" && { expires: values.expires }),
-  ...(values.requestsPerMinute !== "" && {
-    limits: { requestsPerMinute: Number(values.requestsPerMinute) },
-  }),
-  ...(values.budgetPerMonth !== "" && { budget: { month: Number(values.budgetPerMonth) } }),
-});
+function bodyOf(texts: Texts, limits: Texts, budget: Texts): object {
+  const { name = "", models = "", project, expires, priority, embedding, image } = texts;
+  const limit = limitsIn(limits);
+  const amounts = budgetIn(budget);
+  const globs = models.split(",").map((glob) => glob.trim());
+  return {
+    name: name.trim(),
+    models: globs.filter((glob) => glob !== ""),
+    ...(project && { project }),
+    ...(expires && { expires }),
+    ...(priority === "batch" && { priority }),
+    ...((embedding || image) && {
+      defaults: { ...(embedding && { embedding }), ...(image && { image }) },
+    }),
+    ...(limit && { limits: limit }),
+    ...(amounts && { budget: amounts }),
+  };
+}
 
 export function KeyForm({ onCreated }: { onCreated: (key: CreatedApiKey) => unknown }) {
   const t = useT();
-  const { register, handleSubmit, setError, formState } = useForm<Values>({
-    defaultValues: {
-      name: "",
-      project: "",
-      models: "*",
-      expires: "",
-      requestsPerMinute: "",
-      budgetPerMonth: "",
-    },
+  const { data: projects } = useQuery(projectsQuery);
+  const { data: models } = useQuery(modelsQuery);
+  const [texts, setTexts] = useState<Texts>({ models: "*" });
+  const [limits, setLimits] = useState<Texts>({});
+  const [budget, setBudget] = useState<Texts>({});
+  const problem = useFormProblem([
+    ...["name", "project", "models", "expires", "defaults"],
+    ...limitNames.map((each) => `limits.${each}`),
+    ...budgetNames.map((each) => `budget.${each}`),
+  ]);
+  const create = async (): Promise<void> => {
+    const body = bodyOf(texts, limits, budget);
+    await onCreated(await call<CreatedApiKey>("/keys", { method: "POST", body }));
+  };
+  const control = (name: string) => ({
+    value: texts[name] ?? "",
+    onChange: ({ target }: { target: { value: string } }) =>
+      setTexts({ ...texts, [name]: target.value }),
   });
-  const submit = handleSubmit(async (values) => {
-    try {
-      await onCreated(await call<CreatedApiKey>("/keys", { method: "POST", body: bodyOf(values) }));
-    } catch (error) {
-      showFormError(error, fields, setError);
-    }
-  });
-  const { errors } = formState;
+  const modelsOf = (kind: "embedding" | "image") =>
+    models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3" noValidate>
-      <Field label={t("keys.name")} error={errors.name?.message} required>
-        {(ids) => <Input {...ids} {...register("name")} />}
+    <form
+      className="flex flex-col gap-3"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void problem.run(create);
+      }}
+    >
+      <Field label={t("keys.name")} error={problem.of("name")} required>
+        {(ids) => <Input {...ids} {...control("name")} />}
       </Field>
-      <Field label={t("keys.project")} error={errors.project?.message}>
-        {(ids) => <Input {...ids} {...register("project")} />}
+      <Field label={t("keys.project")} error={problem.of("project")}>
+        {(ids) => (
+          <Select {...ids} {...control("project")}>
+            <option value="">{t("keys.noProject")}</option>
+            {projects?.data.map(({ id }) => (
+              <option key={id}>{id}</option>
+            ))}
+          </Select>
+        )}
       </Field>
-      <Field label={t("keys.models")} hint={t("keys.modelsHint")} error={errors.models?.message}>
-        {(ids) => <Input {...ids} {...register("models")} />}
+      <Field label={t("keys.models")} hint={t("keys.modelsHint")} error={problem.of("models")}>
+        {(ids) => <Input {...ids} {...control("models")} />}
       </Field>
-      <Field label={t("keys.expires")} error={errors.expires?.message}>
-        {(ids) => <Input {...ids} {...register("expires")} type="date" />}
+      <Field label={t("keys.expires")} error={problem.of("expires")}>
+        {(ids) => <Input {...ids} {...control("expires")} type="date" />}
       </Field>
-      <div className="grid gap-3 sm:grid-cols-2">
-        <Field label={t("keys.requestsPerMinute")} error={errors.requestsPerMinute?.message}>
-          {(ids) => <Input {...ids} {...register("requestsPerMinute")} type="number" min={1} />}
-        </Field>
-        <Field label={t("keys.budgetPerMonth")} error={errors.budgetPerMonth?.message}>
+      <More label={t("keys.more")}>
+        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
+        <BudgetFields texts={budget} onChange={setBudget} problem={problem} />
+        <Field label={t("keys.priority")}>
           {(ids) => (
-            <Input {...ids} {...register("budgetPerMonth")} type="number" min={0} step="any" />
+            <Select {...ids} {...control("priority")}>
+              <option value="">{t("keys.priority.normal")}</option>
+              <option value="batch">{t("keys.priority.batch")}</option>
+            </Select>
           )}
         </Field>
-      </div>
-      <FormError message={errors.root?.message} />
+        {(["embedding", "image"] as const).map((kind) => (
+          <Field
+            key={kind}
+            label={t(kind === "embedding" ? "keys.defaultEmbedding" : "keys.defaultImage")}
+            error={problem.of(`defaults.${kind}`)}
+          >
+            {(ids) => (
+              <Select {...ids} {...control(kind)}>
+                <option value="">{t("upstreams.default")}</option>
+                {modelsOf(kind).map((id) => (
+                  <option key={id}>{id}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        ))}
+      </More>
+      <FormError message={problem.other} />
       <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={formState.isSubmitting}>
+        <Button look="primary" type="submit" disabled={problem.isSaving}>
           {t("action.create")}
         </Button>
       </div>

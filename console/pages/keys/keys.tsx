@@ -15,6 +15,7 @@ import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { KeyForm } from "./key-form.tsx";
+import { RotateForm } from "./rotate-form.tsx";
 
 const keysQuery = pagedQuery<ApiKey>("/keys");
 
@@ -36,10 +37,7 @@ export function KeysPage() {
     await call(`/keys/${id}`, { method: "DELETE" });
     await reload();
   };
-  const rotate = async ({ id }: ApiKey): Promise<void> => {
-    setCreated(await call<CreatedApiKey>(`/keys/${id}/rotate`, { method: "POST", body: {} }));
-    await reload();
-  };
+  const [rotated, setRotated] = useState<ApiKey>();
   return (
     <Page
       title={t("nav.keys")}
@@ -94,12 +92,9 @@ export function KeysPage() {
                 key.origin.source === "store" &&
                 key.revoked_at === null && (
                   <span className="flex gap-1">
-                    <ConfirmButton
-                      label={t("keys.rotate")}
-                      title={t("keys.rotate.title", { name: key.name })}
-                      description={t("keys.rotate.description")}
-                      onConfirm={() => rotate(key)}
-                    />
+                    <Button size="small" look="quiet" onClick={() => setRotated(key)}>
+                      {t("keys.rotate")}
+                    </Button>
                     <ConfirmButton
                       label={t("keys.revoke")}
                       title={t("keys.revoke.title", { name: key.name })}
@@ -120,6 +115,23 @@ export function KeysPage() {
             await reload();
           }}
         />
+      </Dialog>
+      <Dialog
+        title={t("keys.rotate.title", { name: rotated?.name ?? "" })}
+        description={t("keys.rotate.description")}
+        isOpen={rotated !== undefined}
+        onClose={() => setRotated(undefined)}
+      >
+        {rotated && (
+          <RotateForm
+            id={rotated.id}
+            onRotated={async (key) => {
+              setRotated(undefined);
+              setCreated(key);
+              await reload();
+            }}
+          />
+        )}
       </Dialog>
       <Dialog
         title={t("keys.created.title")}

@@ -12,6 +12,7 @@ import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Capabilities } from "./capabilities.tsx";
+import { ModelActions } from "./model-actions.tsx";
 import { ModelKeys } from "./model-keys.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { modelsQuery } from "./models-query.ts";
@@ -22,7 +23,15 @@ export function ModelPage() {
   const { _splat: id = "" } = useParams({ from: "/signed-in/model/$" });
   const query = useQuery(modelsQuery);
   return (
-    <Page title={id} actions={<CopyButton text={id} label={t("model.copyId")} />}>
+    <Page
+      title={id}
+      actions={
+        <>
+          <CopyButton text={id} label={t("model.copyId")} />
+          <ModelActions key={id} id={id} />
+        </>
+      }
+    >
       <QueryView query={query}>
         {({ data }) => {
           const model = data.find((each) => each.id === id);

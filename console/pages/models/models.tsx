@@ -11,6 +11,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Capabilities } from "./capabilities.tsx";
+import { CreateModel } from "./create-model.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { TargetState } from "./target-state.tsx";
 
@@ -20,7 +21,7 @@ export function ModelsPage() {
   const [kind, setKind] = useState("");
   const query = useQuery(modelsQuery);
   return (
-    <Page title={t("nav.models")} description={t("models.description")}>
+    <Page title={t("nav.models")} description={t("models.description")} actions={<CreateModel />}>
       <div className="flex flex-wrap gap-2">
         <Input
           type="search"

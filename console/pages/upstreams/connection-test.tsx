@@ -1,45 +1,80 @@
-/** Tests the connection to an upstream, and says what the test found. */
+/** Tests the connection to an upstream, and says what each step found. */
 import { useMutation } from "@tanstack/react-query";
-import type { ConnectionTest } from "../../../contract/admin.ts";
+import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds } from "../../lib/format.ts";
-import { Badge } from "../../ui/badge.tsx";
+import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
 
-interface ConnectionTestButtonProps {
+interface ConnectionTestPanelProps {
   readonly path: string;
-  readonly body?: () => unknown;
+  /** The body of the request. Absent: an empty one. */
+  readonly body?: () => object;
+  /** The model for a test that may cost. Undefined: none is known. */
+  readonly paidModel?: string | undefined;
   readonly onResult?: (test: ConnectionTest) => void;
 }
 
-export function ConnectionTestButton({ path, body, onResult }: ConnectionTestButtonProps) {
+export function ConnectionTestPanel({ path, body, paidModel, onResult }: ConnectionTestPanelProps) {
   const t = useT();
   const test = useMutation({
-    mutationFn: () => call<ConnectionTest>(path, { method: "POST", body: body?.() ?? {} }),
+    mutationFn: (more: object) =>
+      call<ConnectionTest>(path, { method: "POST", body: { ...body?.(), ...more } }),
     onSuccess: (result) => onResult?.(result),
   });
+  const { data, error, isPending } = test;
   return (
-    <span className="flex flex-wrap items-center gap-2">
-      <Button size="small" onClick={() => test.mutate()} disabled={test.isPending}>
-        {t("upstreams.test")}
-      </Button>
-      <span aria-live="polite">
-        {test.error && <Badge tone="bad">{errorText(test.error)}</Badge>}
-        {test.data && <Outcome test={test.data} />}
-      </span>
-    </span>
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Button size="small" onClick={() => test.mutate({})} disabled={isPending}>
+          {isPending ? t("upstreams.test.running") : t("upstreams.test")}
+        </Button>
+        {data?.credential === "unverified" && data.reachable && paidModel !== undefined && (
+          <ConfirmButton
+            label={t("upstreams.test.paid")}
+            title={t("upstreams.test.paid.title")}
+            description={t("upstreams.test.paid.description", { model: paidModel })}
+            onConfirm={() => test.mutateAsync({ mayCost: true, model: paidModel })}
+          />
+        )}
+      </div>
+      <div aria-live="polite" className="flex flex-col gap-2">
+        {error && <p className="text-sm text-bad">{errorText(error)}</p>}
+        {data && <Outcome test={data} />}
+      </div>
+    </div>
   );
 }
 
+const tones: Readonly<Record<ConnectionStep["result"], Tone>> = {
+  passed: "good",
+  failed: "bad",
+  skipped: "neutral",
+};
+
 function Outcome({ test }: { test: ConnectionTest }) {
   const t = useT();
-  if (!test.reachable || test.credential === "refused")
-    return <Badge tone="bad">{test.problem ?? t("upstreams.test.failed")}</Badge>;
+  const isBad = !test.reachable || test.problem !== null;
   return (
-    <Badge tone={test.credential === "accepted" ? "good" : "warn"}>
-      {test.credential === "accepted" ? t("upstreams.test.ok") : t("upstreams.test.unchecked")} ·{" "}
-      {milliseconds(test.duration_ms)}
-    </Badge>
+    <>
+      <p className="flex flex-wrap items-center gap-2 text-sm">
+        <Badge tone={isBad ? "bad" : test.credential === "unverified" ? "warn" : "good"}>
+          {isBad ? t("upstreams.test.failed") : t(`upstreams.credential.${test.credential}`)}
+        </Badge>
+        <span className="text-muted">{milliseconds(test.duration_ms)}</span>
+      </p>
+      {test.problem !== null && <p className="text-sm break-words text-bad">{test.problem}</p>}
+      <ul className="flex flex-wrap gap-2">
+        {test.steps.map(({ step, result, detail }) => (
+          <li key={step} title={detail}>
+            <Badge tone={tones[result]}>
+              {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
+            </Badge>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -1,21 +1,37 @@
 /** Models that the upstream lists. A ticked model is created with this upstream as its target. */
 import { useState } from "react";
+import type { DiscoveredModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Input } from "../../ui/input.tsx";
+import { Input, Select } from "../../ui/input.tsx";
+
+/** The kind of each ticked model, by the upstream's name. */
+export type TickedModels = Readonly<Record<string, "embedding" | "image">>;
 
 interface DiscoveredModelsProps {
-  readonly models: readonly string[];
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
+  readonly models: readonly DiscoveredModel[];
+  readonly ticked: TickedModels;
+  readonly onChange: (ticked: TickedModels) => void;
 }
 
-export function DiscoveredModels({ models, chosen, onChange }: DiscoveredModelsProps) {
+export function DiscoveredModels({ models, ticked, onChange }: DiscoveredModelsProps) {
   const t = useT();
   const [search, setSearch] = useState("");
-  const visible = models.filter((id) => id.toLowerCase().includes(search.trim().toLowerCase()));
+  const [showsAll, setShowsAll] = useState(false);
+  const isUsual = ({ kind }: DiscoveredModel): boolean => kind !== null;
+  const hasOthers = models.some(isUsual) && !models.every(isUsual);
+  const visible = models.filter(
+    (model) =>
+      model.id.toLowerCase().includes(search.trim().toLowerCase()) &&
+      (showsAll || !hasOthers || search !== "" || isUsual(model) || model.id in ticked),
+  );
+  const toggle = ({ id, kind }: DiscoveredModel): void => {
+    const { [id]: before, ...others } = ticked;
+    onChange(before ? others : { ...ticked, [id]: kind ?? "embedding" });
+  };
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1 text-xs font-medium text-muted">{t("upstreams.discovered")}</legend>
+      <legend className="mb-1 text-xs font-semibold">{t("upstreams.discovered")}</legend>
+      <p className="text-xs text-muted">{t("upstreams.discovered.hint")}</p>
       <Input
         type="search"
         aria-label={t("models.search")}
@@ -23,24 +39,43 @@ export function DiscoveredModels({ models, chosen, onChange }: DiscoveredModelsP
         value={search}
         onChange={(event) => setSearch(event.target.value)}
       />
-      <ul className="max-h-48 overflow-y-auto rounded-md border border-line p-2">
-        {visible.map((id) => (
-          <li key={id}>
-            <label className="flex items-center gap-2 py-0.5">
-              <input
-                type="checkbox"
-                checked={chosen.includes(id)}
-                onChange={({ target }) =>
-                  onChange(
-                    target.checked ? [...chosen, id] : chosen.filter((other) => other !== id),
-                  )
-                }
-              />
-              <span className="font-mono text-xs break-all">{id}</span>
+      <ul className="max-h-56 overflow-y-auto rounded-md border border-line p-2">
+        {visible.length === 0 && <li className="text-muted">{t("models.none")}</li>}
+        {visible.map((model) => (
+          <li key={model.id} className="flex items-center justify-between gap-2 py-0.5">
+            <label className="flex min-w-0 items-center gap-2">
+              <input type="checkbox" checked={model.id in ticked} onChange={() => toggle(model)} />
+              <span className="font-mono text-xs break-all">{model.id}</span>
             </label>
+            {ticked[model.id] && (
+              <Select
+                aria-label={t("upstreams.kindOf", { model: model.id })}
+                className="h-7 w-32 shrink-0"
+                value={ticked[model.id]}
+                onChange={({ target }) =>
+                  onChange({
+                    ...ticked,
+                    [model.id]: target.value === "image" ? "image" : "embedding",
+                  })
+                }
+              >
+                <option value="embedding">{t("model.kind.embedding")}</option>
+                <option value="image">{t("model.kind.image")}</option>
+              </Select>
+            )}
           </li>
         ))}
       </ul>
+      {hasOthers && (
+        <label className="flex items-center gap-2 text-xs">
+          <input
+            type="checkbox"
+            checked={showsAll}
+            onChange={({ target }) => setShowsAll(target.checked)}
+          />
+          {t("upstreams.discovered.all", { count: models.length })}
+        </label>
+      )}
     </fieldset>
   );
 }

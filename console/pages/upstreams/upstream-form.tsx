@@ -1,84 +1,115 @@
 /** The guided form of an upstream: the fields depend on its kind. */
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import {
-  type ConnectionTest,
-  type Entity,
-  type FormField,
-  secretMask,
-  type UpstreamKind,
-  type UpstreamValue,
+import type {
+  ConnectionTest,
+  FormField,
+  UpstreamEntity,
+  UpstreamKind,
 } from "../../../contract/admin.ts";
-import { ApiError, call, errorText } from "../../api/client.ts";
+import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
+import { textsOf } from "../../lib/text-values.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { FormError } from "../../ui/form-error.tsx";
 import { Input, Select } from "../../ui/input.tsx";
-import { ConnectionTestButton } from "./connection-test.tsx";
-import { DiscoveredModels } from "./discovered-models.tsx";
+import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
+import { More } from "../../ui/more.tsx";
+import { useFormProblem } from "../../ui/use-form-problem.ts";
+import { modelsQuery } from "../models/models-query.ts";
+import { ConnectionTestPanel } from "./connection-test.tsx";
+import { DiscoveredModels, type TickedModels } from "./discovered-models.tsx";
+import { KindField } from "./kind-field.tsx";
+import { type FieldValue, type FieldValues, membersOf, valuesOf } from "./upstream-values.ts";
 
 interface UpstreamFormProps {
   readonly kinds: readonly UpstreamKind[];
-  readonly upstream: Entity<UpstreamValue> | undefined;
+  readonly upstream: UpstreamEntity | undefined;
   readonly onSaved: () => unknown;
 }
 
-type Values = Readonly<Record<string, string>>;
-
-const idField: FormField = {
-  name: "id",
-  type: "text",
-  required: true,
-  secret: false,
-  default: null,
-  description: "",
-  choices: null,
-};
-
 export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
   const t = useT();
+  const queryClient = useQueryClient();
   const [kindName, setKindName] = useState(upstream?.value.kind ?? "openai");
-  const [values, setValues] = useState<Values>(() => textsOf(upstream?.value ?? {}));
-  const [problem, setProblem] = useState<{ field: string | null; message: string }>();
-  const [test, setTest] = useState<ConnectionTest>();
-  const [chosenModels, setChosenModels] = useState<readonly string[]>([]);
   const kind = kinds.find(({ kind: name }) => name === kindName);
-  const fields = [idField, ...(kind?.fields ?? [])];
-  const value = (): Record<string, unknown> => ({ kind: kindName, ...typed(fields, values) });
+  const fields = kind?.fields ?? [];
+  const [id, setId] = useState(upstream?.id ?? kindName);
+  const [values, setValues] = useState<FieldValues>(() => valuesOf(fields, upstream?.value));
+  const [stored, setStored] = useState(upstream);
+  const [limits, setLimits] = useState(() => textsOf(upstream?.value.limits));
+  const [test, setTest] = useState<ConnectionTest>();
+  const [ticked, setTicked] = useState<TickedModels>({});
+  const problem = useFormProblem([
+    ...["id", ...fields.map(({ name }) => name)],
+    ...limitNames.map((name) => `limits.${name}`),
+  ]);
 
-  const save = async (): Promise<void> => {
-    try {
-      const id = encodeURIComponent(values.id ?? "");
-      await call(`/upstreams/${id}`, {
-        method: "PUT",
-        body: { value: value(), models: chosenModels },
-        ...(upstream && { version: upstream.version ?? 0 }),
-      });
-      await onSaved();
-    } catch (error) {
-      setProblem({
-        field: error instanceof ApiError ? error.param : null,
-        message: errorText(error),
-      });
-    }
+  const value = () => {
+    const limit = limitsIn(limits);
+    return {
+      ...(id.trim() !== "" && { id: id.trim() }),
+      kind: kindName,
+      ...membersOf(fields, values),
+      ...(limit && { limits: limit }),
+    };
   };
-  const isKnownField = fields.some(({ name }) => name === problem?.field);
+  const chooseKind = (name: string): void => {
+    // The proposed id follows the kind until it is edited.
+    if (id === kindName) setId(name);
+    setKindName(name);
+    setTest(undefined);
+  };
+  const save = async (): Promise<void> => {
+    const saved = await saveEntity<UpstreamEntity>("/upstreams", stored, value());
+    // If one of its models is refused, the next attempt changes this upstream.
+    setStored(saved);
+    const taken = new Set(
+      (await queryClient.fetchQuery({ ...modelsQuery, staleTime: 0 })).data.map(
+        (model) => model.id,
+      ),
+    );
+    for (const [model, modelKind] of Object.entries(ticked)) {
+      await saveEntity("/models", undefined, {
+        id: taken.has(model) ? `${saved.id}/${model}` : model,
+        kind: modelKind,
+        targets: [{ upstream: saved.id, model }],
+      });
+      setTicked(({ [model]: _, ...others }) => others);
+    }
+    await onSaved();
+  };
+  const set = (name: string) => (changed: FieldValue) => setValues({ ...values, [name]: changed });
+  const showField = (field: FormField) => (
+    <KindField
+      key={`${kindName} ${field.name}`}
+      field={field}
+      value={values[field.name]}
+      error={problem.of(field.name)}
+      onChange={set(field.name)}
+    />
+  );
+  const isUsual = ({ name, required }: FormField): boolean =>
+    required ||
+    ["baseUrl", "apiKey"].includes(name) ||
+    (kind?.needs_one_of ?? []).some((names) => names.includes(name));
   return (
     <form
       className="flex flex-col gap-3"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void problem.run(save);
       }}
     >
-      <Field label={t("models.kind")} required>
+      <Field label={t("upstreams.kind")} required>
         {(ids) => (
           <Select
             {...ids}
             value={kindName}
-            disabled={upstream !== undefined}
-            onChange={(event) => setKindName(event.target.value)}
+            disabled={stored !== undefined}
+            onChange={({ target }) => chooseKind(target.value)}
           >
             {kinds.map((each) => (
               <option key={each.kind} value={each.kind}>
@@ -88,93 +119,48 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
           </Select>
         )}
       </Field>
-      {fields.map((field) => (
-        <Field
-          key={field.name}
-          label={field.name}
-          hint={field.description ?? undefined}
-          required={field.required}
-          error={problem?.field === field.name ? problem.message : undefined}
-        >
-          {(ids) => (
-            <Control
-              {...ids}
-              field={field}
-              value={values[field.name] ?? ""}
-              disabled={field.name === "id" && upstream !== undefined}
-              onChange={(text) => setValues({ ...values, [field.name]: text })}
-            />
-          )}
-        </Field>
-      ))}
-      <ConnectionTestButton path="/upstreams/test" body={value} onResult={setTest} />
-      {test?.models && (
-        <DiscoveredModels
-          models={test.models.map(({ id }) => id)}
-          chosen={chosenModels}
-          onChange={setChosenModels}
-        />
+      <Field
+        label={t("upstreams.id")}
+        hint={t("upstreams.idHint")}
+        required
+        error={problem.of("id")}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            value={id}
+            disabled={stored !== undefined}
+            onChange={({ target }) => setId(target.value)}
+          />
+        )}
+      </Field>
+      {kind?.needs_one_of && (
+        <p className="text-xs text-muted">
+          {t("upstreams.needsOneOf", {
+            choices: kind.needs_one_of.map((names) => names.join(" + ")).join(" / "),
+          })}
+        </p>
       )}
-      <FormError message={problem && !isKnownField ? problem.message : undefined} />
+      {fields.filter(isUsual).map(showField)}
+      <More label={t("upstreams.more")}>
+        {fields.filter((field) => !isUsual(field)).map(showField)}
+        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
+      </More>
+      <ConnectionTestPanel
+        path="/upstreams/test"
+        body={() => ({ upstream: value() })}
+        paidModel={Object.keys(ticked)[0]}
+        onResult={setTest}
+      />
+      {test?.models && (
+        <DiscoveredModels models={test.models} ticked={ticked} onChange={setTicked} />
+      )}
+      <FormError message={problem.other} />
       <div className="flex justify-end">
-        <Button look="primary" type="submit">
+        <Button look="primary" type="submit" disabled={problem.isSaving}>
           {t("action.save")}
         </Button>
       </div>
     </form>
   );
-}
-
-interface ControlProps {
-  readonly id: string;
-  readonly "aria-describedby": string | undefined;
-  readonly "aria-invalid": boolean;
-  readonly field: FormField;
-  readonly value: string;
-  readonly disabled: boolean;
-  readonly onChange: (text: string) => void;
-}
-
-function Control({ field, onChange, ...props }: ControlProps) {
-  if (field.choices || field.type === "boolean") {
-    return (
-      <Select {...props} onChange={(event) => onChange(event.target.value)}>
-        <option value="" />
-        {(field.choices ?? ["true", "false"]).map((choice) => (
-          <option key={choice} value={choice}>
-            {choice}
-          </option>
-        ))}
-      </Select>
-    );
-  }
-  return (
-    <Input
-      {...props}
-      type={field.secret ? "password" : field.type === "number" ? "number" : "text"}
-      autoComplete="off"
-      placeholder={field.secret && props.value === "" ? secretMask : undefined}
-      onChange={(event) => onChange(event.target.value)}
-    />
-  );
-}
-
-const textsOf = (value: Readonly<Record<string, unknown>>): Values =>
-  Object.fromEntries(
-    Object.entries(value)
-      .filter(([, member]) => ["string", "number", "boolean"].includes(typeof member))
-      .map(([name, member]) => [name, String(member)]),
-  );
-
-/** Empty inputs are absent; the others get the type of their field. */
-const typed = (fields: readonly FormField[], values: Values): Record<string, unknown> =>
-  Object.fromEntries(
-    fields
-      .filter(({ name }) => (values[name] ?? "") !== "")
-      .map(({ name, type }) => [name, typedValue(type, values[name] ?? "")]),
-  );
-
-function typedValue(type: FormField["type"], text: string): string | number | boolean {
-  if (type === "number") return Number(text);
-  return type === "boolean" ? text === "true" : text;
 }

@@ -1,45 +1,57 @@
 /** The upstreams: where models are served. Those of the configuration file and the environment are locked. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Entity, UpstreamKind, UpstreamValue } from "../../../contract/admin.ts";
-import { call } from "../../api/client.ts";
-import { listQuery } from "../../api/lists.ts";
+import type { ShownTarget, UpstreamEntity } from "../../../contract/admin.ts";
+import { deleteEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
+import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { TargetState } from "../models/target-state.tsx";
-import { ConnectionTestButton } from "./connection-test.tsx";
+import { ConnectionTestPanel } from "./connection-test.tsx";
 import { UpstreamForm } from "./upstream-form.tsx";
-
-type Upstream = Entity<UpstreamValue>;
-
-const upstreamsQuery = listQuery<Upstream>("/upstreams");
-const kindsQuery = { ...listQuery<UpstreamKind>("/upstream-kinds"), staleTime: Infinity };
+import { kindsQuery, upstreamsQuery } from "./upstreams-query.ts";
 
 export function UpstreamsPage() {
   const t = useT();
   const query = useQuery(upstreamsQuery);
   const { data: kinds } = useQuery(kindsQuery);
   const queryClient = useQueryClient();
-  const [edited, setEdited] = useState<Upstream | "new">();
+  const [edited, setEdited] = useState<UpstreamEntity | "new">();
   const reload = async (): Promise<void> => {
     await queryClient.invalidateQueries({ queryKey: upstreamsQuery.queryKey });
     await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
   };
-  const remove = async ({ id, version }: Upstream): Promise<void> => {
-    await call(`/upstreams/${encodeURIComponent(id)}`, {
-      method: "DELETE",
-      version: version ?? 0,
-    });
-    await reload();
-  };
+  const titleOf = (kind: string): string =>
+    kinds?.data.find((each) => each.kind === kind)?.title ?? kind;
+  const actionsOf = (upstream: UpstreamEntity) => (
+    <div className="flex min-w-44 flex-col gap-1">
+      <ConnectionTestPanel path={`/upstreams/${encodeURIComponent(upstream.id)}/test`} />
+      {!upstream.read_only && (
+        <span className="flex gap-1">
+          <Button size="small" look="quiet" onClick={() => setEdited(upstream)}>
+            {t("action.edit")}
+          </Button>
+          <ConfirmButton
+            label={t("action.delete")}
+            title={t("upstreams.delete.title", { name: upstream.id })}
+            description={t("upstreams.delete.description")}
+            onConfirm={async () => {
+              await deleteEntity("/upstreams", upstream);
+              await reload();
+            }}
+          />
+        </span>
+      )}
+    </div>
+  );
   return (
     <Page
       title={t("nav.upstreams")}
@@ -63,47 +75,20 @@ export function UpstreamsPage() {
                 columns={[
                   {
                     key: "id",
-                    header: t("upstreams.id"),
-                    cell: ({ id, origin }) => (
-                      <span className="flex flex-wrap items-center gap-2 font-medium">
-                        {id} <OriginBadge origin={origin} />
-                      </span>
-                    ),
+                    header: t("nav.upstreams"),
+                    cell: (upstream) => <Name upstream={upstream} title={titleOf} />,
                   },
                   {
-                    key: "kind",
-                    header: t("models.kind"),
-                    cell: ({ value }) => <code className="font-mono text-xs">{value.kind}</code>,
+                    key: "credential",
+                    header: t("upstreams.credential"),
+                    cell: ({ value }) => <Credential secret={value.apiKey} />,
                   },
                   {
                     key: "health",
                     header: t("models.targets"),
                     cell: ({ id }) => <Health upstream={id} />,
                   },
-                  {
-                    key: "actions",
-                    header: t("column.actions"),
-                    cell: (upstream) => (
-                      <span className="flex flex-wrap gap-1">
-                        <ConnectionTestButton
-                          path={`/upstreams/${encodeURIComponent(upstream.id)}/test`}
-                        />
-                        {!upstream.read_only && (
-                          <>
-                            <Button size="small" look="quiet" onClick={() => setEdited(upstream)}>
-                              {t("action.edit")}
-                            </Button>
-                            <ConfirmButton
-                              label={t("action.delete")}
-                              title={t("upstreams.delete.title", { name: upstream.id })}
-                              description={t("upstreams.delete.description")}
-                              onConfirm={() => remove(upstream)}
-                            />
-                          </>
-                        )}
-                      </span>
-                    ),
-                  },
+                  { key: "actions", header: t("column.actions"), cell: actionsOf },
                 ]}
               />
             )
@@ -115,6 +100,7 @@ export function UpstreamsPage() {
         isOpen={edited !== undefined}
         onClose={() => setEdited(undefined)}
       >
+        {!kinds && <Loading />}
         {edited !== undefined && kinds && (
           <UpstreamForm
             kinds={kinds.data}
@@ -130,20 +116,45 @@ export function UpstreamsPage() {
   );
 }
 
-/** The targets of one upstream, from the list of models. */
+interface NameProps {
+  readonly upstream: UpstreamEntity;
+  readonly title: (kind: string) => string;
+}
+
+const Name = ({ upstream: { id, origin, problem, value }, title }: NameProps) => (
+  <div className="flex flex-col gap-0.5">
+    <span className="flex flex-wrap items-center gap-2 font-medium">
+      {id} <OriginBadge origin={origin} />
+    </span>
+    <span className="text-xs text-muted">{title(value.kind)}</span>
+    {value.baseUrl !== undefined && (
+      <code className="font-mono text-xs break-all text-muted">{value.baseUrl}</code>
+    )}
+    {problem !== null && <span className="text-xs text-bad">{problem}</span>}
+  </div>
+);
+
+function Credential({ secret }: { secret: UpstreamEntity["value"]["apiKey"] }) {
+  const t = useT();
+  if (secret === undefined || typeof secret === "string") return "–";
+  return <Badge>{t("upstreams.secretSet", { ending: secret.lastFour ?? "" })}</Badge>;
+}
+
+/** The targets of one upstream, with the reason of a bad state. */
 function Health({ upstream }: { upstream: string }) {
-  const { data } = useQuery(modelsQuery);
-  const targets = new Map(
+  const { data } = useQuery({ ...modelsQuery, refetchInterval: 5_000 });
+  const targets = new Map<string, ShownTarget>(
     data?.data
       .flatMap((model) => model.targets)
       .filter((target) => target.upstream === upstream)
       .map((target) => [target.model, target]),
   );
+  if (targets.size === 0) return "–";
   return (
-    <ul className="flex flex-col gap-1">
+    <ul className="flex max-h-40 flex-col gap-1 overflow-y-auto">
       {[...targets.values()].map((target) => (
         <li key={target.model} className="flex flex-wrap items-center gap-2">
-          <code className="font-mono text-xs">{target.model}</code>
+          <code className="font-mono text-xs break-all">{target.model}</code>
           <TargetState target={target} />
         </li>
       ))}

@@ -5,7 +5,7 @@ import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf } from "../../config/budget.ts";
 import { limitsOf } from "../../config/limits.ts";
 import { key as keySchema } from "../../config/schema.ts";
-import type { Key, Snapshot } from "../../config/snapshot.ts";
+import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
 import { mayName } from "../actor.ts";
@@ -25,12 +25,21 @@ export interface KeyRoutesOptions {
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** An old key works this long beside the new one. */
-const rotationOverlapMs = dayMs;
+const hourMs = 60 * 60_000;
+/** An old key works this long beside the new one, unless the request says otherwise. */
+const defaultOverlapHours = 24;
+const maxOverlapHours = 30 * 24;
 const expiringWithinMs = 7 * dayMs;
 
 const creation = keySchema.omit({ key: true });
-const rotation = z.strictObject({});
+const rotation = z.strictObject({
+  overlapHours: z
+    .number()
+    .min(0)
+    .max(maxOverlapHours)
+    .default(defaultOverlapHours)
+    .describe("How long the old key still works. 0: it is revoked at once."),
+});
 
 export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   const { keys, snapshot, applyKeyChanges, audit, now } = options;
@@ -56,17 +65,21 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
 
   const create = async (context: AdminApiContext): Promise<Response> => {
     const body = await readBody(context, creation);
-    requireProject(context, body.project ?? null);
+    requireProject(context, body.project ?? null, snapshot());
     const settings = settingsOf(body);
     return store(context, "key.created", body.name, body.models, settings);
   };
 
   const rotate = async (context: AdminApiContext): Promise<Response> => {
-    await readBody(context, rotation);
-    const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } =
-      await findActive(context);
-    const response = await store(context, "key.rotated", name, models, settings);
-    await keys.expire(id, now() + rotationOverlapMs);
+    const { overlapHours } = await readBody(context, rotation);
+    const before = await findActive(context);
+    const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } = before;
+    // The new key is valid for as long as the old one was, and not only until the old one ends.
+    const lifetimeMs = settings.expiresAt === undefined ? 0 : settings.expiresAt - createdAt;
+    const renewed = { ...settings, ...(lifetimeMs > 0 && { expiresAt: now() + lifetimeMs }) };
+    const response = await store(context, "key.rotated", name, models, renewed, before);
+    if (overlapHours === 0) await keys.revoke(id, now());
+    else await keys.expire(id, now() + overlapHours * hourMs);
     await applyKeyChanges();
     return response;
   };
@@ -91,6 +104,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     name: string,
     models: readonly string[],
     settings: KeySettings,
+    before?: StoredKey,
   ): Promise<Response> => {
     const { text, key } = generateKey(name, models, settings, now());
     await keys.create(key);
@@ -100,6 +114,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       actor: context.get("actor").name,
       action,
       subject: name,
+      before: before && shownStored(before, now()),
       after: shown,
       address: addressOf(context),
     });
@@ -147,7 +162,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       path: "/keys/:id/rotate",
       role: "developer",
       scope: "project",
-      summary: "Replace an API key by a new one. The old one works for one more day.",
+      summary: "Replace an API key by a new one. The old one works for the time of overlapHours.",
       body: rotation,
       response: "CreatedApiKey",
       status: 201,
@@ -165,8 +180,19 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   ];
 }
 
-function requireProject(context: AdminApiContext, project: string | null): void {
+function requireProject(
+  context: AdminApiContext,
+  project: string | null,
+  { projects }: Snapshot,
+): void {
   const actor = context.get("actor");
+  if (project !== null && mayName(actor, project) && !projects?.has(project)) {
+    throw new GatewayError(
+      "invalid_value",
+      `There is no project ${JSON.stringify(project)}. Create it first.`,
+      { param: "project" },
+    );
+  }
   if (mayName(actor, project)) return;
   throw new GatewayError(
     "permission_denied",
@@ -202,6 +228,11 @@ function stateOf(
 const timeOf = (at: number | null | undefined): string | null =>
   at === null || at === undefined ? null : new Date(at).toISOString();
 
+const shownDefaults = (given: Defaults = {}): ApiKey["defaults"] => ({
+  embedding: given.embedding ?? null,
+  image: given.image ?? null,
+});
+
 const storeOrigin: Origin = { source: "store", location: null };
 
 const shownStored = (key: StoredKey, now: number): ApiKey => ({
@@ -214,6 +245,9 @@ const shownStored = (key: StoredKey, now: number): ApiKey => ({
   models: key.models,
   limits: key.limits ?? null,
   budget: key.budget ?? null,
+  priority: key.priority ?? null,
+  parameters: key.parameters ?? null,
+  defaults: shownDefaults(key.defaults),
   created_at: timeOf(key.createdAt),
   expires_at: timeOf(key.expiresAt),
   revoked_at: timeOf(key.revokedAt),
@@ -230,6 +264,9 @@ const shownConfigured = (key: Key, now: number): ApiKey => ({
   models: key.models,
   limits: key.limits ?? null,
   budget: key.budget ?? null,
+  priority: key.priority ?? null,
+  parameters: key.parameters ?? null,
+  defaults: shownDefaults(key.defaults),
   created_at: null,
   expires_at: timeOf(key.expiresAt),
   revoked_at: null,

@@ -1,0 +1,152 @@
+/** The form of a model: its id, its targets, how one of them is selected, and its limits. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { type ModelEntity, type ModelValue, policies } from "../../../contract/admin.ts";
+import { saveEntity } from "../../api/entities.ts";
+import { useT } from "../../i18n/messages.ts";
+import { type Texts, textsOf } from "../../lib/text-values.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field } from "../../ui/field.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Input, Select } from "../../ui/input.tsx";
+import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
+import { More } from "../../ui/more.tsx";
+import { useFormProblem } from "../../ui/use-form-problem.ts";
+import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
+import { emptyTarget, TargetFields, type TargetTexts, targetValue } from "./target-fields.tsx";
+
+interface ModelFormProps {
+  readonly model: ModelEntity | undefined;
+  readonly onSaved: (saved: ModelEntity) => unknown;
+}
+
+const shownMembers = ["policy", "timeout", "dimensions", "description", "limits"];
+
+export function ModelForm({ model, onSaved }: ModelFormProps) {
+  const t = useT();
+  const { data: upstreams } = useQuery(upstreamsQuery);
+  const before = model?.value;
+  const [texts, setTexts] = useState<Texts>(() => ({ kind: "embedding", ...textsOf(before) }));
+  const [id, setId] = useState(model?.id ?? "");
+  const [limits, setLimits] = useState(() => textsOf(before?.limits));
+  const [targets, setTargets] = useState<readonly TargetTexts[]>(() =>
+    before
+      ? before.targets.map((target) => ({ texts: textsOf(target), before: target }))
+      : [emptyTarget],
+  );
+  const problem = useFormProblem([
+    ...["id", "kind", "description", "policy", "timeout", "dimensions"],
+    ...limitNames.map((name) => `limits.${name}`),
+  ]);
+  const value = (): ModelValue => {
+    // Members that the form does not show are kept.
+    const others = Object.fromEntries(
+      Object.entries(before ?? {}).filter(([name]) => !shownMembers.includes(name)),
+    );
+    const limit = limitsIn(limits);
+    const text = (name: string): string => texts[name]?.trim() ?? "";
+    return {
+      ...others,
+      kind: texts.kind === "image" ? "image" : "embedding",
+      targets: targets.map(targetValue),
+      ...(text("description") !== "" && { description: text("description") }),
+      ...(text("policy") !== "" && { policy: text("policy") as (typeof policies)[number] }),
+      ...(text("timeout") !== "" && { timeout: Number(text("timeout")) }),
+      ...(text("dimensions") !== "" && { dimensions: Number(text("dimensions")) }),
+      ...(limit && { limits: limit }),
+    };
+  };
+  const save = async (): Promise<void> => {
+    const body = model ? value() : { id: id.trim(), ...value() };
+    await onSaved(await saveEntity<ModelEntity>("/models", model, body));
+  };
+  const input = (name: "description" | "timeout" | "dimensions", type: "text" | "number") => (
+    <Field label={t(`models.form.${name}`)} error={problem.of(name)}>
+      {(ids) => (
+        <Input
+          {...ids}
+          type={type}
+          value={texts[name] ?? ""}
+          onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
+        />
+      )}
+    </Field>
+  );
+  return (
+    <form
+      className="flex flex-col gap-3"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void problem.run(save);
+      }}
+    >
+      <Field
+        label={t("models.id")}
+        hint={t("models.form.idHint")}
+        required
+        error={problem.of("id")}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            value={id}
+            disabled={model !== undefined}
+            onChange={({ target }) => setId(target.value)}
+          />
+        )}
+      </Field>
+      <Field label={t("models.kind")} required error={problem.of("kind")}>
+        {(ids) => (
+          <Select
+            {...ids}
+            value={texts.kind ?? ""}
+            onChange={({ target }) => setTexts({ ...texts, kind: target.value })}
+          >
+            <option value="embedding">{t("model.kind.embedding")}</option>
+            <option value="image">{t("model.kind.image")}</option>
+          </Select>
+        )}
+      </Field>
+      {input("description", "text")}
+      <TargetFields
+        targets={targets}
+        upstreams={upstreams?.data.map((upstream) => upstream.id) ?? []}
+        onChange={setTargets}
+      />
+      <More label={t("upstreams.more")}>
+        <Field
+          label={t("models.form.policy")}
+          hint={t("models.form.policyHint")}
+          error={problem.of("policy")}
+        >
+          {(ids) => (
+            <Select
+              {...ids}
+              value={texts.policy ?? ""}
+              onChange={({ target }) => setTexts({ ...texts, policy: target.value })}
+            >
+              <option value="">{t("upstreams.default")}</option>
+              {policies.map((policy) => (
+                <option key={policy} value={policy}>
+                  {t(`policy.${policy}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <div className="grid gap-3 sm:grid-cols-2">
+          {input("timeout", "number")}
+          {texts.kind === "embedding" && input("dimensions", "number")}
+        </div>
+        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
+      </More>
+      <FormError message={problem.other} />
+      <div className="flex justify-end">
+        <Button look="primary" type="submit" disabled={problem.isSaving}>
+          {t("action.save")}
+        </Button>
+      </div>
+    </form>
+  );
+}
