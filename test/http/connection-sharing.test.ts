@@ -117,6 +117,40 @@ describe("a client that sends requests without a pause", () => {
   });
 });
 
+test("a connection beyond the limit has a second for its request, however often it is checked meanwhile", async () => {
+  let now = 0;
+  let checks = 0;
+  const release = gate();
+  await using served = serve(
+    async () => {
+      await release.opened;
+      return respondWith("slow");
+    },
+    {
+      maxConnections: 1,
+      keyIdOf,
+      // The server checks its connections at a quarter of this interval, and reads the clock each time.
+      idleMs: 20,
+      clock: () => {
+        checks++;
+        return now;
+      },
+    },
+  );
+  const first = await served.connect();
+  first.send(keyed("one"));
+  await until(() => served.server.pending() === 1);
+  const second = await served.connect();
+  await until(() => served.server.connections().open === 2);
+  const before = checks;
+  await until(() => checks > before + 5);
+  expect(second.isClosed).toBeFalse();
+  now = 2000;
+  await until(() => second.isClosed);
+  release.open();
+  expect((await first.response()).status).toBe(200);
+});
+
 describe("a client that reads large responses very slowly", () => {
   const large = Buffer.alloc(24 * 1024 * 1024, "large");
 

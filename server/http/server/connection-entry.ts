@@ -7,6 +7,9 @@ import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
+/** Less than the interval of the checks, which is a second, so that the second check finds it over. */
+const surplusMs = 900;
+
 /** The properties of a connection that its entry reads. */
 export interface TableConnection {
   readonly socket: ClientSocket;
@@ -26,8 +29,8 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
   readonly #server: Pick<ServerContext, "keyIdOf" | "limit">;
   /** The connection exceeds the maximum: only probes are served, unless its request is admitted. */
   #isSurplus = false;
-  /** Checks since the connection became a surplus connection. */
-  #surplusChecks = 0;
+  /** When the first check found the connection to be a surplus connection. */
+  #surplusSince: number | undefined;
   /** A request head has arrived on this connection. */
   #hasRequested = false;
 
@@ -97,9 +100,14 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
     this.connection.resume();
   }
 
-  /** Called about once a second. True when a surplus connection has had at least a second for its request head. */
-  isOverdue(): boolean {
-    const isOverdue = this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1;
+  /**
+   * Called about once a second. True when a surplus connection has had about a second for its request head, or has
+   * waited that long for room. By the clock, because on a busy machine two checks may follow each other immediately.
+   */
+  isOverdue(now: number): boolean {
+    if (!this.#isSurplus || !this.isIdle) return false;
+    this.#surplusSince ??= now;
+    const isOverdue = now - this.#surplusSince >= surplusMs;
     if (isOverdue) this.#server.limit.stopWaiting(this);
     return isOverdue;
   }

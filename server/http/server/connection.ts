@@ -110,7 +110,7 @@ export class Connection implements TableConnection, RequestConnection {
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
-    if (this.entry.isOverdue()) {
+    if (this.entry.isOverdue(now)) {
       this.refuseSurplus();
       return;
     }
