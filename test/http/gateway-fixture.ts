@@ -84,13 +84,18 @@ export interface RawResponse {
 export class RawConnection {
   readonly #socket: Socket;
   readonly closed: Promise<void>;
-  #received = Buffer.alloc(0);
+  /** Joined when they are read: joining at each arrival would copy a large response again and again. */
+  #chunks: Buffer[] = [];
+  #receivedBytes = 0;
+  /** The length of the next response, once its head has arrived. */
+  #responseBytes = 0;
   #isClosed = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (bytes: Buffer) => {
-      this.#received = Buffer.concat([this.#received, bytes]);
+      this.#chunks.push(bytes);
+      this.#receivedBytes += bytes.length;
     });
     // The test decides what a broken connection means.
     socket.on("error", () => undefined);
@@ -118,7 +123,7 @@ export class RawConnection {
 
   /** Bytes that were received and not read as a response. */
   get received(): string {
-    return this.#received.toString("latin1");
+    return this.#received().toString("latin1");
   }
 
   send(...pieces: readonly (string | Uint8Array)[]): void {
@@ -142,15 +147,39 @@ export class RawConnection {
       if (found) return found;
       if (this.#isClosed)
         throw new Error(`closed before a response: ${this.received.slice(0, 200)}`);
-      if (performance.now() > until) throw new Error(`no response: ${this.received.slice(0, 200)}`);
-      await Bun.sleep(2);
+      const remainingMs = until - performance.now();
+      if (remainingMs <= 0) throw new Error(`no response: ${this.received.slice(0, 200)}`);
+      await this.#nextChange(remainingMs);
     }
   }
 
+  /** Waits for bytes, for the end of the connection, or for the time to pass. */
+  #nextChange(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms);
+      const socket = this.#socket;
+      socket.on("data", done);
+      socket.on("close", done);
+      function done(): void {
+        clearTimeout(timer);
+        socket.off("data", done);
+        socket.off("close", done);
+        resolve();
+      }
+    });
+  }
+
+  #received(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] as Buffer;
+  }
+
   #takeResponse(bodiless: boolean): RawResponse | undefined {
-    const end = this.#received.indexOf("\r\n\r\n");
+    if (this.#receivedBytes < this.#responseBytes) return undefined;
+    const received = this.#received();
+    const end = received.indexOf("\r\n\r\n");
     if (end < 0) return undefined;
-    const [first = "", ...lines] = this.#received.toString("latin1", 0, end).split("\r\n");
+    const [first = "", ...lines] = received.toString("latin1", 0, end).split("\r\n");
     const headers = new Headers(
       lines.map((line): [string, string] => {
         const colon = line.indexOf(":");
@@ -159,9 +188,12 @@ export class RawConnection {
     );
     const status = Number(first.split(" ")[1]);
     const length = bodiless ? 0 : Number(headers.get("content-length") ?? 0);
-    if (this.#received.length < end + 4 + length) return undefined;
-    const body = this.#received.toString("utf8", end + 4, end + 4 + length);
-    this.#received = this.#received.subarray(end + 4 + length);
+    this.#responseBytes = end + 4 + length;
+    if (received.length < this.#responseBytes) return undefined;
+    const body = received.toString("utf8", end + 4, this.#responseBytes);
+    this.#chunks = [received.subarray(this.#responseBytes)];
+    this.#receivedBytes -= this.#responseBytes;
+    this.#responseBytes = 0;
     return { status, headers, body };
   }
 
