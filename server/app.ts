@@ -68,6 +68,8 @@ export interface BuildOptions {
   readonly shared?: SharedStorage;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
+  /** The cost of a password hash. Absent: the cost in production. */
+  readonly passwordCost?: AdminOptions["passwordCost"];
 }
 
 export interface Gateway {
@@ -92,6 +94,7 @@ export function build({
   log,
   configChanges,
   shared,
+  passwordCost,
   ...webhookOptions
 }: BuildOptions): Gateway {
   // First: a certificate that cannot be used must not leave anything open.
@@ -280,6 +283,7 @@ export function build({
       ? wireAdmin({
           ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
           ...(shared && { shared }),
+          passwordCost,
           connectionTests: wireConnectionTests({
             ...{ send: transport.send, fetchOnly, upstreamClient, now: Date.now, clock },
             createTemp: temp.createTemp,

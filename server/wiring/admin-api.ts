@@ -33,7 +33,7 @@ import { userRoutes } from "../admin/routes/users.ts";
 import { webhookRoutes } from "../admin/routes/webhooks.ts";
 import { OidcClient } from "../admin/sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
-import { Passwords } from "../admin/sign-in/passwords.ts";
+import { type HashCost, Passwords } from "../admin/sign-in/passwords.ts";
 import type { Sessions } from "../admin/sign-in/sessions.ts";
 import type { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../admin/sign-in/sign-in-throttle.ts";
@@ -78,6 +78,8 @@ export interface AdminApiWiringOptions {
   readonly users: UserStore;
   readonly auditLog: AuditLog;
   readonly log: Log;
+  /** The cost of a password hash. Absent: the cost in production. */
+  readonly passwordCost?: HashCost | undefined;
   /** Undefined: the console is off, and only the admin token gives access. */
   readonly signIn: SignInOptions | undefined;
   /** Unix milliseconds. */
@@ -105,7 +107,7 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
 }
 
 function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
-  const { settings, eventViews, users, auditLog, signIn, log, now, capabilitiesOf } = options;
+  const { settings, eventViews, auditLog, signIn, now, capabilitiesOf } = options;
   const audit = createAudit(auditLog, now);
   const estimate: EstimateImages = ({ targets, parameters }, operation, query) =>
     estimateImages({
@@ -113,7 +115,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
       capabilities: (...args) => capabilitiesOf(...args) ?? unrestrictedImages,
     });
   return [
-    ...(signIn ? signInRoutes({ users, audit, now, log, ...signIn }) : []),
+    ...(signIn ? signInRoutes({ ...options, audit, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
     ...modelAccessRoutes(options),
     ...imageEstimateRoutes({ ...options, estimate }),
@@ -132,7 +134,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
 
 interface SignInRoutesOptions
   extends SignInOptions,
-    Pick<AdminApiWiringOptions, "users" | "log" | "now"> {
+    Pick<AdminApiWiringOptions, "users" | "log" | "now" | "passwordCost"> {
   readonly audit: Audit;
 }
 
@@ -142,7 +144,7 @@ function signInRoutes({
   log,
   ...options
 }: SignInRoutesOptions): readonly AdminRoute[] {
-  const passwords = new Passwords();
+  const passwords = new Passwords(options.passwordCost);
   const throttle = new SignInThrottle(options.now);
   const client = oidcSettings && new OidcClient(oidcSettings);
   const oidc = client && { name: oidcSettings.name, client };

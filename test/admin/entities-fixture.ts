@@ -75,6 +75,7 @@ export async function startEntityGateway({
   });
   const { snapshot, applyKeyChanges, applyEntityChanges } = configuration;
   const gateway = build({
+    passwordCost: { memoryCost: 8, timeCost: 1 },
     ...{ settings, snapshot, embeddedModels, log },
     configChanges: { keys, applyKeyChanges, entities: configuration.entities, applyEntityChanges },
   });

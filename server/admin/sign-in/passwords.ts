@@ -45,7 +45,7 @@ export class Passwords {
 
   /**
    * The hash of a random password: a sign-in with an unknown name takes as long as one with a known name. Computed at
-   * the first sign-in, because most gateways start without one.
+   * the first sign-in: requests with an API token need none.
    */
   #placeholderHash(): Promise<string> {
     this.#placeholder ??= this.#hash(crypto.randomUUID());
