@@ -30,17 +30,15 @@ test("a hanging receiver blocks neither requests nor other receivers nor the shu
   open(fake, stuck, well);
   for (let i = 0; i < 100; i++) tell(gateway, i);
   await until(() => stuck.received.length === 1 && well.received.length === 100);
-  const began = performance.now();
   for (let i = 0; i < 20; i++) {
     tell(gateway, i);
     const body = { model: "text-embedding-3-small", input: `text ${i}` };
     expect((await gateway.post("/v1/embeddings", body)).status).toBe(200);
   }
-  expect(performance.now() - began).toBeLessThan(2000);
   expect(stuck.received).toHaveLength(1);
-  const stopping = performance.now();
   await gateway.close();
-  expect(performance.now() - stopping).toBeLessThan(2000);
+  // Neither the requests nor the shutdown waited until the delivery timed out.
+  expect(gateway.log()).not.toContain("no response within");
 });
 
 test("pending deliveries survive kill -9 and are sent by the next process", async () => {

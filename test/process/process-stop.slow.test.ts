@@ -45,6 +45,12 @@ afterEach(async () => {
 
 const embed = () => running().post("/v1/embeddings", { model: embeddingModel, input: "a" });
 const rows = () => readLedger(join(folder.path, "data"));
+/** Timeouts far beyond that of a test: a shutdown that waits for one of them fails the test. */
+const noTimeouts = {
+  VEXEL_DRAIN_TIMEOUT: "600",
+  VEXEL_EMBEDDINGS_TIMEOUT: "600",
+  VEXEL_IMAGES_TIMEOUT: "600",
+};
 /** The exit code, and the milliseconds until the exit. */
 async function ended(): Promise<{ code: number; ms: number }> {
   const from = performance.now();
@@ -52,15 +58,27 @@ async function ended(): Promise<{ code: number; ms: number }> {
   return { code, ms: performance.now() - from };
 }
 
-test("SIGTERM, SIGINT and SIGHUP each stop an idle gateway within seconds, with exit code 0", async () => {
+/** Whether the gateway refuses a new connection. */
+const isRefusingConnections = (): Promise<boolean> =>
+  RawConnection.open(running().url).then(
+    (connection) => {
+      connection.disconnect();
+      return false;
+    },
+    () => true,
+  );
+
+test("SIGTERM, SIGINT and SIGHUP each stop an idle gateway without a wait, with exit code 0", async () => {
   const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
     using home = temporaryFolder();
-    const idle = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
+    const idle = await startProcess({
+      folder: home.path,
+      yaml: configFor(fake.url),
+      env: noTimeouts,
+    });
     await (await idle.post("/v1/embeddings", { model: embeddingModel, input: "a" })).text();
-    const from = performance.now();
     idle.kill(signal);
     expect(await idle.exited).toBe(0);
-    expect(performance.now() - from).toBeLessThan(5_000);
     expect(idle.output()).toContain(`"event":"shutdown","reason":"${signal}"`);
     expect(idle.output().trim().split("\n").at(-1)).toContain('"event":"stopped"');
   };
@@ -70,13 +88,13 @@ test("SIGTERM, SIGINT and SIGHUP each stop an idle gateway within seconds, with 
 describe("at shutdown a request in flight", () => {
   test("is finished, while new connections are soon refused", async () => {
     await start();
-    fake.script({ delayMs: 2_000 });
+    const release = Promise.withResolvers<void>();
+    fake.script({ until: release.promise });
     const slow = embed();
     await fake.arrived(1);
     running().kill("SIGTERM");
-    await until(() => running().output().includes('"event":"shutdown"'));
-    await Bun.sleep(1_000);
-    await expect(RawConnection.open(running().url)).rejects.toThrow();
+    await until(isRefusingConnections);
+    release.resolve();
     const response = await slow;
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ object: "list" });
@@ -104,10 +122,13 @@ describe("at shutdown a request in flight", () => {
 
   test('gets "connection: close" in its response', async () => {
     await start();
-    fake.script({ delayMs: 500 });
+    const release = Promise.withResolvers<void>();
+    fake.script({ until: release.promise });
     const slow = embed();
     await fake.arrived(1);
     running().kill("SIGTERM");
+    await until(() => running().output().includes('"event":"shutdown"'));
+    release.resolve();
     expect((await slow).headers.get("connection")).toBe("close");
   });
 
@@ -128,7 +149,7 @@ describe("at shutdown a request in flight", () => {
   });
 
   test("is aborted after VEXEL_DRAIN_TIMEOUT, and has a row", async () => {
-    await start({ VEXEL_DRAIN_TIMEOUT: "1" });
+    await start({ ...noTimeouts, VEXEL_DRAIN_TIMEOUT: "1" });
     fake.script({ hang: "headers" });
     const hanging = embed().then(
       () => "completed",
@@ -138,14 +159,14 @@ describe("at shutdown a request in flight", () => {
     running().kill("SIGTERM");
     const { code, ms } = await ended();
     expect(code).toBe(0);
-    expect(ms).toBeWithin(800, 8_000);
+    expect(ms).toBeGreaterThan(800);
     expect(await hanging).toBe("cut off");
     expect(running().output()).toContain("shutdown-incomplete");
     expect(rows()).toEqual([expect.objectContaining({ attempts: 1, status: 499 })]);
   });
 
   test("is not waited for after a second signal", async () => {
-    await start();
+    await start(noTimeouts);
     fake.script({ hang: "headers" });
     const hanging = embed().catch(() => undefined);
     await fake.arrived(1);
@@ -155,9 +176,7 @@ describe("at shutdown a request in flight", () => {
     await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(700);
     running().kill("SIGTERM");
-    const { code, ms } = await ended();
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(5_000);
+    expect((await ended()).code).toBe(0);
     await hanging;
     expect(rows()).toHaveLength(1);
   });
@@ -184,20 +203,19 @@ test("a gateway whose log has no reader continues to serve, and shuts down clean
 });
 
 test("an idle keep-alive connection does not delay the shutdown", async () => {
-  await start();
+  await start(noTimeouts);
   const connection = await RawConnection.open(running().url);
   connection.send(toHttpText({ path: "/healthz" }));
   expect((await connection.response()).status).toBe(200);
   running().kill("SIGTERM");
-  const { code, ms } = await ended();
-  expect(code).toBe(0);
-  expect(ms).toBeLessThan(5_000);
+  expect((await ended()).code).toBe(0);
   await connection.closed;
 });
 
 test("a gateway that is draining is not ready", async () => {
   await start();
-  fake.script({ delayMs: 1_000 });
+  const release = Promise.withResolvers<void>();
+  fake.script({ until: release.promise });
   const connection = await RawConnection.open(running().url);
   connection.send(toHttpText({ path: "/readyz" }));
   expect((await connection.response()).status).toBe(200);
@@ -212,12 +230,13 @@ test("a gateway that is draining is not ready", async () => {
     expect(response.status).toBe(503);
     expect(JSON.parse(response.body)).toMatchObject({ status: "not ready", draining: true });
   }
+  release.resolve();
   expect((await slow).status).toBe(200);
   expect((await ended()).code).toBe(0);
 });
 
 test("requests that exceed the drain timeout do not delay the exit", async () => {
-  await start({ VEXEL_DRAIN_TIMEOUT: "1" });
+  await start({ ...noTimeouts, VEXEL_DRAIN_TIMEOUT: "1" });
   fake.script({ hang: "headers" }, { times: 2 });
   const pending = [
     running().post("/v1/images/generations", { model: imageModel, prompt: "an otter" }),
@@ -225,9 +244,7 @@ test("requests that exceed the drain timeout do not delay the exit", async () =>
   ].map((each) => each.catch(() => undefined));
   await until(() => fake.requests.length === 2);
   running().kill("SIGTERM");
-  const { code, ms } = await ended();
-  expect(code).toBe(0);
-  expect(ms).toBeLessThan(10_000);
+  expect((await ended()).code).toBe(0);
   expect(running().output()).toContain('"event":"stopped"');
   await Promise.all(pending);
 });

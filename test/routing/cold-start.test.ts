@@ -10,9 +10,8 @@ test("a target that hangs from the start delays no request for long once another
     upstreams: 2,
     embeddingModelFields: ", cache: false, batch: false",
   });
-  fakes[0]!.script({ delayMs: 30_000 }, { times: Number.POSITIVE_INFINITY });
-  const startedAt = performance.now();
+  // It never responds: a request that waited for it would fail with a timeout.
+  fakes[0]!.script({ hang: "headers" }, { times: Number.POSITIVE_INFINITY });
   await Promise.all(Array.from({ length: 10 }, async () => expectVectors(await embed())));
   expect(fakes[0]!.requests.length).toBeGreaterThan(0);
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });

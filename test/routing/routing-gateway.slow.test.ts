@@ -17,6 +17,15 @@ const meanwhile = (embed: () => Promise<Response>, happened: () => boolean): Pro
     return false;
   });
 
+/** Sends a request, waits as long as its refusal says, and repeats, until a response is 200. Returns the refusals. */
+async function refusalsUntilServed(request: () => Promise<Response>): Promise<number> {
+  for (let refusals = 0; ; refusals++) {
+    const response = await request();
+    if (response.status === 200) return refusals;
+    await Bun.sleep((await errorOf(response)).wait);
+  }
+}
+
 describe("with two upstreams", () => {
   test("both are used while both serve", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
@@ -53,10 +62,10 @@ describe("with two upstreams", () => {
     const [hanging] = fakes as [Fake];
     const before = hanging.requests.length;
     hanging.script({ hang: "headers" }, { times: Number.POSITIVE_INFINITY });
+    // Six clients, each of which sends its next request after its response: the pace is that of the machine.
     await Promise.all(
-      Array.from({ length: 60 }, async (_, at) => {
-        await Bun.sleep(at * 20);
-        await expectVectors(await embed());
+      Array.from({ length: 6 }, async () => {
+        for (let request = 0; request < 10; request++) await expectVectors(await embed());
       }),
     );
     await meanwhile(embed, () => gateway.log().includes("target-ejected"));
@@ -81,30 +90,28 @@ describe("when no upstream is healthy", () => {
     }
     for (let request = 0; request < 12; request++) await (await embed()).text();
     const attempts = fakes.map(({ requests }) => requests.length);
-    const startedAt = performance.now();
     const refusal = await errorOf(await embed());
     expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
     expect(refusal.wait).toBeGreaterThanOrEqual(1);
     expect(refusal.wait).toBeLessThanOrEqual(1200);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    // Immediately: no upstream was asked.
     expect(fakes.map(({ requests }) => requests.length)).toEqual(attempts);
     expect(gateway.rows().at(-1)).toMatchObject({ error: "no_healthy_target", attempts: 0 });
     for (const fake of fakes) fake.clear();
-    const back = performance.now();
-    while ((await embed()).status !== 200) await Bun.sleep(20);
-    expect(performance.now() - back).toBeLessThan(5000);
+    expect(await refusalsUntilServed(embed)).toBeLessThanOrEqual(3);
   });
 });
 
 describe("the only upstream of a model", () => {
   test("that sent retry-after gets no request before, and clients get the remaining time", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
-    fakes[0]!.script({ fail: "rate-limit", retryAfterMs: 700 });
+    const retryAfterMs = 2000;
+    fakes[0]!.script({ fail: "rate-limit", retryAfterMs });
     expect((await embed()).status).toBe(429);
     const refusal = await errorOf(await embed());
     expect(refusal).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
     expect(refusal.wait).toBeGreaterThan(0);
-    expect(refusal.wait).toBeLessThanOrEqual(700);
+    expect(refusal.wait).toBeLessThanOrEqual(retryAfterMs);
     expect(fakes[0]!.requests).toHaveLength(1);
     await Bun.sleep(refusal.wait);
     await expectVectors(await embed());
@@ -135,9 +142,7 @@ describe("the only upstream of a model", () => {
       expect(refusal.wait).toBeWithin(1, 1201);
       expect(fakes[0]!.requests).toHaveLength(attempts);
       fakes[0]!.clear();
-      const back = performance.now();
-      while ((await request()).status !== 200) await Bun.sleep(20);
-      expect(performance.now() - back).toBeLessThan(5000);
+      expect(await refusalsUntilServed(request)).toBeLessThanOrEqual(3);
     }
   });
 
@@ -200,7 +205,8 @@ describe("image requests", () => {
     await Bun.sleep(1250);
     for (let request = 0; request < 3; request++) expect((await generateImage()).status).toBe(200);
     await until(() => attempts().length > 5);
-    expect(attempts().slice(5)).toEqual(["GET /v1/models"]);
+    // On a busy machine there may be more than one probe by now.
+    expect(new Set(attempts().slice(5))).toEqual(new Set(["GET /v1/models"]));
     broken.clear();
     await until(async () => {
       expect((await generateImage()).status).toBe(200);
