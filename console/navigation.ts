@@ -17,6 +17,16 @@ export interface MenuGroup {
 
 export const menu: readonly MenuGroup[] = [
   {
+    label: "nav.group.monitor",
+    entries: [
+      { path: "/", label: "nav.overview", icon: "overview", role: "viewer" },
+      { path: "/requests", label: "nav.requests", icon: "requests", role: "viewer" },
+      { path: "/usage", label: "nav.usage", icon: "usage", role: "viewer" },
+      { path: "/budgets", label: "nav.budgets", icon: "budgets", role: "viewer" },
+      { path: "/events", label: "nav.events", icon: "events", role: "viewer" },
+    ],
+  },
+  {
     label: "nav.group.try",
     entries: [
       { path: "/models", label: "nav.models", icon: "models", role: "viewer" },

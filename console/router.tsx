@@ -53,13 +53,6 @@ const routeTree = root.addChildren([
     createRoute({
       getParentRoute: () => signedIn,
       path: "/",
-      beforeLoad: () => {
-        throw redirect({ to: "/models" });
-      },
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/overview",
       component: lazyRouteComponent(() => import("./pages/overview/overview.tsx"), "OverviewPage"),
     }),
     createRoute({

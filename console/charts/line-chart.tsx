@@ -1,6 +1,7 @@
 /** A time series, drawn by uPlot. A table with the same numbers serves screen readers. */
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
+import { useT } from "../i18n/messages.ts";
 
 export interface Series {
   readonly label: string;
@@ -19,6 +20,7 @@ interface LineChartProps {
 }
 
 export function LineChart({ title, times, series, format, height = 180 }: LineChartProps) {
+  const t = useT();
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = container.current;
@@ -34,7 +36,7 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
         axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map(format) }],
         scales: { y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         series: [
-          {},
+          { label: t("column.time") },
           ...series.map((each) => ({
             label: each.label,
             stroke: color(each.color),
@@ -53,9 +55,9 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
       observer.disconnect();
       plot.destroy();
     };
-  }, [times, series, format, height]);
+  }, [times, series, format, height, t]);
   return (
-    <figure>
+    <figure className="relative">
       <div ref={container} aria-hidden="true" />
       <SeriesTable title={title} times={times} series={series} format={format} />
     </figure>
@@ -63,17 +65,20 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
 }
 
 const SeriesTable = ({ title, times, series, format }: LineChartProps) => (
-  <table className="sr-only">
-    <caption>{title}</caption>
-    <tbody>
-      {times.map((time, at) => (
-        <tr key={time}>
-          <th scope="row">{new Date(time * 1000).toISOString()}</th>
-          {series.map(({ label, values }) => (
-            <td key={label}>{`${label}: ${format(values[at] ?? null)}`}</td>
-          ))}
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  // A table does not shrink to the size of a hidden element, so the element around it is hidden.
+  <div className="sr-only">
+    <table>
+      <caption>{title}</caption>
+      <tbody>
+        {times.map((time, at) => (
+          <tr key={time}>
+            <th scope="row">{new Date(time * 1000).toISOString()}</th>
+            {series.map(({ label, values }) => (
+              <td key={label}>{`${label}: ${format(values[at] ?? null)}`}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
 );

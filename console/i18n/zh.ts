@@ -1,7 +1,9 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./messages.ts";
+import { zhMonitor } from "./zh-monitor.ts";
 
 export const zh: Messages = {
+  ...zhMonitor,
   "app.skip": "跳到正文",
   "app.menu": "菜单",
   "app.theme": "主题",
@@ -72,7 +74,6 @@ export const zh: Messages = {
   "target.cooling": "冷却中",
   "target.ejected": "已摘除",
 
-  "overview.description": "最近 24 小时。",
   "overview.attention": "需要关注",
   "overview.attention.none": "没有需要关注的事项。",
   "overview.attention.open": "打开",
@@ -145,7 +146,6 @@ export const zh: Messages = {
   "keys.revoke.description": "使用此密钥的请求会立即被拒绝。此操作无法撤销。",
   "keys.created.title": "新密钥",
   "keys.created.description": "请立即复制。它不会再次显示。",
-  "requests.description": "最新的请求在前。列表会持续更新。",
   "requests.none": "没有匹配的请求。",
   "requests.model": "模型",
   "requests.key": "密钥",
@@ -167,21 +167,13 @@ export const zh: Messages = {
   "request.cachedInputs": "缓存的输入",
   "request.estimatedCost": "估计费用",
   "request.bytes": "输入 / 输出字节",
-  "request.steps": "处理过程",
-  "request.steps.none": "该请求一次完成，没有任何调整。",
   "usage.description": "请求、令牌、图像和费用随时间的变化。",
   "usage.none": "此时间段内没有请求。",
-  "usage.range": "时间范围",
-  "usage.range.day": "24 小时",
-  "usage.range.week": "7 天",
-  "usage.range.month": "30 天",
-  "usage.range.quarter": "90 天",
   "usage.groupBy": "分组",
   "usage.dimension.key": "密钥",
   "usage.dimension.project": "项目",
   "usage.dimension.model": "模型",
   "usage.dimension.target": "目标",
-  "usage.dimension.endpoint": "端点",
   "figure.errorCount": "错误",
   "mask.brush": "画笔",
   "mask.eraser": "橡皮擦",
@@ -390,7 +382,6 @@ export const zh: Messages = {
   "keys.overlap.none": "立即失效",
   "budgets.description": "密钥和项目已花费及剩余的金额。",
   "budgets.none": "没有设置预算的密钥或项目。",
-  "budgets.none.hint": "可在创建密钥时或在项目中设置预算。",
   "budgets.owner": "密钥或项目",
   "budgets.scope.key": "密钥",
   "budgets.scope.project": "项目",

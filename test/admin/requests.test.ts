@@ -29,6 +29,7 @@ test("requests are found by key, project, model, target, status, error, latency 
       `?key=${encodeURIComponent(all.find(({ key_name }) => key_name === "beta-key")!.key_id)}`,
     ),
   ).toBe(2);
+  expect(await count("?key=beta-key")).toBe(2);
   expect(await count("?project=alpha")).toBe(3);
   expect(await count("?model=other")).toBe(1);
   expect(await count("?target=fake")).toBe(5);

@@ -1,85 +1,63 @@
 /** Events of the gateway, and their deliveries to webhooks. */
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ShownEvent, ShownWebhook } from "../../../contract/admin.ts";
-import { call } from "../../api/client.ts";
-import { listQuery, pagedQuery } from "../../api/lists.ts";
+import {
+  useInfiniteQuery,
+  useMutation,
+  useQueryClient,
+  useSuspenseQuery,
+} from "@tanstack/react-query";
+import { useState } from "react";
+import type { ShownEvent } from "../../../contract/admin.ts";
+import { call, errorText } from "../../api/client.ts";
+import { pagedQuery } from "../../api/lists.ts";
+import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-
-const eventsQuery = pagedQuery<ShownEvent>("/events");
-const webhooksQuery = listQuery<ShownWebhook>("/webhooks");
+import { Deliveries } from "./deliveries.tsx";
+import { WebhookStatus, webhooksQuery } from "./webhook-status.tsx";
 
 export function EventsPage() {
   const t = useT();
-  const events = useInfiniteQuery({ ...eventsQuery, refetchInterval: 5_000 });
-  const webhooks = useQuery({ ...webhooksQuery, refetchInterval: 5_000 });
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const isAdmin = session?.user.role === "admin";
+  const [type, setType] = useState("");
+  const events = useInfiniteQuery({
+    ...pagedQuery<ShownEvent>("/events", { type }),
+    refetchInterval: 5_000,
+  });
   const queryClient = useQueryClient();
-  const post = async (path: string): Promise<void> => {
-    await call(path, { method: "POST", body: {} });
-    await queryClient.invalidateQueries({ queryKey: eventsQuery.queryKey });
-    await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
-  };
+  const post = useMutation({
+    mutationFn: (path: string) => call(path, { method: "POST" }),
+    onSettled: async () => {
+      await queryClient.invalidateQueries({ queryKey: ["/events"] });
+      await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+    },
+  });
   return (
     <Page title={t("nav.events")} description={t("events.description")}>
-      <Card title={t("events.webhooks")}>
-        <QueryView query={webhooks}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty title={t("events.webhooks.none")} />
-            ) : (
-              <Table
-                label={t("events.webhooks")}
-                rows={data}
-                rowKey={({ id }) => id}
-                columns={[
-                  {
-                    key: "url",
-                    header: "URL",
-                    cell: ({ url }) => <code className="font-mono text-xs break-all">{url}</code>,
-                  },
-                  {
-                    key: "events",
-                    header: t("nav.events"),
-                    cell: ({ events: globs }) => globs.join(", "),
-                  },
-                  {
-                    key: "state",
-                    header: t("keys.state"),
-                    cell: ({ state, consecutive_failures }) => (
-                      <Badge tone={state === "gone" || consecutive_failures > 0 ? "bad" : "good"}>
-                        {t(`events.webhook.${state}`)}
-                      </Badge>
-                    ),
-                  },
-                  {
-                    key: "waiting",
-                    header: t("events.waiting"),
-                    align: "right",
-                    cell: ({ waiting }) => waiting,
-                  },
-                  {
-                    key: "actions",
-                    header: t("column.actions"),
-                    cell: ({ id }) => (
-                      <Button size="small" onClick={() => post(`/webhooks/${id}/test`)}>
-                        {t("events.sendTest")}
-                      </Button>
-                    ),
-                  },
-                ]}
-              />
-            )
-          }
-        </QueryView>
-      </Card>
-      <Card title={t("events.events")}>
+      <FormError message={post.error === null ? undefined : errorText(post.error)} />
+      <p role="status" className="sr-only">
+        {post.isSuccess && t("events.redelivered")}
+      </p>
+      <WebhookStatus onTest={isAdmin ? (id) => post.mutate(`/webhooks/${id}/test`) : undefined} />
+      <Card
+        title={t("events.events")}
+        actions={
+          <Input
+            aria-label={t("events.filter")}
+            placeholder={t("events.filter")}
+            className="max-w-64"
+            onBlur={(event) => setType(event.target.value.trim())}
+            onKeyDown={(event) => {
+              if (event.key === "Enter") event.currentTarget.blur();
+            }}
+          />
+        }
+      >
         <PagedTable
           label={t("events.events")}
           query={events}
@@ -94,7 +72,7 @@ export function EventsPage() {
             {
               key: "type",
               header: t("events.type"),
-              cell: ({ type }) => <code className="font-mono text-xs">{type}</code>,
+              cell: ({ type: name }) => <code className="font-mono text-xs">{name}</code>,
             },
             {
               key: "data",
@@ -107,23 +85,14 @@ export function EventsPage() {
               key: "deliveries",
               header: t("events.deliveries"),
               cell: ({ id, deliveries }) => (
-                <ul className="flex flex-col gap-1">
-                  {deliveries.map(({ webhook, state, status, problem }) => (
-                    <li key={webhook} className="flex flex-wrap items-center gap-1">
-                      <Badge tone={state === "delivered" ? "good" : "warn"}>
-                        {state} {status}
-                      </Badge>
-                      <span className="text-xs text-muted">{problem}</span>
-                      <Button
-                        size="small"
-                        look="quiet"
-                        onClick={() => post(`/webhooks/${webhook}/deliveries/${id}`)}
-                      >
-                        {t("events.redeliver")}
-                      </Button>
-                    </li>
-                  ))}
-                </ul>
+                <Deliveries
+                  deliveries={deliveries}
+                  onRedeliver={
+                    isAdmin
+                      ? (webhook) => post.mutate(`/events/${id}/deliveries/${webhook}`)
+                      : undefined
+                  }
+                />
               ),
             },
           ]}

@@ -1,14 +1,32 @@
 /** The filters are in the address, so that a search can be shared as a link. */
-export interface RequestsSearch {
-  readonly model?: string;
-  readonly key?: string;
-  readonly status?: "ok" | "error";
-  readonly error?: string;
+import { type Range, ranges } from "../../lib/range.ts";
+
+export const filterNames = [
+  "model",
+  "key",
+  "project",
+  "target",
+  "status",
+  "error",
+  "min_latency_ms",
+  "max_latency_ms",
+  "min_cost",
+  "max_cost",
+  "request_id",
+] as const;
+export type FilterName = (typeof filterNames)[number];
+
+export interface RequestsSearch extends Readonly<Partial<Record<FilterName, string>>> {
+  readonly range?: Range;
 }
 
-export const readRequestsSearch = (search: Record<string, unknown>): RequestsSearch => ({
-  ...(typeof search.model === "string" && { model: search.model }),
-  ...(typeof search.key === "string" && { key: search.key }),
-  ...((search.status === "ok" || search.status === "error") && { status: search.status }),
-  ...(typeof search.error === "string" && { error: search.error }),
-});
+/** Numbers in the address are read as numbers. */
+export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
+  const filters = filterNames.flatMap((name) => {
+    const value = search[name];
+    const isSet = (typeof value === "string" || typeof value === "number") && value !== "";
+    return isSet ? [[name, String(value)] as const] : [];
+  });
+  const range = ranges.find((each) => each === search.range);
+  return { ...Object.fromEntries(filters), ...(range && { range }) };
+}

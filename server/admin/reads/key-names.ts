@@ -17,6 +17,8 @@ export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): Readonly
 export interface KeyNames {
   /** Requests of the playgrounds have the id of a user. Deleted and revoked ones have no name. */
   of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
+  /** The id of the key with this id or, if there is none, with this name. A text that is neither stays as it is. */
+  idOf(idOrName: string): string;
 }
 
 export const createKeyNames = (
@@ -34,5 +36,13 @@ export const createKeyNames = (
     if (wanted.delete("admin-token")) names.set("admin-token", "admin token");
     for (const [id, { name }] of findKeys(snapshot(), wanted)) names.set(id, name);
     return names;
+  },
+  idOf: (idOrName) => {
+    let named: string | undefined;
+    for (const { id, name } of snapshot().keys.values()) {
+      if (id === idOrName) return id;
+      if (name === idOrName) named ??= id;
+    }
+    return named ?? idOrName;
   },
 });

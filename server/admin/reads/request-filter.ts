@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
 import type { Actor } from "../actor.ts";
+import type { KeyNames } from "./key-names.ts";
 
 /** The filters that also apply to a request that has just ended. */
 export type RequestFilter = Omit<LedgerListQuery, "from" | "to" | "requestId" | "cursor" | "limit">;
@@ -26,7 +27,7 @@ export const time = (description: string) =>
 
 /** The filters that usage has as well. */
 export const ownerFilters = {
-  key: text("The id of an API key."),
+  key: text("The id or the name of an API key."),
   project: text("The name of a project."),
   model: text("The id of a model."),
   target: text("An upstream, or a target such as `openai/text-embedding-3-small`."),
@@ -55,10 +56,11 @@ type Given = z.output<z.ZodObject<typeof requestFilters>>;
 export const ownerFilter = (
   { key, project, model, target }: Pick<Given, "key" | "project" | "model" | "target">,
   { projects }: Actor,
+  { idOf }: Pick<KeyNames, "idOf">,
 ): RequestFilter => {
   const slash = target?.indexOf("/") ?? -1;
   return {
-    ...(key !== undefined && { keyId: key }),
+    ...(key !== undefined && { keyId: idOf(key) }),
     ...(project !== undefined && { project }),
     ...(model !== undefined && { model }),
     ...(target !== undefined && { upstream: slash < 0 ? target : target.slice(0, slash) }),
@@ -67,12 +69,16 @@ export const ownerFilter = (
   };
 };
 
-export function requestFilter(given: Given, actor: Actor): RequestFilter {
+export function requestFilter(
+  given: Given,
+  actor: Actor,
+  keyNames: Pick<KeyNames, "idOf">,
+): RequestFilter {
   const { status, error } = given;
   const cost = rangeOf(given.min_cost, given.max_cost);
   const latencyMs = rangeOf(given.min_latency_ms, given.max_latency_ms);
   return {
-    ...ownerFilter(given, actor),
+    ...ownerFilter(given, actor, keyNames),
     ...(error !== undefined && { error }),
     ...(cost && { cost }),
     ...(latencyMs && { latencyMs }),

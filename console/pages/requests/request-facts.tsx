@@ -1,0 +1,49 @@
+import type { RequestDetail } from "../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { count, dollars, milliseconds } from "../../lib/format.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export function Facts({ request }: { request: RequestDetail }) {
+  const t = useT();
+  const rows: readonly [string, React.ReactNode][] = [
+    [t("request.id"), <code className="font-mono text-xs break-all">{request.id}</code>],
+    [t("column.time"), <Time iso={request.at} />],
+    [
+      t("requests.status"),
+      <Badge tone={request.status < 400 ? "good" : "bad"}>
+        {request.status} {request.error}
+      </Badge>,
+    ],
+    [t("request.endpoint"), request.endpoint],
+    [t("requests.model"), request.model ?? "–"],
+    [t("requests.upstream"), request.upstream ?? "–"],
+    [t("request.targetModel"), request.target_model ?? "–"],
+    [t("request.attempts"), request.attempts],
+    [t("requests.latency"), milliseconds(request.latency_ms)],
+    [t("requests.key"), request.key_name ?? request.key_id],
+    [t("keys.project"), request.project ?? "–"],
+    [t("request.inputs"), count(request.inputs)],
+    [t("request.cachedInputs"), count(request.cached_inputs)],
+    [t("request.inputTokens"), count(request.input_tokens)],
+    [t("request.upstreamTokens"), count(request.upstream_tokens)],
+    [t("request.outputTokens"), count(request.output_tokens)],
+    [t("figure.images"), count(request.images)],
+    [t("figure.cost"), dollars(request.cost)],
+    [t("request.estimatedCost"), dollars(request.estimated_cost)],
+    [t("request.bytes"), `${count(request.bytes_in)} / ${count(request.bytes_out)}`],
+  ];
+  return (
+    <Card>
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
+        {rows.map(([name, value]) => (
+          <div key={name} className="min-w-0">
+            <dt className="text-xs text-muted">{name}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}

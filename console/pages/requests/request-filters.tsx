@@ -1,0 +1,102 @@
+/** The filters of the request list. A text filter applies when the field is left, or with Enter. */
+import { type MessageKey, useT } from "../../i18n/messages.ts";
+import { type Range, ranges } from "../../lib/range.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field } from "../../ui/field.tsx";
+import { Input, Select } from "../../ui/input.tsx";
+import type { FilterName, RequestsSearch } from "./requests-search.ts";
+
+const texts: readonly (readonly [FilterName, MessageKey])[] = [
+  ["model", "requests.model"],
+  ["key", "requests.key"],
+  ["project", "requests.project"],
+  ["target", "requests.target"],
+  ["error", "requests.error"],
+  ["request_id", "requests.requestId"],
+  ["min_latency_ms", "requests.minLatency"],
+  ["max_latency_ms", "requests.maxLatency"],
+  ["min_cost", "requests.minCost"],
+  ["max_cost", "requests.maxCost"],
+];
+
+const statuses: readonly (readonly [string, MessageKey | undefined])[] = [
+  ["", "requests.status.all"],
+  ["ok", "requests.status.ok"],
+  ["error", "requests.status.error"],
+  ["4xx", undefined],
+  ["5xx", undefined],
+];
+
+interface RequestFiltersProps {
+  readonly search: RequestsSearch;
+  readonly onChange: (changes: Record<string, string>) => void;
+  readonly onClear: () => void;
+}
+
+export function RequestFilters({ search, onChange, onClear }: RequestFiltersProps) {
+  const t = useT();
+  const isNumber = (name: FilterName): boolean => /^(?:min|max)_/.test(name);
+  return (
+    <details
+      open={Object.keys(search).length > 0}
+      className="rounded-lg border border-line bg-surface"
+    >
+      <summary className="cursor-pointer px-4 py-2.5 text-sm font-semibold">
+        {t("requests.filters")}
+      </summary>
+      <div className="grid gap-3 border-t border-line p-4 sm:grid-cols-2 lg:grid-cols-4">
+        <Field label={t("range.label")}>
+          {(ids) => (
+            <Select
+              {...ids}
+              value={search.range ?? ""}
+              onChange={(event) => onChange({ range: event.target.value as Range })}
+            >
+              <option value="">{t("requests.range.all")}</option>
+              {ranges.map((range) => (
+                <option key={range} value={range}>
+                  {t(`range.${range}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={t("requests.status")}>
+          {(ids) => (
+            <Select
+              {...ids}
+              value={search.status ?? ""}
+              onChange={(event) => onChange({ status: event.target.value })}
+            >
+              {statuses.map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label ? t(label) : value}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        {texts.map(([name, label]) => (
+          <Field key={name} label={t(label)}>
+            {(ids) => (
+              <Input
+                // A new element when the address changes, so that it shows the new value.
+                key={search[name] ?? ""}
+                {...ids}
+                defaultValue={search[name] ?? ""}
+                inputMode={isNumber(name) ? "decimal" : "text"}
+                onBlur={(event) => onChange({ [name]: event.target.value.trim() })}
+                onKeyDown={(event) => {
+                  if (event.key === "Enter") event.currentTarget.blur();
+                }}
+              />
+            )}
+          </Field>
+        ))}
+        <div className="flex items-end">
+          <Button onClick={onClear}>{t("requests.clear")}</Button>
+        </div>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,28 @@
+/** The time range of a page. */
+import { useT } from "../i18n/messages.ts";
+import { type Range, ranges } from "../lib/range.ts";
+import { Select } from "./input.tsx";
+
+interface RangeSelectProps {
+  readonly value: Range;
+  readonly onChange: (range: Range) => void;
+}
+
+export function RangeSelect({ value, onChange }: RangeSelectProps) {
+  const t = useT();
+  return (
+    <div>
+      <Select
+        aria-label={t("range.label")}
+        value={value}
+        onChange={(event) => onChange(event.target.value as Range)}
+      >
+        {ranges.map((range) => (
+          <option key={range} value={range}>
+            {t(`range.${range}`)}
+          </option>
+        ))}
+      </Select>
+    </div>
+  );
+}
