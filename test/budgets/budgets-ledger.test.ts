@@ -7,6 +7,7 @@ import type { BudgetOwner } from "../../server/lib/budget.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
+import { derivedTables } from "../ledger/derived-tables.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
 
@@ -107,7 +108,7 @@ test("a ledger without sums, of a version before budgets, is summed once when it
   file.close();
   const old = new Database(join(folder.path, "ledger.db"));
   // Earlier versions did not number their migrations, and had no roll-ups.
-  for (const table of ["schema_migrations", "usage_by_hour"]) old.run(`DROP TABLE ${table}`);
+  for (const table of ["schema_migrations", ...derivedTables]) old.run(`DROP TABLE ${table}`);
   old.run("DROP TABLE spent");
   for (const column of ["project", "estimated_cost", "inputs", "timeline"]) {
     old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);

@@ -432,6 +432,7 @@ describe("side effects are confined:", () => {
 const ownClock: Readonly<Record<string, string>> = {
   "server/app.ts": "passes clocks to everything else",
   "server/main.ts": "passes clocks to the code that runs before the server is built",
+  "server/storage/sqlite/ledger-query-worker.ts": "is a separate thread",
   "server/workers/process/worker-process.ts": "takes its clock as an option; this is the default",
   "server/workers/embedding/child/": "is a separate process",
   "server/workers/inpainting/child/": "is a separate process",

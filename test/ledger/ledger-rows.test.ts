@@ -284,7 +284,7 @@ describe("old rows are pruned", () => {
 
   test("and their space is reused", async () => {
     using folder = temporaryFolder();
-    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 64 * 1024 });
+    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 128 * 1024 });
     const fill = (): number => {
       for (let written = 0; ; written++) {
         try {

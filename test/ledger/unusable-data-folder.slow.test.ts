@@ -5,14 +5,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { readLedger, temporaryFolder } from "../harness.ts";
+import { derivedTables } from "./derived-tables.ts";
 import { failedStart } from "./unwritable-ledger-fixture.ts";
 
 /** A new ledger without the record of its migrations, as earlier gateways created it. */
 function createUnversionedLedger(folder: string): Database {
   new SqliteLedgerStore({ folder, maxBytes: 0 }).close();
   const database = new Database(join(folder, "ledger.db"));
-  database.run("DROP TABLE schema_migrations");
-  database.run("DROP TABLE usage_by_hour");
+  for (const table of ["schema_migrations", ...derivedTables]) database.run(`DROP TABLE ${table}`);
   for (const column of ["inputs", "timeline"])
     database.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
   return database;

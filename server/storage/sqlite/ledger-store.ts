@@ -1,15 +1,17 @@
-/** The ledger's SQLite file: rows are written in groups, together with the spend table and the roll-ups. */
+/** The ledger's SQLite file: rows are written in groups, together with the spend table, roll-ups and summaries. */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../lib/budget.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
+import { dayMs, FinishedUsage } from "./finished-usage.ts";
 import { ledgerColumns, listedColumns } from "./ledger-columns.ts";
 import { ledgerMigrations } from "./migrations/ledger/index.ts";
 import { openDatabase } from "./open-database.ts";
+import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
-import { UsageTable, UsageTally } from "./usage-table.ts";
+import { UsageTable, UsageTally, usageLongerMs } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */
@@ -33,6 +35,8 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly #find: Statement;
   readonly #spent: SpendTable;
   readonly #used: UsageTable;
+  readonly #finished: FinishedUsage;
+  readonly #segments: SegmentTable;
   /** The request id of the row that was written last. */
   #last: string | undefined;
 
@@ -55,6 +59,8 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     });
     this.#spent = new SpendTable(this.#db);
     this.#used = new UsageTable(this.#db);
+    this.#finished = new FinishedUsage(this.#db);
+    this.#segments = new SegmentTable(this.#db);
     this.#insert = this.#db.prepare(insertion);
     this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
     this.#commit = this.#db.prepare("COMMIT");
@@ -65,10 +71,11 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     this.write(rows);
   }
 
-  /** Writes the rows, the spend table and the roll-ups in one transaction. Throws SQLite errors. */
+  /** Writes the rows and everything that is derived from them in one transaction. Throws SQLite errors. */
   write(rows: readonly LedgerRow[]): void {
     const spent = new SpendTally();
     const used = new UsageTally();
+    const added: LedgerRow[] = [];
     this.#begin.run();
     try {
       for (const row of rows) {
@@ -76,9 +83,12 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
         if (this.#insert.run(...valuesOf(row)).changes === 0) continue;
         spent.add(row);
         used.add(row);
+        added.push(row);
       }
       this.#spent.add(spent);
       this.#used.add(used);
+      this.#finished.add(used.groups);
+      this.#segments.add(added);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
     } catch (error) {
@@ -107,13 +117,18 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
 
   async prune(before: number, limit: number): Promise<number> {
     this.#spent.prune(before);
-    this.#used.prune(before);
-    return this.#db
+    const usageBefore = before - usageLongerMs;
+    const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
+    this.#used.prune(wholeDaysBefore);
+    this.#finished.prune(wholeDaysBefore);
+    const { changes } = this.#db
       .query(
         `DELETE FROM ledger WHERE at < ?1 AND request_id IN
            (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
       )
-      .run(before, limit).changes;
+      .run(before, limit);
+    if (changes > 0) this.#segments.prune();
+    return changes;
   }
 
   sumSpent(owner: BudgetOwner, period: string, pending: readonly LedgerRow[] = []): number {
@@ -165,6 +180,8 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   async close(): Promise<void> {
     this.#spent.close();
     this.#used.close();
+    this.#finished.close();
+    this.#segments.close();
     for (const statement of [this.#insert, this.#begin, this.#commit, this.#find])
       statement.finalize();
     this.#db.close();

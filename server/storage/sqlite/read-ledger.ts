@@ -1,126 +1,11 @@
-/** Reads the ledger: lists of rows, found by the roll-ups, and usage. For a read-only connection of its own. */
-import type { Database, SQLQueryBindings } from "bun:sqlite";
-import {
-  type LedgerFilter,
-  type LedgerListQuery,
-  type LedgerPage,
-  type Usage,
-  type UsageDimension,
-  type UsageGroup,
-  type UsageQuery,
-  usageDimensions,
-} from "../ports/ledger-queries.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
-import { listedColumns } from "./ledger-columns.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
-
-interface Condition {
-  readonly sql: string;
-  readonly values: SQLQueryBindings[];
-}
-
-const columnOf = (dimension: UsageDimension): string =>
-  groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
-
-/** `absent`: how the table stores a value that a request does not have. */
-function filterOf(filter: LedgerFilter, absent: "''" | "NULL"): Condition {
-  const parts: string[] = [];
-  const values: SQLQueryBindings[] = [];
-  for (const dimension of usageDimensions) {
-    const value = filter[dimension];
-    if (value === undefined) continue;
-    if (value === null) parts.push(`${columnOf(dimension)} IS ${absent}`);
-    else {
-      parts.push(`${columnOf(dimension)} = ?`);
-      values.push(value);
-    }
-  }
-  if (filter.projects) {
-    parts.push(`project IN (${filter.projects.map(() => "?").join(", ")})`);
-    values.push(...filter.projects);
-  }
-  return { sql: parts.map((part) => ` AND ${part}`).join(""), values };
-}
-
-/** The part of a list's filter that the roll-ups do not have. */
-function rowFilterOf(query: LedgerListQuery): Condition {
-  const parts: string[] = [];
-  const values: SQLQueryBindings[] = [];
-  const add = (sql: string, value: SQLQueryBindings | undefined): void => {
-    if (value === undefined) return;
-    parts.push(sql);
-    values.push(value);
-  };
-  add("request_id = ?", query.requestId);
-  add("error = ?", query.error);
-  for (const [column, range] of [
-    ["status", query.status],
-    ["latency_ms", query.latencyMs],
-    ["cost", query.cost],
-  ] as const) {
-    add(`${column} >= ?`, range?.min);
-    add(`${column} <= ?`, range?.max);
-  }
-  if (query.failed !== undefined) parts.push(`error IS ${query.failed ? "NOT " : ""}NULL`);
-  return { sql: parts.map((part) => ` AND ${part}`).join(""), values };
-}
-
-interface HourOfRows {
-  readonly hour: number;
-  readonly first: string;
-  readonly last: string;
-}
-
 /**
- * The roll-ups are the index: they have the hours with matching rows, and the first and last request id of these rows. A
- * key with few requests has narrow bounds, and a key with many fills the page at once.
+ * Reads usage for a read-only connection of its own: from days where they are complete, and from hours at the edges.
  */
-export function listRows(db: Database, query: LedgerListQuery): LedgerPage {
-  const { limit, failed = query.error !== undefined } = query;
-  const cursor = parseCursor(query.cursor);
-  const from = Math.max(query.from ?? 0, oldestRow(db));
-  const to = query.to ?? Number.MAX_SAFE_INTEGER;
-  const usageFilter = filterOf(query, "''");
-  const hours = db
-    .query<HourOfRows, SQLQueryBindings[]>(
-      `SELECT hour, min(first_id) AS first, max(last_id) AS last FROM usage_by_hour
-       WHERE hour >= ? AND hour < ? AND hour <= ?${usageFilter.sql}${failed ? " AND errors > 0" : ""}
-       GROUP BY hour ORDER BY hour DESC`,
-    )
-    .iterate(from - (from % hourMs), to, cursor?.hour ?? to, ...usageFilter.values);
-  const [groupFilter, rowFilter] = [filterOf(query, "NULL"), rowFilterOf(query)];
-  const rowsOfHour = db.query<LedgerRow, SQLQueryBindings[]>(
-    `SELECT ${listedColumns} FROM ledger
-     WHERE request_id BETWEEN ? AND ? AND request_id < ? AND at >= ? AND at < ?${groupFilter.sql}${rowFilter.sql}
-     ORDER BY request_id DESC LIMIT ?`,
-  );
-  const entries: LedgerRow[] = [];
-  for (const { hour, first, last } of hours) {
-    const before = hour === cursor?.hour ? cursor.requestId : `${last}\u0000`;
-    // One more than the limit shows whether there is another page.
-    const missing = limit + 1 - entries.length;
-    const range = [Math.max(hour, from), Math.min(hour + hourMs, to)];
-    const values = [...range, ...groupFilter.values, ...rowFilter.values];
-    entries.push(...rowsOfHour.all(first, last, before, ...values, missing));
-    if (entries.length > limit) break;
-  }
-  const page = entries.slice(0, limit);
-  const end = page.at(-1);
-  return entries.length > limit && end
-    ? { entries: page, next: `${end.at - (end.at % hourMs)}.${end.requestId}` }
-    : { entries: page };
-}
-
-function parseCursor(cursor: string | undefined) {
-  const [, hour, requestId] = /^(\d{1,16})\.(.+)$/s.exec(cursor ?? "") ?? [];
-  return hour === undefined || requestId === undefined
-    ? undefined
-    : { hour: Number(hour), requestId };
-}
-
-/** Usage outlives the rows: hours before this row have none. */
-const oldestRow = (db: Database): number =>
-  db.query<{ at: number }, []>("SELECT at FROM ledger ORDER BY request_id LIMIT 1").get()?.at ?? 0;
+import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Usage, UsageDimension, UsageGroup, UsageQuery } from "../ports/ledger-queries.ts";
+import { dayMs } from "./finished-usage.ts";
+import { columnOf, filterOf } from "./ledger-filter.ts";
+import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
 
 type UsageRow = Record<string, number | string>;
 
@@ -135,20 +20,74 @@ export function readUsage(db: Database, query: UsageQuery): Usage {
   const grouping = [...(interval === "hour" ? ["hour"] : []), ...columns];
   const order = [...(interval === "hour" ? ["hour DESC"] : []), "sum(requests) DESC", ...columns];
   const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
-  const ofPeriod = db.query<UsageRow, SQLQueryBindings[]>(
-    `SELECT ${[...grouping, ...sums].join(", ")} FROM usage_by_hour
-     WHERE hour >= ? AND hour < ?${filter.sql} ${grouping.length > 0 ? `GROUP BY ${grouping.join(", ")}` : ""}
-     HAVING sum(requests) > 0 ORDER BY ${order.join(", ")} LIMIT ?`,
-  );
+  const select = (source: string): string =>
+    `SELECT ${[...grouping, ...sums].join(", ")} FROM ${source}
+     ${grouping.length > 0 ? `GROUP BY ${grouping.join(", ")}` : ""}
+     HAVING sum(requests) > 0 ORDER BY ${order.join(", ")} LIMIT ?`;
   const groups: UsageGroup[] = [];
-  for (const { from, to } of periodsOf(query, db)) {
+  for (const period of periodsOf(query, db)) {
     const missing = limit + 1 - groups.length;
-    const rows = ofPeriod.all(from, to, ...filter.values, missing);
-    groups.push(...rows.map((row) => toGroup(row, Number(row.hour ?? from), groupBy)));
+    const ranges = rangesOf(period, query, finishedUntil(db));
+    const source = ranges.map(({ table, start }) => sourceOf(table, start, filter.sql));
+    const values = ranges.flatMap(({ from, to }) => [from, to, ...filter.values]);
+    const sql = select(
+      source.length === 1
+        ? (source[0] ?? "")
+        : `(${source.map((each) => `SELECT * FROM ${each}`).join(" UNION ALL ")})`,
+    );
+    const rows = db.query<UsageRow, SQLQueryBindings[]>(sql).all(...values, missing);
+    groups.push(...rows.map((row) => toGroup(row, startOfGroup(row, period, query), groupBy)));
     if (groups.length > limit) break;
   }
   return { groups: groups.slice(0, limit), hasMore: groups.length > limit };
 }
+
+interface TableRange extends HourRange {
+  readonly table: "usage_by_hour" | "usage_by_day" | "usage_without_key";
+  /** The column with the start of the hour or day. */
+  readonly start: "hour" | "day";
+}
+
+/** Subqueries have the columns that are read, and a single one is read without a subquery. */
+const sourceOf = (table: string, start: string, filter: string): string =>
+  `(SELECT ${[`${start} AS hour`, ...groupColumns, ...sumColumns].join(", ")} FROM ${table}
+    WHERE ${start} >= ? AND ${start} < ?${filter})`;
+
+const startOfGroup = (
+  { hour }: UsageRow,
+  period: HourRange,
+  { interval, from }: UsageQuery,
+): number => {
+  if (interval === "total") return from - (from % hourMs);
+  return interval === "hour" ? Number(hour) : period.from;
+};
+
+/** The coarsest tables that have the period: first those of finished hours, then the hours themselves. */
+function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): TableRange[] {
+  const { interval, groupBy = [], keyId } = query;
+  const ranges: TableRange[] = [];
+  const add = (range: TableRange): void => {
+    if (range.from < range.to) ranges.push(range);
+  };
+  const hours = { table: "usage_by_hour", start: "hour" } as const;
+  const needsKey = keyId !== undefined || groupBy.includes("keyId");
+  const firstDay = Math.ceil(from / dayMs) * dayMs;
+  const lastDay = Math.min(to, until) - (Math.min(to, until) % dayMs);
+  if (!needsKey) {
+    const end = Math.max(from, Math.min(to, until));
+    add({ table: "usage_without_key", start: "hour", from, to: end });
+    add({ ...hours, from: end, to });
+  } else if (interval !== "hour" && firstDay < lastDay) {
+    add({ ...hours, from, to: firstDay });
+    add({ table: "usage_by_day", start: "day", from: firstDay, to: lastDay });
+    add({ ...hours, from: lastDay, to });
+  } else add({ ...hours, from, to });
+  return ranges;
+}
+
+/** Hours before this one are in the coarser tables. */
+const finishedUntil = (db: Database): number =>
+  db.query<{ until: number }, []>("SELECT until FROM finished_usage").get()?.until ?? 0;
 
 interface HourRange {
   readonly from: number;
@@ -167,19 +106,24 @@ function storedHours(db: Database): HourRange {
 
 /** The ranges of hours that are summed one by one, the latest first: only those in which there may be usage. */
 function* periodsOf({ from, to, interval }: UsageQuery, db: Database): Generator<HourRange> {
+  const stored = storedHours(db);
   const start = from - (from % hourMs);
-  if (interval === "total" || interval === "hour") {
-    yield { from: start, to };
+  const [first, last] = [Math.max(start, stored.from), Math.min(roundUp(to), stored.to)];
+  if (interval === "total") {
+    // The range of the query is the period, with the hours that have usage.
+    if (first < last) yield { from: first, to: last };
     return;
   }
-  const stored = storedHours(db);
-  const first = Math.max(start, stored.from);
-  for (let end = Math.min(to, stored.to); end > first; ) {
-    const startOfPeriod = startOf(interval, end - 1);
+  // The hours of one day are summed by one query: the latest day may fill the limit.
+  const step = interval === "month" ? "month" : "day";
+  for (let end = last; end > first; ) {
+    const startOfPeriod = startOf(step, end - 1);
     yield { from: Math.max(startOfPeriod, start), to: end };
     end = startOfPeriod;
   }
 }
+
+const roundUp = (at: number): number => Math.ceil(at / hourMs) * hourMs;
 
 function startOf(interval: "day" | "month", at: number): number {
   const date = new Date(at);

@@ -37,10 +37,8 @@ export const sumColumns = [
 /** The index of the first latency count in `sumColumns`. */
 const latencyAt = sumColumns.length - latencyColumns.length;
 
-interface UsageGroup {
+export interface UsageGroup {
   readonly keys: readonly [hour: number, ...texts: string[]];
-  firstId: string;
-  lastId: string;
   /** In the order of `sumColumns`. */
   readonly sums: number[];
 }
@@ -50,7 +48,7 @@ export class UsageTally {
   readonly #groups = new Map<string, UsageGroup>();
 
   add(row: LedgerRow): void {
-    const { requestId, keyId, latencyMs } = row;
+    const { keyId, latencyMs } = row;
     const hour = row.at - (row.at % hourMs);
     const texts = [
       keyId,
@@ -63,11 +61,9 @@ export class UsageTally {
     let group = this.#groups.get(id);
     if (!group) {
       const sums = new Array<number>(sumColumns.length).fill(0);
-      group = { keys: [hour, ...texts], firstId: requestId, lastId: requestId, sums };
+      group = { keys: [hour, ...texts], sums };
       this.#groups.set(id, group);
     }
-    if (requestId < group.firstId) group.firstId = requestId;
-    if (requestId > group.lastId) group.lastId = requestId;
     const isError = row.error !== null;
     const values = [
       1,
@@ -99,12 +95,10 @@ function bucketOf(latencyMs: number): number {
   return at < 0 ? latencyBoundsMs.length : at;
 }
 
-const columns = ["hour", ...groupColumns, "first_id", "last_id", ...sumColumns];
+const columns = ["hour", ...groupColumns, ...sumColumns];
 const addition = `INSERT INTO usage_by_hour (${columns.join(", ")})
   VALUES (${columns.map((_, at) => `?${at + 1}`).join(", ")})
-  ON CONFLICT DO UPDATE SET
-    first_id = min(first_id, excluded.first_id), last_id = max(last_id, excluded.last_id),
-    ${sumColumns.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
+  ON CONFLICT DO UPDATE SET ${sumColumns.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
 
 export class UsageTable {
   readonly #add: Statement;
@@ -117,14 +111,12 @@ export class UsageTable {
 
   /** Runs inside the transaction that writes the rows. */
   add({ groups }: UsageTally): void {
-    for (const { keys, firstId, lastId, sums } of groups) {
-      this.#add.run(...keys, firstId, lastId, ...sums);
-    }
+    for (const { keys, sums } of groups) this.#add.run(...keys, ...sums);
   }
 
-  /** Deletes hours long before `before`. */
+  /** Deletes the hours before `before`. */
   prune(before: number): void {
-    this.#prune.run(before - usageLongerMs);
+    this.#prune.run(before);
   }
 
   close(): void {

@@ -279,6 +279,27 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       );
     });
 
+    law("usage is the same in whatever order the rows arrive", async (open) => {
+      const { store, queries } = await open();
+      const rows = variedRows(3000);
+      const groups = Array.from({ length: 30 }, (_, at) => rows.slice(at * 100, at * 100 + 100));
+      // Later hours first, and some rows long after their hour and their day.
+      for (const [at] of groups.entries()) await store.append(groups[(at * 11) % 30]!);
+      const to = noon + 3 * 24 * hour;
+      const expected = rows.filter(({ at }) => at < to);
+      for (const groupBy of [[], ["keyId"], ["model", "upstream"]] as const) {
+        for (const interval of ["hour", "day", "month", "total"] as const) {
+          const { groups: found } = await queries.usage({
+            ...{ from: noon, to, limit: 10_000, interval, groupBy },
+          });
+          const sum = (of: "requests" | "errors") =>
+            found.reduce((before, group) => before + group[of], 0);
+          expect(sum("requests"), `${interval} ${groupBy}`).toBe(expected.length);
+          expect(sum("errors")).toBe(expected.filter(({ error }) => error !== null).length);
+        }
+      }
+    });
+
     law("a pending row counts as spent once, whether it is stored already or not", async (open) => {
       const { store, sums } = await open();
       if (!sums) return;

@@ -4,10 +4,12 @@ import { ledgerTable } from "./0001-ledger-table.ts";
 import { spendTable } from "./0002-spend-table.ts";
 import { usageByHour } from "./0003-usage-by-hour.ts";
 import { requestDetails } from "./0004-request-details.ts";
+import { segmentsAndCoarseUsage } from "./0005-segments-and-coarse-usage.ts";
 
 export const ledgerMigrations: readonly Migration[] = [
   ledgerTable,
   spendTable,
   usageByHour,
   requestDetails,
+  segmentsAndCoarseUsage,
 ];

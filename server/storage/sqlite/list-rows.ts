@@ -1,0 +1,145 @@
+/**
+ * Lists ledger rows, the latest first. Segment summaries say where a matching row may be; a page ends when its time is
+ * over, and says how far it came. For a read-only connection of its own.
+ */
+import type { Database, SQLQueryBindings } from "bun:sqlite";
+import {
+  type LedgerListQuery,
+  type LedgerPage,
+  usageDimensions,
+  type ValueRange,
+} from "../ports/ledger-queries.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import { listedColumns } from "./ledger-columns.ts";
+import { type Condition, filterOf, rowFilterOf } from "./ledger-filter.ts";
+import { mayHaveTerm, type Term } from "./segment-terms.ts";
+import { hourMs } from "./usage-table.ts";
+
+export interface ListClock {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** The time for one page. */
+  readonly pageMs: number;
+}
+
+interface FoundSegment {
+  readonly first_id: string;
+  readonly last_id: string;
+  readonly min_at: number;
+  readonly max_at: number;
+  readonly terms: Uint8Array;
+}
+
+export function listRows(
+  db: Database,
+  query: LedgerListQuery,
+  { clock, pageMs }: ListClock,
+): LedgerPage {
+  const { limit, cursor, requestId } = query;
+  const rows = rowsOf(db, query);
+  if (requestId !== undefined) return { entries: rows(requestId, requestId, limit) };
+  const deadline = clock() + pageMs;
+  const mayMatch = segmentFilter(db, query);
+  const entries: LedgerRow[] = [];
+  for (const segment of segmentsOf(db, query)) {
+    const { first_id: firstId, last_id: lastId, min_at: scannedUntil } = segment;
+    if (!mayMatch(segment)) continue;
+    // One more than the limit shows whether there is another page.
+    entries.push(...rows(firstId, lastId, limit + 1 - entries.length));
+    if (entries.length > limit) {
+      const page = entries.slice(0, limit);
+      return { entries: page, next: page.at(-1)?.requestId ?? cursor ?? "" };
+    }
+    if (clock() >= deadline) return { entries, next: firstId, scannedUntil };
+  }
+  return { entries };
+}
+
+/** The matching rows from one request id to another, both inclusive, the latest first. */
+function rowsOf(db: Database, query: LedgerListQuery) {
+  const conditions = [filterOf(query, "NULL"), rowFilterOf(query)];
+  const { from = 0, to = Number.MAX_SAFE_INTEGER, cursor } = query;
+  const before = cursor === undefined ? "" : " AND request_id < ?";
+  const statement = db.query<LedgerRow, SQLQueryBindings[]>(
+    `SELECT ${listedColumns} FROM ledger
+     WHERE request_id BETWEEN ? AND ?${before} AND at >= ? AND at < ?${conditions.map(({ sql }) => sql).join("")}
+     ORDER BY request_id DESC LIMIT ?`,
+  );
+  const values = [
+    ...(cursor === undefined ? [] : [cursor]),
+    from,
+    to,
+    ...conditions.flatMap((condition) => condition.values),
+  ];
+  return (firstId: string, lastId: string, limit: number): LedgerRow[] =>
+    statement.all(firstId, lastId, ...values, limit);
+}
+
+/** The segments whose numbers may match, the latest first. */
+function segmentsOf(db: Database, query: LedgerListQuery): IterableIterator<FoundSegment> {
+  const { from, to, cursor, failed, status, latencyMs, cost } = query;
+  const conditions: Condition[] = [
+    condition("first_id < ?", cursor),
+    condition("max_at >= ?", from),
+    condition("min_at < ?", to),
+    ...overlap("status", status),
+    ...overlap("latency_ms", latencyMs),
+    ...overlap("cost", cost),
+    { sql: failed === undefined ? "" : ` AND errors ${failed ? "> 0" : "< rows"}`, values: [] },
+  ];
+  return db
+    .query<FoundSegment, SQLQueryBindings[]>(
+      `SELECT first_id, last_id, min_at, max_at, terms FROM ledger_segments
+       WHERE 1${conditions.map(({ sql }) => sql).join("")} ORDER BY first_id DESC`,
+    )
+    .iterate(...conditions.flatMap(({ values }) => values));
+}
+
+const condition = (sql: string, value: SQLQueryBindings | undefined): Condition =>
+  value === undefined ? { sql: "", values: [] } : { sql: ` AND ${sql}`, values: [value] };
+
+const overlap = (column: string, range: ValueRange | undefined): Condition[] => [
+  condition(`max_${column} >= ?`, range?.min),
+  condition(`min_${column} <= ?`, range?.max),
+];
+
+/** Whether a segment may have a row with the texts of the filter. */
+function segmentFilter(db: Database, query: LedgerListQuery): (segment: FoundSegment) => boolean {
+  const terms = termsOf(query);
+  const { projects } = query;
+  const hours = hoursOf(db, query);
+  return ({ terms: filter, min_at: from, max_at: to }) =>
+    terms.every(([term, value]) => mayHaveTerm(filter, term, value)) &&
+    (projects === undefined || projects.some((each) => mayHaveTerm(filter, "project", each))) &&
+    (hours === undefined || overlaps(hours, from, to));
+}
+
+const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
+  [...usageDimensions, "error" as const].flatMap((term) => {
+    const value = query[term];
+    return value === undefined ? [] : [[term, value] as const];
+  });
+
+/**
+ * The hours with usage that matches several texts together, such as a key and a model, each of which may be in every
+ * segment. Undefined: the filter has fewer texts.
+ */
+function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined {
+  const filtered = usageDimensions.filter((dimension) => query[dimension] !== undefined);
+  if (filtered.length + (query.projects ? 1 : 0) < 2) return undefined;
+  const { sql, values } = filterOf(query, "''");
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
+  const hours = db
+    .query<{ hour: number }, SQLQueryBindings[]>(
+      `SELECT DISTINCT hour FROM usage_by_hour WHERE hour >= ? AND hour < ?${sql}`,
+    )
+    .all(from - (from % hourMs), to, ...values);
+  return new Set(hours.map(({ hour }) => hour));
+}
+
+function overlaps(hours: ReadonlySet<number>, from: number, to: number): boolean {
+  for (let hour = from - (from % hourMs); hour <= to; hour += hourMs) {
+    if (hours.has(hour)) return true;
+  }
+  return false;
+}

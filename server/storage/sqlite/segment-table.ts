@@ -1,0 +1,175 @@
+/**
+ * Segment summaries of the ledger (zone maps): for each run of about two thousand rows in the order of their request
+ * ids, the range of each number and a Bloom filter of the texts. A list skips segments without a matching row, so that
+ * it needs no index by key, model or error, which would cost several page writes for each row. The summaries are
+ * written in the same transaction as the rows.
+ */
+import type { Database, Statement } from "bun:sqlite";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import { addTerm, termBytes } from "./segment-terms.ts";
+
+/** A segment with this many rows is followed by another one. Later rows with an id inside it still belong to it. */
+const segmentRows = 2048;
+
+/** The numbers whose range a segment has, by the name of the column. */
+const rangedColumns = ["at", "status", "latency_ms", "cost"] as const;
+
+const columns = [
+  "first_id",
+  "last_id",
+  "rows",
+  "errors",
+  ...rangedColumns.flatMap((name) => [`min_${name}`, `max_${name}`]),
+  "terms",
+] as const;
+
+interface StoredSegment {
+  readonly first_id: string;
+  readonly last_id: string;
+  readonly rows: number;
+  readonly errors: number;
+  readonly terms: Uint8Array;
+  readonly [range: string]: unknown;
+}
+
+/** The columns of a row that a segment summarizes. */
+export type SummarizedRow = Pick<
+  LedgerRow,
+  | "requestId"
+  | "at"
+  | "status"
+  | "latencyMs"
+  | "cost"
+  | "error"
+  | "keyId"
+  | "project"
+  | "model"
+  | "upstream"
+  | "targetModel"
+>;
+
+class Segment {
+  readonly firstId: string;
+  #lastId: string;
+  #rows = 0;
+  #errors = 0;
+  /** The minimum and the maximum of each column. Null: no row has a value. */
+  readonly #ranges: (number | null)[];
+  readonly #terms: Uint8Array;
+
+  constructor(firstId: string, stored?: StoredSegment) {
+    this.firstId = firstId;
+    this.#lastId = stored?.last_id ?? firstId;
+    this.#rows = stored?.rows ?? 0;
+    this.#errors = stored?.errors ?? 0;
+    this.#terms = stored?.terms ?? new Uint8Array(termBytes);
+    this.#ranges = rangedColumns.flatMap((name) => [
+      (stored?.[`min_${name}`] as number | null | undefined) ?? null,
+      (stored?.[`max_${name}`] as number | null | undefined) ?? null,
+    ]);
+  }
+
+  /** Whether a new segment begins with this row. */
+  endsBefore(requestId: string): boolean {
+    return this.#rows >= segmentRows && requestId > this.#lastId;
+  }
+
+  add(row: SummarizedRow): void {
+    if (row.requestId > this.#lastId) this.#lastId = row.requestId;
+    this.#rows++;
+    if (row.error !== null) this.#errors++;
+    this.#widen(0, row.at);
+    this.#widen(2, row.status);
+    this.#widen(4, row.latencyMs);
+    if (row.cost !== null) this.#widen(6, row.cost);
+    const terms = this.#terms;
+    addTerm(terms, "keyId", row.keyId);
+    addTerm(terms, "project", row.project);
+    addTerm(terms, "model", row.model);
+    addTerm(terms, "upstream", row.upstream);
+    addTerm(terms, "targetModel", row.targetModel);
+    if (row.error !== null) addTerm(terms, "error", row.error);
+  }
+
+  /** In the order of `columns`. */
+  get values() {
+    return [
+      this.firstId,
+      this.#lastId,
+      this.#rows,
+      this.#errors,
+      ...this.#ranges,
+      this.#terms,
+    ] as const;
+  }
+
+  #widen(at: number, value: number): void {
+    const ranges = this.#ranges;
+    const min = ranges[at] ?? null;
+    const max = ranges[at + 1] ?? null;
+    if (min === null || value < min) ranges[at] = value;
+    if (max === null || value > max) ranges[at + 1] = value;
+  }
+}
+
+export class SegmentTable {
+  readonly #find: Statement<StoredSegment, [string]>;
+  readonly #next: Statement<{ first_id: string }, [string]>;
+  readonly #save: Statement;
+  readonly #prune: Statement;
+
+  constructor(db: Database) {
+    this.#find = db.prepare(
+      `SELECT ${columns.join(", ")} FROM ledger_segments WHERE first_id <= ?1
+       ORDER BY first_id DESC LIMIT 1`,
+    );
+    this.#next = db.prepare(
+      "SELECT first_id FROM ledger_segments WHERE first_id > ?1 ORDER BY first_id LIMIT 1",
+    );
+    this.#save = db.prepare(
+      `INSERT OR REPLACE INTO ledger_segments (${columns.join(", ")})
+       VALUES (${columns.map((_, at) => `?${at + 1}`).join(", ")})`,
+    );
+    this.#prune = db.prepare(
+      `DELETE FROM ledger_segments
+       WHERE last_id < coalesce((SELECT min(request_id) FROM ledger), last_id || ' ')`,
+    );
+  }
+
+  /** New rows in any order. Runs inside the transaction that writes them. */
+  add(rows: Iterable<SummarizedRow>): void {
+    let segment: Segment | undefined;
+    /** The first id of the segment after it. */
+    let end: string | undefined;
+    for (const row of rows) {
+      const { requestId } = row;
+      const isInside =
+        segment && requestId >= segment.firstId && (end === undefined || requestId < end);
+      if (!isInside) {
+        this.#write(segment);
+        const stored = this.#find.get(requestId);
+        segment = stored ? new Segment(stored.first_id, stored) : new Segment(requestId);
+        end = this.#next.get(requestId)?.first_id;
+      }
+      if (!segment || segment.endsBefore(requestId)) {
+        this.#write(segment);
+        segment = new Segment(requestId);
+      }
+      segment.add(row);
+    }
+    this.#write(segment);
+  }
+
+  /** Deletes the segments before the oldest row. */
+  prune(): void {
+    this.#prune.run();
+  }
+
+  close(): void {
+    for (const statement of [this.#find, this.#next, this.#save, this.#prune]) statement.finalize();
+  }
+
+  #write(segment: Segment | undefined): void {
+    if (segment) this.#save.run(...segment.values);
+  }
+}

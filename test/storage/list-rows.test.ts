@@ -1,0 +1,116 @@
+/** Lists of ledger rows by segment summaries: rare rows are found without reading all others, and pages are bounded. */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import type { LedgerListQuery, LedgerPage } from "../../server/storage/ports/ledger-queries.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { listRows } from "../../server/storage/sqlite/list-rows.ts";
+import { temporaryFolder } from "../harness.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
+
+const noon = Date.UTC(2026, 10, 15, 12);
+const idsOf = ({ entries }: LedgerPage) => entries.map(({ requestId }) => requestId);
+
+/** A ledger with these rows. The clock advances by one with each segment that is read. */
+async function openList(rows: readonly LedgerRow[]) {
+  const folder = temporaryFolder();
+  const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  for (let at = 0; at < rows.length; at += 500) store.write(rows.slice(at, at + 500));
+  const db = new Database(store.path, { readonly: true, strict: true });
+  let ticks = 0;
+  return {
+    store,
+    list: (query: Partial<LedgerListQuery>, pageMs = Number.POSITIVE_INFINITY) => {
+      ticks = 0;
+      return listRows(db, { limit: 100, ...query }, { clock: () => ticks++, pageMs });
+    },
+    /** How many segments the latest list has read. */
+    segmentsRead: () => Math.max(0, ticks - 1),
+    [Symbol.asyncDispose]: async () => {
+      db.close();
+      await store.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** 20,000 rows in about ten segments. The last rows are the latest. */
+const manyRows = (change: (at: number) => Partial<LedgerRow>): LedgerRow[] =>
+  Array.from({ length: 20_000 }, (_, at) =>
+    ledgerRow(noon + at * 1000, {
+      ...{ keyId: `key_${at % 50}`, model: "m", cost: 0.001, latencyMs: 20 },
+      ...change(at),
+    }),
+  );
+
+test("a rare key, error, latency, cost or status is found without reading the rows around it", async () => {
+  const rare: Partial<LedgerRow> = {
+    ...{ keyId: "rare", project: "rare", model: "rare", upstream: "rare", targetModel: "rare" },
+    ...{ error: "rare", status: 451, latencyMs: 90_000, cost: 7 },
+  };
+  const rows = manyRows((at) => (at === 3000 ? rare : {}));
+  await using opened = await openList(rows);
+  const filters: Partial<LedgerListQuery>[] = [
+    ...[{ keyId: "rare" }, { project: "rare" }, { projects: ["none", "rare"] }, { model: "rare" }],
+    ...[{ upstream: "rare" }, { targetModel: "rare" }, { error: "rare" }, { failed: true }],
+    ...[{ status: { min: 451, max: 451 } }, { latencyMs: { min: 60_000 } }, { cost: { min: 1 } }],
+  ];
+  for (const filter of filters) {
+    expect(idsOf(opened.list(filter)), JSON.stringify(filter)).toEqual([rows[3000]!.requestId]);
+    expect(opened.segmentsRead(), JSON.stringify(filter)).toBeLessThanOrEqual(2);
+  }
+  expect(idsOf(opened.list({ keyId: "nobody" }))).toEqual([]);
+  expect(opened.segmentsRead()).toBeLessThanOrEqual(1);
+});
+
+test("a key and a model that are both frequent, and never together, are not searched for", async () => {
+  const rows = manyRows((at) => ({ model: at % 50 === 7 ? "only of key 7" : "m" }));
+  await using opened = await openList(rows);
+  expect(idsOf(opened.list({ keyId: "key_3", model: "only of key 7" }))).toEqual([]);
+  expect(opened.segmentsRead()).toBe(0);
+});
+
+test("a page whose time is over says how far it came, and the next pages list the rest once", async () => {
+  const rows = manyRows((at) => ({ latencyMs: at % 4000 === 0 ? 500 : at % 2 }));
+  await using opened = await openList(rows);
+  const filter = { latencyMs: { min: 0.5, max: 600 }, model: "m", keyId: "key_0" };
+  const expected = rows.filter(({ latencyMs, keyId }) => latencyMs > 0.5 && keyId === "key_0");
+  const found: string[] = [];
+  let [pages, before] = [0, Number.POSITIVE_INFINITY];
+  for (let cursor: string | undefined; ; ) {
+    const page = opened.list({ ...filter, cursor }, 1);
+    expect(opened.segmentsRead()).toBeLessThanOrEqual(1);
+    found.push(...idsOf(page));
+    pages++;
+    if (page.next === undefined) break;
+    expect(page.scannedUntil).toBeLessThan(before);
+    for (const { at } of page.entries) expect(at).toBeGreaterThanOrEqual(page.scannedUntil!);
+    before = page.scannedUntil!;
+    cursor = page.next;
+  }
+  expect(found).toEqual(expected.map(({ requestId }) => requestId).toReversed());
+  expect(pages).toBeGreaterThan(5);
+});
+
+test("a row that is written long after its request arrived is found by every filter", async () => {
+  const rows = manyRows(() => ({}));
+  await using opened = await openList(rows);
+  const late = ledgerRow(rows[5000]!.at, {
+    ...{ keyId: "late", error: "late", latencyMs: 700_000, cost: 9, status: 599 },
+  });
+  opened.store.write([late]);
+  for (const filter of [
+    ...[{ keyId: "late" }, { error: "late" }, { latencyMs: { min: 600_000 } }],
+    ...[{ cost: { min: 8 } }, { status: { min: 599 } }],
+  ]) {
+    expect(idsOf(opened.list(filter)), JSON.stringify(filter)).toEqual([late.requestId]);
+  }
+});
+
+test("rows that were pruned leave no summaries behind", async () => {
+  const rows = manyRows(() => ({}));
+  await using opened = await openList(rows);
+  expect(await opened.store.prune(rows.at(-1)!.at + 1, 100_000)).toBe(20_000);
+  expect(idsOf(opened.list({}))).toEqual([]);
+  expect(opened.segmentsRead()).toBe(0);
+});
