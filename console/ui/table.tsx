@@ -49,7 +49,7 @@ export function Table<Row>({ label, columns, rows, rowKey }: TableProps<Row>) {
                   key={key}
                   data-label={header}
                   className={classNames(
-                    "px-4 py-2 align-top max-sm:flex max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
+                    "px-4 py-2 align-top max-sm:has-[>div:empty]:hidden max-sm:flex max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
                     "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
                     align === "right" && "text-right tabular-nums max-sm:text-left",
                   )}

@@ -108,3 +108,21 @@ browserTest(
   },
   { as: "nobody" },
 );
+
+browserTest(
+  "a request of the official client appears in Requests and in Usage without a reload",
+  async (test) => {
+    const { page, context, open, url } = test;
+    await open("/keys");
+    const key = await createKey(page, { Name: "seen-in-requests" });
+    await open("/requests");
+    await embedWith(url, key, "a text");
+    const row = page.getByRole("row").filter({ hasText: "seen-in-requests" });
+    await row.waitFor();
+    expect(await row.textContent()).toContain("text-embedding-3-small");
+    const usage = await context.newPage();
+    await usage.goto("/console/usage");
+    await settled(usage);
+    await usage.getByText("text-embedding-3-small").first().waitFor();
+  },
+);

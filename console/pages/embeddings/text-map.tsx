@@ -52,7 +52,7 @@ export function TextMap({ texts, vectors, selected, onSelect }: TextMapProps) {
               />
               {(index === selected || texts.length <= maxLabels) && (
                 <text
-                  x={x > size / 2 ? x - 1.8 : x + 1.8}
+                  x={x > size / 2 ? x - 2.6 : x + 2.6}
                   y={y + 0.8}
                   fontSize={2.4}
                   // Toward the middle, so that no label leaves the map.

@@ -1,4 +1,4 @@
-/** What a model can do, as badges. */
+/** The kind of a model and what it can do, as badges. */
 import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count } from "../../lib/format.ts";
@@ -20,6 +20,7 @@ export function Capabilities({ model }: { model: ShownModel }) {
         ];
   return (
     <span className="flex flex-wrap gap-1">
+      <Badge tone="accent">{t(`model.kind.${kind}`)}</Badge>
       {texts
         .filter((text) => typeof text === "string")
         .map((text) => (

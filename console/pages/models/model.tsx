@@ -47,7 +47,6 @@ function Details({ model }: { model: ShownModel }) {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isDeveloper = session?.user.role !== "viewer";
   const rows: readonly [string, ReactNode][] = [
-    [t("models.kind"), t(`model.kind.${model.kind}`)],
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [t("model.origin"), <OriginBadge key="origin" origin={model.origin} />],
     [t("models.price"), model.price ?? t("state.unknown")],
@@ -68,7 +67,7 @@ function Details({ model }: { model: ShownModel }) {
     <>
       {model.description !== null && <p>{model.description}</p>}
       <Card>
-        <dl className="grid gap-x-6 gap-y-2 p-4 sm:grid-cols-2 lg:grid-cols-4">
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-4">
           {rows.map(([name, value]) => (
             <div key={name} className="min-w-0">
               <dt className="text-xs text-muted">{name}</dt>

@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Input, Select } from "../../ui/input.tsx";
@@ -93,11 +92,6 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
           ),
         },
         {
-          key: "kind",
-          header: t("models.kind"),
-          cell: ({ kind }) => <Badge>{t(`model.kind.${kind}`)}</Badge>,
-        },
-        {
           key: "capabilities",
           header: t("models.capabilities"),
           cell: (model) => <Capabilities model={model} />,
@@ -111,7 +105,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
         {
           key: "price",
           header: t("models.price"),
-          cell: ({ price }) => price ?? t("state.unknown"),
+          cell: ({ price }) => <div className="sm:min-w-40">{price ?? t("state.unknown")}</div>,
         },
         {
           key: "targets",
