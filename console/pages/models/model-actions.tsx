@@ -34,7 +34,9 @@ export function ModelActions({ id }: { id: string }) {
   const { definition } = data;
   return (
     <>
-      <Button onClick={() => setEditing(true)}>{t("action.edit")}</Button>
+      <Button size="small" onClick={() => setEditing(true)}>
+        {t("action.edit")}
+      </Button>
       <ConfirmButton
         label={t("action.delete")}
         title={t("models.delete.title", { name: id })}

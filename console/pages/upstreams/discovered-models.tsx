@@ -48,20 +48,21 @@ export function DiscoveredModels({ models, ticked, onChange }: DiscoveredModelsP
               <span className="font-mono text-xs break-all">{model.id}</span>
             </label>
             {ticked[model.id] && (
-              <Select
-                aria-label={t("upstreams.kindOf", { model: model.id })}
-                className="h-7 w-32 shrink-0"
-                value={ticked[model.id]}
-                onChange={({ target }) =>
-                  onChange({
-                    ...ticked,
-                    [model.id]: target.value === "image" ? "image" : "embedding",
-                  })
-                }
-              >
-                <option value="embedding">{t("model.kind.embedding")}</option>
-                <option value="image">{t("model.kind.image")}</option>
-              </Select>
+              <span className="w-32 shrink-0">
+                <Select
+                  aria-label={t("upstreams.kindOf", { model: model.id })}
+                  value={ticked[model.id]}
+                  onChange={({ target }) =>
+                    onChange({
+                      ...ticked,
+                      [model.id]: target.value === "image" ? "image" : "embedding",
+                    })
+                  }
+                >
+                  <option value="embedding">{t("model.kind.embedding")}</option>
+                  <option value="image">{t("model.kind.image")}</option>
+                </Select>
+              </span>
             )}
           </li>
         ))}
