@@ -10,6 +10,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["check", async () => (await import("./check.ts")).check],
   ["keys", async () => (await import("./keys.ts")).keys],
   ["config", async () => (await import("./config.ts")).config],
+  ["db", async () => (await import("./db.ts")).db],
   ["models", async () => (await import("./models.ts")).models],
 ]);
 

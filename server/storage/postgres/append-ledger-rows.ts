@@ -91,9 +91,3 @@ export const appendStatement = `
       ${sumColumns.map((name) => `${name} = usage_by_hour.${name} + excluded.${name}`).join(", ")}
   )
   SELECT count(*) AS count FROM new`;
-
-/** PostgreSQL's text has neither NUL nor unpaired surrogates: they become U+FFFD. */
-export const rowsAsJson = (rows: readonly LedgerRow[]): string =>
-  JSON.stringify(rows, (_, value: unknown) =>
-    typeof value === "string" ? value.toWellFormed().replaceAll("\u0000", "\ufffd") : value,
-  );

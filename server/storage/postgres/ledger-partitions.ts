@@ -39,20 +39,18 @@ export async function listMonths(db: Queries): Promise<Month[]> {
 }
 
 /**
- * The new table is attached, which does not block readers and writers of the other months, unlike CREATE TABLE ...
- * PARTITION OF.
+ * In a transaction. The new table is attached, which does not block readers and writers of the other months, unlike
+ * CREATE TABLE ... PARTITION OF.
  */
-export async function createMonth(db: PostgresDatabase, { table, from, to }: Month): Promise<void> {
-  await db.transaction(async (transaction) => {
-    await transaction.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
-    if ((await listMonths(transaction)).some((month) => month.table === table)) return;
-    await transaction.query(
-      `CREATE TABLE vexel.${table} (LIKE vexel.ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`,
-    );
-    await transaction.query(
-      `ALTER TABLE vexel.ledger ATTACH PARTITION vexel.${table} FOR VALUES FROM (${from}) TO (${to})`,
-    );
-  });
+export async function createMonth(db: Queries, { table, from, to }: Month): Promise<void> {
+  await db.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
+  if ((await listMonths(db)).some((month) => month.table === table)) return;
+  await db.query(
+    `CREATE TABLE vexel.${table} (LIKE vexel.ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`,
+  );
+  await db.query(
+    `ALTER TABLE vexel.ledger ATTACH PARTITION vexel.${table} FOR VALUES FROM (${from}) TO (${to})`,
+  );
 }
 
 /** Drops the oldest month if it ended before `before`. Returns the number of its rows, or undefined: none is that old. */

@@ -5,8 +5,9 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";
 import { usageLongerMs } from "../sqlite/usage-table.ts";
-import { appendStatement, rowsAsJson } from "./append-ledger-rows.ts";
+import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
+import { jsonParameter } from "./json-parameter.ts";
 import { createMonth, dropOldestMonth, monthOf } from "./ledger-partitions.ts";
 
 /** "No partition of relation found for row": another replica has dropped the month. */
@@ -27,7 +28,7 @@ export class PostgresLedgerStore implements LedgerStore {
 
   async append(rows: readonly LedgerRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const json = rowsAsJson(rows);
+    const json = jsonParameter(rows);
     for (let attempt = 1; ; attempt++) {
       await this.#createMonths(rows);
       try {
@@ -72,7 +73,7 @@ export class PostgresLedgerStore implements LedgerStore {
     for (const { at } of rows) {
       const month = monthOf(at);
       if (this.#months.has(month.table)) continue;
-      await createMonth(this.#db, month);
+      await this.#db.transaction((db) => createMonth(db, month));
       this.#months.add(month.table);
     }
   }

@@ -1,0 +1,86 @@
+/** vexel db: migrates the shared database, and moves a data folder into it. */
+import { existsSync } from "node:fs";
+import type { Settings } from "../server/settings.ts";
+import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
+import type { PostgresDatabase } from "../server/storage/postgres/database.ts";
+import { openEventFile } from "../server/storage/sqlite/event-database.ts";
+import { lockFolder } from "../server/storage/sqlite/folder-lock.ts";
+import { openGatewayDatabase } from "../server/storage/sqlite/gateway-database.ts";
+import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
+import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+
+export const db: Command = {
+  name: "db",
+  summary: "Migrate the shared database, and move a data folder into it.",
+  help: `Usage: vexel db migrate
+       vexel db move
+
+Both use the PostgreSQL database DATABASE_URL. "migrate" creates and updates its tables;
+every gateway does that at its start, too. "move" copies API keys, stored entities, users,
+sessions, the audit log, the ledger and events from the data folder VEXEL_DATA into the
+database, which must be empty. Stop the gateway of the data folder first. All rows are
+moved or none, and the data folder is not changed. Stored credentials stay encrypted with
+their present key: run "vexel config reencrypt" afterwards, unless VEXEL_SECRET was set
+before.`,
+  run: async (args) => {
+    const { positionals } = readArguments(args, {});
+    const [action, ...more] = positionals;
+    if (more.length > 0) throw new UsageError(`unexpected argument "${more[0]}".`);
+    if (action !== "migrate" && action !== "move")
+      throw new UsageError('expected "migrate" or "move".');
+    const settings = settingsOrUsage();
+    if (settings.DATABASE_URL === "") throw new UsageError("DATABASE_URL is not set.");
+    const database = await connect(settings);
+    try {
+      await database.migrate();
+      return action === "move" ? await move(database, settings) : reportMigrated();
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+/** A large ledger takes minutes to move. */
+const timeoutMs = 24 * 3_600_000;
+
+async function connect({ DATABASE_URL: url }: Settings): Promise<PostgresDatabase> {
+  const { PostgresDatabase } = await import("../server/storage/postgres/database.ts");
+  return new PostgresDatabase({ url, now: Date.now, maxConnections: 1, timeoutMs });
+}
+
+function reportMigrated(): number {
+  process.stdout.write("The database has the tables of this version.\n");
+  return 0;
+}
+
+async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings): Promise<number> {
+  if (!existsSync(folder)) {
+    throw new StoreError(
+      `The data folder ${folder} does not exist. Set VEXEL_DATA to the data folder of the gateway.`,
+    );
+  }
+  const lock = lockFolder(folder);
+  try {
+    await prepareFolder(folder);
+    const { moveFromSqlite } = await import("../server/storage/postgres/move-from-sqlite.ts");
+    const moved = await moveFromSqlite(database, folder);
+    const rows = moved.map(({ table: name, rows }) => [name, String(rows)]);
+    process.stdout.write(`${table([["TABLE", "ROWS"], ...rows])}\n`);
+    return 0;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Brings the files to the present schema, and the rows of the outbox into the ledger. */
+async function prepareFolder(folder: string): Promise<void> {
+  openGatewayDatabase(folder, Date.now).close();
+  openEventFile(folder).close();
+  const ledger = new SqliteLedgerStore({ folder, maxBytes: 0, now: Date.now() });
+  try {
+    await new OutboxRecovery(folder, ledger).recover();
+  } finally {
+    await ledger.close();
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Moves the databases of a data folder into an empty PostgreSQL database, in one transaction: all rows or none. The data
+ * folder is not changed.
+ */
+import { join } from "node:path";
+import { StoreError } from "../sqlite/open-database.ts";
+import { readTable, type TableRow } from "../sqlite/read-tables.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { jsonParameter } from "./json-parameter.ts";
+import { createMonth, monthOf } from "./ledger-partitions.ts";
+import type { Queries } from "./queries.ts";
+
+export interface MovedTable {
+  readonly table: string;
+  readonly rows: number;
+}
+
+interface TableMove {
+  readonly table: string;
+  /** Values that the table of SQLite may lack. */
+  readonly defaults?: TableRow;
+  readonly before?: (db: Queries, rows: readonly TableRow[]) => Promise<void>;
+}
+
+/** The tables of each file, with the same columns in both databases. */
+const files: Readonly<Record<string, readonly TableMove[]>> = {
+  "vexel.db": [
+    { table: "keys", defaults: { settings: "{}" } },
+    { table: "config_entities" },
+    { table: "users" },
+    { table: "sessions" },
+    { table: "audit_log" },
+    { table: "revisions" },
+  ],
+  "ledger.db": [
+    { table: "ledger", before: createMonths },
+    { table: "spent", defaults: { updated_at: 0 } },
+    { table: "usage_by_hour" },
+  ],
+  "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
+};
+
+const batchRows = 1000;
+
+/** The gateway of the data folder must be stopped, and its outbox recovered. */
+export function moveFromSqlite(db: PostgresDatabase, folder: string): Promise<MovedTable[]> {
+  return db.transaction(async (transaction) => {
+    await requireEmpty(transaction);
+    // The migrations have created the counters, at 0.
+    await transaction.query("DELETE FROM vexel.revisions");
+    const moved: MovedTable[] = [];
+    for (const [name, tables] of Object.entries(files)) {
+      const path = join(folder, name);
+      for (const move of tables) moved.push(await moveTable(transaction, path, move));
+    }
+    await transaction.query(
+      "INSERT INTO vexel.revisions (name, value) VALUES ('keys', 0), ('config', 0) ON CONFLICT DO NOTHING",
+    );
+    await transaction.query(
+      "SELECT setval(pg_get_serial_sequence('vexel.events', 'seq'), (SELECT coalesce(max(seq), 0) + 1 FROM vexel.events), false)",
+    );
+    return moved;
+  });
+}
+
+async function requireEmpty(db: Queries): Promise<void> {
+  for (const table of ["keys", "config_entities", "users", "ledger", "events", "audit_log"]) {
+    const { rows } = await db.query(`SELECT 1 FROM vexel.${table} LIMIT 1`);
+    if (rows.length === 0) continue;
+    throw new StoreError(
+      `The database (DATABASE_URL) is not empty: the table vexel.${table} has rows. A data folder is moved into an empty database, before the first gateway uses it.`,
+    );
+  }
+}
+
+async function moveTable(db: Queries, path: string, move: TableMove): Promise<MovedTable> {
+  const { table, defaults = {}, before } = move;
+  let count = 0;
+  for (const batch of readTable(path, table, batchRows)) {
+    await before?.(db, batch);
+    const complete = batch.map((row) => ({ ...defaults, ...withoutNull(row, defaults) }));
+    await db.query(
+      `INSERT INTO vexel.${table} OVERRIDING SYSTEM VALUE
+       SELECT * FROM jsonb_populate_recordset(NULL::vexel.${table}, $1::text::jsonb)`,
+      [jsonParameter(complete)],
+    );
+    count += batch.length;
+  }
+  const { rows } = await db.query<{ count: string }>(
+    `SELECT count(*) AS count FROM vexel.${table}`,
+  );
+  if (Number(rows[0]?.count) !== count) {
+    throw new StoreError(
+      `The table ${table} has ${count} rows, and ${rows[0]?.count} of them arrived. Nothing was moved.`,
+    );
+  }
+  return { table, rows: count };
+}
+
+/** A value with a default may be NULL in SQLite. */
+const withoutNull = (row: TableRow, defaults: TableRow): TableRow =>
+  Object.fromEntries(
+    Object.entries(row).filter(([name, value]) => value !== null || !Object.hasOwn(defaults, name)),
+  );
+
+async function createMonths(db: Queries, rows: readonly TableRow[]): Promise<void> {
+  const months = new Map(
+    rows.map(({ at }) => monthOf(Number(at))).map((each) => [each.table, each]),
+  );
+  for (const month of months.values()) await createMonth(db, month);
+}

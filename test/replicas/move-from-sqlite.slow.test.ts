@@ -1,0 +1,81 @@
+/** `vexel db move`: a data folder moves into PostgreSQL without loss, once. */
+import { afterAll, expect } from "bun:test";
+import { join } from "node:path";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startProcess, temporaryFolder } from "../harness.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
+import { vexel } from "../process/process-fixture.ts";
+import { databaseName, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
+import { until } from "../until.ts";
+import { sharedRows, sharedSecret, startLoad, startReplica } from "./replica-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+
+testWithPostgres(
+  "a data folder moves into the database with every key, row and sum, and its gateway continues there",
+  async () => {
+    using folder = temporaryFolder();
+    const server = await sharedPostgres();
+    const databaseUrl = await server.createDatabase();
+    const data = join(folder.path, "a", "data");
+    const inFolder = { VEXEL_DATA: data, VEXEL_SECRET: sharedSecret };
+    const env = { ...inFolder, DATABASE_URL: databaseUrl };
+    const created = await vexel(["keys", "create", "--name", "moved"], {
+      cwd: folder.path,
+      env: inFolder,
+    });
+    const key = created.out.trim();
+
+    // Killed, so that rows are left in the outbox.
+    const gateway = await startProcess({
+      folder: join(folder.path, "a"),
+      yaml: configFor(fake.url),
+      env: { VEXEL_SECRET: sharedSecret },
+    });
+    const load = startLoad([gateway.url], 4);
+    await until(() => load.completed.length > 200);
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    await load.stop();
+    // Rows of another month, whose text PostgreSQL cannot store as it is.
+    const ledger = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
+    ledger.write([ledgerRow(Date.UTC(2026, 0, 31), { model: "a\u0000b\ud800", cost: 0.25 })]);
+    await ledger.close();
+
+    const moved = await vexel(["db", "move"], { cwd: folder.path, env });
+    expect(moved.err).toBe("");
+    expect(moved.code).toBe(0);
+    const rows = await sharedRows(server, databaseUrl);
+    expect(load.completed.filter((id) => !rows.includes(id))).toEqual([]);
+    const sums = async () =>
+      server.execute<Record<string, number>>(
+        databaseName(databaseUrl),
+        `SELECT (SELECT count(*) FROM vexel.ledger)::int AS rows,
+           (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS requests,
+           (SELECT dollars FROM vexel.spent WHERE id = 'file:ci' AND period = '2026-01') AS dollars`,
+      );
+    expect(await sums()).toEqual([{ rows: rows.length, requests: rows.length, dollars: 0.25 }]);
+
+    const again = await vexel(["db", "move"], { cwd: folder.path, env });
+    expect(again.code).toBe(1);
+    expect(again.err).toContain("is not empty");
+
+    // The rows of the data folder are forwarded once more, and change nothing.
+    const replica = await startReplica({
+      folder: folder.path,
+      name: "a",
+      fakeUrl: fake.url,
+      databaseUrl,
+    });
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await fetch(`${replica.url}/v1/models`, { headers })).status).toBe(200);
+    replica.kill("SIGTERM");
+    await replica.exited;
+    const left = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
+    expect(left.oldest(1)).toEqual([]);
+    await left.close();
+    expect(await sums()).toEqual([{ rows: rows.length, requests: rows.length, dollars: 0.25 }]);
+  },
+);
