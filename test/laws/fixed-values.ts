@@ -399,7 +399,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Days an event is kept",
     "30",
     "server/storage/sqlite/event-database.ts",
-    "keepDays = 30",
+    "keepEventsMs = 30 * 86_400_000",
   ],
   [
     "docs/observability.md",
