@@ -3,6 +3,7 @@ export const derivedTables = [
   "usage_by_hour",
   "usage_by_day",
   "usage_without_key",
+  "usage_by_day_without_key",
   "finished_usage",
   "ledger_segments",
 ] as const;

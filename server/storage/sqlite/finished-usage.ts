@@ -1,6 +1,6 @@
 /**
- * Coarser roll-ups of the hours that are over: usage by day, and usage by hour without the API key. They are added up
- * from `usage_by_hour` once an hour and not with each row, and let charts over months read few rows.
+ * Coarser roll-ups of the hours that are over: usage by day, and usage by hour and by day without the API key. They are
+ * added up from `usage_by_hour` once an hour and not with each row, and let charts over months read few rows.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { groupColumns, sumColumns, type UsageGroup } from "./usage-table.ts";
@@ -9,7 +9,7 @@ export const dayMs = 86_400_000;
 
 /** A coarser table: what its columns are in terms of a row of `usage_by_hour`. */
 interface CoarseTable {
-  readonly name: "usage_by_day" | "usage_without_key";
+  readonly name: "usage_by_day" | "usage_without_key" | "usage_by_day_without_key";
   /** The column with the start of the period, and its value. */
   readonly start: "day" | "hour";
   readonly startOf: string;
@@ -22,6 +22,10 @@ const coarseTables: readonly CoarseTable[] = [
     startOf: `hour - hour % ${dayMs}`,
   },
   { name: "usage_without_key", start: "hour", startOf: "hour", keyOf: "''" },
+  {
+    ...{ name: "usage_by_day_without_key", start: "day", keyOf: "''" },
+    startOf: `hour - hour % ${dayMs}`,
+  },
 ];
 
 const addSums = sumColumns.map((name) => `${name} = ${name} + excluded.${name}`).join(", ");

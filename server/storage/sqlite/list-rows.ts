@@ -12,6 +12,7 @@ import {
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { listedColumns } from "./ledger-columns.ts";
 import { type Condition, filterOf, rowFilterOf } from "./ledger-filter.ts";
+import { finishedUntil } from "./read-ledger.ts";
 import { mayHaveTerm, type Term } from "./segment-terms.ts";
 import { hourMs } from "./usage-table.ts";
 
@@ -129,12 +130,19 @@ function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined 
   if (filtered.length + (query.projects ? 1 : 0) < 2) return undefined;
   const { sql, values } = filterOf(query, "''");
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
-  const hours = db
-    .query<{ hour: number }, SQLQueryBindings[]>(
-      `SELECT DISTINCT hour FROM usage_by_hour WHERE hour >= ? AND hour < ?${sql}`,
-    )
-    .all(from - (from % hourMs), to, ...values);
-  return new Set(hours.map(({ hour }) => hour));
+  const hoursIn = (table: string, first: number): number[] =>
+    db
+      .query<{ hour: number }, SQLQueryBindings[]>(
+        `SELECT DISTINCT hour FROM ${table} WHERE hour >= ? AND hour < ?${sql}`,
+      )
+      .all(first, to, ...values)
+      .map(({ hour }) => hour);
+  const first = from - (from % hourMs);
+  if (query.keyId !== undefined) return new Set(hoursIn("usage_by_hour", first));
+  return new Set([
+    ...hoursIn("usage_without_key", first),
+    ...hoursIn("usage_by_hour", Math.max(first, finishedUntil(db))),
+  ]);
 }
 
 function overlaps(hours: ReadonlySet<number>, from: number, to: number): boolean {

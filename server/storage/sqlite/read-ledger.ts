@@ -2,7 +2,13 @@
  * Reads usage for a read-only connection of its own: from days where they are complete, and from hours at the edges.
  */
 import type { Database, SQLQueryBindings } from "bun:sqlite";
-import type { Usage, UsageDimension, UsageGroup, UsageQuery } from "../ports/ledger-queries.ts";
+import {
+  type Usage,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageQuery,
+  usageDimensions,
+} from "../ports/ledger-queries.ts";
 import { dayMs } from "./finished-usage.ts";
 import { columnOf, filterOf } from "./ledger-filter.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
@@ -28,13 +34,9 @@ export function readUsage(db: Database, query: UsageQuery): Usage {
   for (const period of periodsOf(query, db)) {
     const missing = limit + 1 - groups.length;
     const ranges = rangesOf(period, query, finishedUntil(db));
-    const source = ranges.map(({ table, start }) => sourceOf(table, start, filter.sql));
+    const source = ranges.map((range) => sourceOf(range, groupBy, filter.sql));
     const values = ranges.flatMap(({ from, to }) => [from, to, ...filter.values]);
-    const sql = select(
-      source.length === 1
-        ? (source[0] ?? "")
-        : `(${source.map((each) => `SELECT * FROM ${each}`).join(" UNION ALL ")})`,
-    );
+    const sql = select(`(${source.join(" UNION ALL ")})`);
     const rows = db.query<UsageRow, SQLQueryBindings[]>(sql).all(...values, missing);
     groups.push(...rows.map((row) => toGroup(row, startOfGroup(row, period, query), groupBy)));
     if (groups.length > limit) break;
@@ -43,15 +45,30 @@ export function readUsage(db: Database, query: UsageQuery): Usage {
 }
 
 interface TableRange extends HourRange {
-  readonly table: "usage_by_hour" | "usage_by_day" | "usage_without_key";
+  readonly table:
+    | "usage_by_hour"
+    | "usage_without_key"
+    | "usage_by_day"
+    | "usage_by_day_without_key";
   /** The column with the start of the hour or day. */
   readonly start: "hour" | "day";
 }
 
-/** Subqueries have the columns that are read, and a single one is read without a subquery. */
-const sourceOf = (table: string, start: string, filter: string): string =>
-  `(SELECT ${[`${start} AS hour`, ...groupColumns, ...sumColumns].join(", ")} FROM ${table}
-    WHERE ${start} >= ? AND ${start} < ?${filter})`;
+/**
+ * Sums each hour or day by the first columns of the primary key, in its order and therefore without sorting; only
+ * these sums are grouped again.
+ */
+function sourceOf(
+  { table, start }: TableRange,
+  groupBy: readonly UsageDimension[],
+  filter: string,
+): string {
+  const last = Math.max(-1, ...groupBy.map((dimension) => usageDimensions.indexOf(dimension)));
+  const prefix = groupColumns.slice(0, last + 1);
+  const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
+  return `SELECT ${[`${start} AS hour`, ...prefix, ...sums].join(", ")} FROM ${table}
+    WHERE ${start} >= ? AND ${start} < ?${filter} GROUP BY ${[start, ...prefix].join(", ")}`;
+}
 
 const startOfGroup = (
   { hour }: UsageRow,
@@ -69,24 +86,25 @@ function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): Ta
   const add = (range: TableRange): void => {
     if (range.from < range.to) ranges.push(range);
   };
-  const hours = { table: "usage_by_hour", start: "hour" } as const;
   const needsKey = keyId !== undefined || groupBy.includes("keyId");
+  const end = Math.max(from, Math.min(to, until));
+  const hours = { table: needsKey ? "usage_by_hour" : "usage_without_key", start: "hour" } as const;
+  const days = {
+    ...{ table: needsKey ? "usage_by_day" : "usage_by_day_without_key", start: "day" },
+  } as const;
   const firstDay = Math.ceil(from / dayMs) * dayMs;
-  const lastDay = Math.min(to, until) - (Math.min(to, until) % dayMs);
-  if (!needsKey) {
-    const end = Math.max(from, Math.min(to, until));
-    add({ table: "usage_without_key", start: "hour", from, to: end });
-    add({ ...hours, from: end, to });
-  } else if (interval !== "hour" && firstDay < lastDay) {
+  const lastDay = end - (end % dayMs);
+  if (interval !== "hour" && firstDay < lastDay) {
     add({ ...hours, from, to: firstDay });
-    add({ table: "usage_by_day", start: "day", from: firstDay, to: lastDay });
-    add({ ...hours, from: lastDay, to });
-  } else add({ ...hours, from, to });
+    add({ ...days, from: firstDay, to: lastDay });
+    add({ ...hours, from: lastDay, to: end });
+  } else add({ ...hours, from, to: end });
+  add({ table: "usage_by_hour", start: "hour", from: end, to });
   return ranges;
 }
 
 /** Hours before this one are in the coarser tables. */
-const finishedUntil = (db: Database): number =>
+export const finishedUntil = (db: Database): number =>
   db.query<{ until: number }, []>("SELECT until FROM finished_usage").get()?.until ?? 0;
 
 interface HourRange {

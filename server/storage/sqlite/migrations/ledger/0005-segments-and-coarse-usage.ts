@@ -33,6 +33,8 @@ export const segmentsAndCoarseUsage: Migration = {
     const table = new SegmentTable(db);
     table.add(db.query<SummarizedRow, []>(summarized).iterate());
     table.close();
+    // Usage without a key is read from the coarser tables, so that one index is enough.
+    for (const column of ["project", "model", "upstream"]) db.run(`DROP INDEX usage_by_${column}`);
     db.run("ALTER TABLE usage_by_hour DROP COLUMN first_id");
     db.run("ALTER TABLE usage_by_hour DROP COLUMN last_id");
     const [{ sql = "" } = {}] = db
@@ -40,7 +42,8 @@ export const segmentsAndCoarseUsage: Migration = {
       .all();
     // The same columns, so that hours are added up by one statement.
     db.run(sql.replace("usage_by_hour", "usage_without_key"));
-    db.run(sql.replace("usage_by_hour", "usage_by_day").replaceAll(/\bhour\b/g, "day"));
+    for (const name of ["usage_by_day", "usage_by_day_without_key"])
+      db.run(sql.replace("usage_by_hour", name).replaceAll(/\bhour\b/g, "day"));
     for (const column of ["key_id", "project"]) {
       db.run(`CREATE INDEX usage_by_day_by_${column} ON usage_by_day (${column}, day)`);
     }
