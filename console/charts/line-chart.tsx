@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
 import { useT } from "../i18n/messages.ts";
+import { useShownTheme } from "../ui/theme.ts";
 
 export interface Series {
   readonly label: string;
@@ -21,6 +22,7 @@ interface LineChartProps {
 
 export function LineChart({ title, times, series, format, height = 180 }: LineChartProps) {
   const t = useT();
+  const theme = useShownTheme();
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = container.current;
@@ -41,7 +43,7 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
             label: each.label,
             stroke: color(each.color),
             width: 2,
-            points: { show: false },
+            points: { size: 4 },
             value: (_: UPlot, value: number | null) => format(value),
           })),
         ],
@@ -55,7 +57,7 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
       observer.disconnect();
       plot.destroy();
     };
-  }, [times, series, format, height, t]);
+  }, [times, series, format, height, t, theme]);
   return (
     <figure className="relative">
       <div ref={container} aria-hidden="true" />

@@ -28,3 +28,15 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   }, [theme]);
   return [theme, setTheme];
 }
+
+/** The theme that is shown, for drawings whose colors are not CSS. */
+export function useShownTheme(): string | undefined {
+  const [shown, setShown] = useState(document.documentElement.dataset.theme);
+  useEffect(() => {
+    const update = (): void => setShown(document.documentElement.dataset.theme);
+    const observer = new MutationObserver(update);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => observer.disconnect();
+  }, []);
+  return shown;
+}

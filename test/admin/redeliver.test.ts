@@ -1,0 +1,58 @@
+/** Delivering an event to a webhook again. */
+import { afterAll, expect, test } from "bun:test";
+import { until } from "../until.ts";
+import { adminToken, startReads } from "./reads-fixture.ts";
+
+interface Events {
+  readonly data: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly deliveries: readonly { readonly webhook: string; readonly state: string }[];
+  }[];
+}
+
+const received: string[] = [];
+const receiver = Bun.serve({
+  port: 0,
+  fetch: (request) => {
+    received.push(request.headers.get("webhook-id") ?? "");
+    return new Response(null, { status: 204 });
+  },
+});
+const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+const setup = startReads({
+  more: `webhooks:\n  - { url: "${receiver.url}", secret: "${secret}", events: ["config.*"] }`,
+});
+afterAll(async () => {
+  await setup.close();
+  await receiver.stop(true);
+});
+
+const post = (path: string): Promise<Response> =>
+  fetch(`${setup.gateway.url}/admin/api${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+
+test("a delivered event is sent to the webhook again, and the audit log says who did it", async () => {
+  setup.gateway.events.emit({ type: "config.reloaded", data: { what: "the file" } });
+  await until(() => received.length === 1);
+  const isDelivered = async () => {
+    const { data } = await setup.admin<Events>("/events");
+    return data[0]?.deliveries[0]?.state === "delivered";
+  };
+  await until(isDelivered);
+  const { data } = await setup.admin<Events>("/events");
+  const [event] = data;
+  const webhook = event!.deliveries[0]!.webhook;
+  expect((await post(`/events/${event!.id}/deliveries/${webhook}`)).status).toBe(204);
+  await until(() => received.length === 2);
+  expect(received[1]).toBe(received[0]!);
+  await until(isDelivered);
+  const audit = await setup.admin<{ data: readonly { action: string; actor: string }[] }>("/audit");
+  expect(audit.data[0]).toMatchObject({ action: "event.redelivered", actor: "admin token" });
+});
+
+test("an event that the webhook did not get is reported as not found", async () => {
+  expect((await post("/events/evt_nothing/deliveries/wh_nothing")).status).toBe(404);
+});
