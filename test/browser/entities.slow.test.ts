@@ -4,42 +4,162 @@ import OpenAI from "openai";
 import { startFake } from "../fake-upstream.ts";
 import { browserTest } from "./browser-test.ts";
 
-const picture = process.env.VEXEL_SCREENSHOTS;
+browserTest(
+  "an upstream is added and tested, a model is ticked, a key is created, and the SDK is served",
+  async ({ page, open, url }) => {
+    const fake = startFake({ key: "sk-vendor-key-0123456789" });
+    try {
+      await open("/upstreams");
+      await page.getByRole("button", { name: "Add upstream" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Upstream").fill("vendor");
+      await dialog.getByLabel("baseUrl").fill(fake.url);
+      await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
+      await dialog.getByRole("button", { name: "Test connection" }).click();
+      await dialog.getByText("Connected, credential accepted").waitFor();
+      await dialog.getByLabel("text-embedding-3-large").check();
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "hidden" });
+      await page.getByText("set ••••6789").waitFor();
+      expect(await page.content()).not.toContain("sk-vendor-key-0123456789");
 
-browserTest("an upstream is added and tested, a model is ticked, a key is created, and the SDK is served", async ({
-  page,
-  open,
-  url,
-}) => {
-  const fake = startFake({ key: "sk-vendor-key-0123456789" });
-  try {
+      await open("/keys");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByRole("dialog").getByLabel("Name").fill("browser-app");
+      await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+      const key = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+      const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+      const { data } = await client.embeddings.create({
+        model: "text-embedding-3-large",
+        input: "hello",
+      });
+      expect(data[0]?.embedding).toHaveLength(3072);
+    } finally {
+      fake.close();
+    }
+  },
+);
+
+browserTest(
+  "an upstream of vexel.yaml is locked and says where it is defined",
+  async ({ page, open }) => {
+    await open("/upstreams");
+    const row = page.getByRole("row", { name: /^fake / });
+    await row.getByText(/vexel\.yaml line \d+/).waitFor();
+    expect(await row.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    expect(await row.getByRole("button", { name: "Delete" }).count()).toBe(0);
+    await row.getByRole("button", { name: "Test connection" }).click();
+    await row.getByText("Connected, credential accepted").waitFor();
+  },
+);
+
+browserTest(
+  "a wrong credential and a wrong address are explained before anything is saved",
+  async ({ page, open, fake }) => {
     await open("/upstreams");
     await page.getByRole("button", { name: "Add upstream" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Upstream").fill("vendor");
     await dialog.getByLabel("baseUrl").fill(fake.url);
-    await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
+    await dialog.getByLabel("apiKey").fill("sk-wrong-credential");
     await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText("Connected, credential accepted").waitFor();
-    await dialog.getByLabel("text-embedding-3-large").check();
-    if (picture) await page.screenshot({ path: `${picture}/upstream-form.png` });
+    await dialog.getByText("The server refuses the credential (status 401).").waitFor();
+    await dialog.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
+    await dialog.getByRole("button", { name: "Test connection" }).click();
+    await dialog.getByText(/Nothing listens at 127\.0\.0\.1:1/).waitFor();
+  },
+);
+
+browserTest(
+  "a model is created, changed and deleted, and a change of another administrator is not lost",
+  async ({ page, open, admin, problems }) => {
+    await open("/models");
+    await page.getByRole("button", { name: "Create model" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Model", exact: true }).fill("team-search");
+    await dialog.getByRole("combobox", { name: "Upstream", exact: true }).selectOption("fake");
+    await dialog.getByLabel("Model name at the upstream").fill("text-embedding-3-small");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
-    await page.getByText("set ••••6789").waitFor();
-    expect(await page.content()).not.toContain("sk-vendor-key-0123456789");
+
+    await open("/model/team-search");
+    await page.getByRole("button", { name: "Edit" }).click();
+    const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
+    await admin("PUT", "/models/team-search", {
+      ...{ kind: "embedding", targets, description: "Changed by somebody else." },
+    });
+    problems.expectFailure(/^409 PUT \S*\/models\/team-search$/);
+    await page.getByRole("dialog").getByLabel("Description").fill("Mine.");
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/Reload it and repeat your change/)
+      .waitFor();
+    await open("/model/team-search");
+    await page.getByText("Changed by somebody else.").waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/models$/);
+  },
+);
+
+browserTest(
+  "a project with a limit, a budget and a member is created, and a key is created in it",
+  async ({ page, open, admin }) => {
+    const password = "correct horse battery";
+    await admin("POST", "/users", { name: "dana", role: "developer", password, projects: [] });
+    await open("/projects");
+    await page.getByRole("button", { name: "Create project" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("mobile");
+    await dialog.getByLabel("Requests per minute").fill("60");
+    await dialog.getByLabel("Budget per month").fill("100");
+    await dialog.getByLabel("dana").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const row = page.getByRole("row", { name: /^mobile/ });
+    await row.getByText("Requests per minute: 60").waitFor();
+    await row.getByText("dana").waitFor();
 
     await open("/keys");
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("browser-app");
+    await page.getByRole("dialog").getByLabel("Name").fill("mobile-app");
+    await page.getByRole("dialog").getByLabel("Project").selectOption("mobile");
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-    const key = await page.getByRole("dialog").locator("code").innerText();
-    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
-    const { data } = await client.embeddings.create({
-      model: "text-embedding-3-large",
-      input: "hello",
-    });
-    expect(data[0]?.embedding).toHaveLength(3072);
-  } finally {
-    fake.close();
-  }
-});
+    await page.getByRole("dialog").locator("code").waitFor();
+    await page.keyboard.press("Escape");
+    await page
+      .getByRole("row", { name: /^mobile-app/ })
+      .getByText("mobile", { exact: true })
+      .waitFor();
+    await page
+      .getByRole("row", { name: /^mobile-app/ })
+      .getByRole("button", { name: "Rotate" })
+      .click();
+    await page.getByRole("dialog").getByLabel("The old key works for").selectOption("0");
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("dialog").locator("code").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("revoked").first().waitFor();
+  },
+);
+
+browserTest(
+  "a webhook is added with a generated secret and deleted again",
+  async ({ page, open }) => {
+    await open("/webhooks");
+    await page.getByRole("button", { name: "Add webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("alerts");
+    await dialog.getByLabel("URL").fill("https://hooks.example/vexel?token=secret-token");
+    await dialog.getByRole("button", { name: "Generate" }).click();
+    await dialog.getByLabel("Events").fill("budget.*");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const row = page.getByRole("row", { name: /^alerts/ });
+    await row.getByText("https://hooks.example/vexel?…").waitFor();
+    expect(await page.content()).not.toContain("secret-token");
+    await row.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No webhook is configured.").waitFor();
+  },
+);

@@ -4,6 +4,7 @@ import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
 import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf } from "../../config/budget.ts";
 import { limitsOf } from "../../config/limits.ts";
+import { originOf } from "../../config/origin.ts";
 import { key as keySchema } from "../../config/schema.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -11,6 +12,7 @@ import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-s
 import { mayName } from "../actor.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
+import { shownOrigin } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
 import { pageQuery, readPage } from "../read-page.ts";
 
@@ -53,7 +55,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
         ? [...snapshot().keys.values()].filter(({ source }) => source !== "store")
         : [];
     const shown = [
-      ...configured.map((each) => shownConfigured(each, now())),
+      ...configured.map((each) => shownConfigured(each, snapshot(), now())),
       ...entries.map((each) => shownStored(each, now())),
     ];
     return context.json({
@@ -254,12 +256,12 @@ const shownStored = (key: StoredKey, now: number): ApiKey => ({
   state: stateOf(key.revokedAt, key.expiresAt, now),
 });
 
-const shownConfigured = (key: Key, now: number): ApiKey => ({
+const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => ({
   object: "api_key",
   id: key.id,
   name: key.name,
   hint: null,
-  origin: { source: "yaml", location: null },
+  origin: shownOrigin(originOf(snapshot, "key", key.id) ?? key),
   project: key.project ?? null,
   models: key.models,
   limits: key.limits ?? null,
