@@ -89,9 +89,8 @@ function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): Ta
   const needsKey = keyId !== undefined || groupBy.includes("keyId");
   const end = Math.max(from, Math.min(to, until));
   const hours = { table: needsKey ? "usage_by_hour" : "usage_without_key", start: "hour" } as const;
-  const days = {
-    ...{ table: needsKey ? "usage_by_day" : "usage_by_day_without_key", start: "day" },
-  } as const;
+  const dayTable = needsKey ? "usage_by_day" : "usage_by_day_without_key";
+  const days = { table: dayTable, start: "day" } as const;
   const firstDay = Math.ceil(from / dayMs) * dayMs;
   const lastDay = end - (end % dayMs);
   if (interval !== "hour" && firstDay < lastDay) {
