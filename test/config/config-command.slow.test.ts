@@ -1,6 +1,6 @@
 /** `vexel config`: entities are stored while a gateway runs, which applies them within a second. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
@@ -16,7 +16,8 @@ keys: [{ name: test, key: ${key} }]
 projects: [{ name: web }]
 `;
 let gateway: GatewayProcess;
-const start = () => startProcess({ folder: folder.path, yaml });
+const start = (secrets: Record<string, string> = {}) =>
+  startProcess({ folder: folder.path, yaml, env: secrets });
 beforeAll(async () => {
   gateway = await start();
 });
@@ -133,4 +134,36 @@ test("an entity is edited with get and put, without showing its secret", async (
   expect((await config("get", "upstream", "unknown")).code).toBe(1);
   expect((await config("reencrypt")).out).toContain("of 0 entities");
   expect(await embed("lasting")).toBe(200);
+});
+
+test("stored credentials stay readable through changes of VEXEL_SECRET, and the old secret is not needed after reencrypt", async () => {
+  const [first, second] = ["first-secret-0123456789", "second-secret-0123456789"];
+  const restart = async (secrets: Record<string, string>): Promise<void> => {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    gateway = await start(secrets);
+  };
+  const reencrypt = async (secrets: Record<string, string>): Promise<string> =>
+    (await vexel(["config", "reencrypt"], { cwd: folder.path, env: { ...env, ...secrets } })).out;
+
+  // From the generated key to a secret.
+  await restart({ VEXEL_SECRET: first });
+  expect(await embed("lasting")).toBe(200);
+  expect(await reencrypt({ VEXEL_SECRET: first })).toContain("of 1 entities");
+  rmSync(join(data, "secret.key"));
+  await restart({ VEXEL_SECRET: first });
+  expect(await embed("lasting")).toBe(200);
+
+  // From one secret to the next.
+  const both = { VEXEL_SECRET: second, VEXEL_SECRET_PREVIOUS: first };
+  await restart(both);
+  expect(await embed("lasting")).toBe(200);
+  expect(await reencrypt(both)).toContain("of 1 entities");
+  await restart({ VEXEL_SECRET: second });
+  expect(await embed("lasting")).toBe(200);
+
+  // Without the secret, the gateway serves everything else and says what to do.
+  await restart({ VEXEL_SECRET: first });
+  expect(await embed("lasting")).toBe(404);
+  expect(gateway.output()).toContain("VEXEL_SECRET_PREVIOUS");
 });
