@@ -5,6 +5,7 @@
  */
 import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
 import { endOfPeriod, type Period, periodNames, periods } from "../lib/utc-periods.ts";
 import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
 import type { BudgetStatus } from "./budget-status.ts";
@@ -166,6 +167,30 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     }
   };
 
+  /**
+   * Reports the exceeded budgets and returns the error of the request. An exhausted budget is one that the request
+   * exceeds even when all reservations in flight turn out to cost nothing; any other refusal is temporary.
+   */
+  const refuse = (
+    exceededLines: readonly BudgetLine[],
+    { dollars, maxDollars }: Pick<Estimate, "dollars" | "maxDollars">,
+    at: number,
+  ): GatewayError => {
+    const exhaustedLines = exceededLines.filter(({ counter, limit }) =>
+      counter.isExhaustedFor(dollars || undefined, limit),
+    );
+    for (const line of exceededLines) report(line, exhaustedLines.includes(line));
+    const isTemporary = exhaustedLines.length === 0;
+    // The error names the budget with the longest period: a reset of a shorter one would not help.
+    const named = (isTemporary ? exceededLines : exhaustedLines).toSorted(longestPeriodFirst)[0]!;
+    return overBudgetError(named.budgeted, statusOf(named, at), {
+      dollars,
+      maxDollars,
+      at,
+      isTemporary,
+    });
+  };
+
   return {
     reserve: (charged, estimate, at) => {
       const { dollars, isCertain, maxDollars = dollars } = estimate;
@@ -188,23 +213,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         ({ counter, limit }) =>
           counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),
       );
-      const exhaustedLines = exceededLines.filter(({ counter, limit }) =>
-        counter.isExhaustedFor(likelyDollars, limit),
-      );
-      for (const line of exceededLines) report(line, exhaustedLines.includes(line));
-      // Reports the exhausted budget with the longest period: a reset of a shorter one would not help.
-      const [reportedLine] = (exhaustedLines.length > 0 ? exhaustedLines : exceededLines).toSorted(
-        longestPeriodFirst,
-      );
-      if (reportedLine) {
-        const isTemporary = exhaustedLines.length === 0;
-        throw overBudgetError(reportedLine.budgeted, statusOf(reportedLine, at), {
-          dollars,
-          maxDollars,
-          at,
-          isTemporary,
-        });
-      }
+      if (exceededLines.length > 0) throw refuse(exceededLines, { dollars, maxDollars }, at);
       return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, underReservedLines);
     },
     status: (budgeted, at) => {
