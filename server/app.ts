@@ -78,8 +78,8 @@ export interface Gateway {
   readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
-  /** The path of the console's one-time link, while the console is on and has no user. */
-  setupPath(): Promise<string | undefined>;
+  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+  consolePath(): Promise<string | undefined>;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** Requests in flight, including responses that are still being sent. */
@@ -275,7 +275,13 @@ export function build({
       const { buildOpenapi } = await import("./api/openapi.ts");
       return json(buildOpenapi(publicUrl, version));
     },
-    welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
+    welcome: createWelcome({
+      snapshot,
+      ready: isReady,
+      version,
+      hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
+      now: Date.now,
+    }),
   };
 
   const admin =
@@ -356,7 +362,7 @@ export function build({
     url: server.url,
     targetRegistry: targetRegistry,
     events,
-    setupPath: async () => admin?.setupPath(),
+    consolePath: async () => admin?.consolePath(),
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;

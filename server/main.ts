@@ -95,7 +95,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       url: gateway.url,
       snapshot: configuration.snapshot(),
       newKey,
-      setupPath: await gateway.setupPath(),
+      consolePath: await gateway.consolePath(),
     }),
   );
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });

@@ -91,8 +91,10 @@ export const settingsTable = {
     ),
   VEXEL_CONSOLE: z
     .enum(["on", "off"])
-    .default("off")
-    .describe("Whether the console (`/console`) and its API (`/admin/api`) are served."),
+    .default("on")
+    .describe(
+      "Whether the console (`/console`) is served and users can sign in to it. `off`: there are no sessions, and only the admin token opens the admin API (`/admin/api`).",
+    ),
   VEXEL_OIDC_ISSUER: z
     .string()
     .default("")

@@ -9,12 +9,14 @@ export interface WelcomeOptions {
   readonly snapshot: () => Snapshot;
   readonly ready: () => boolean;
   readonly version: string;
+  /** Whether the page has a link to the console. */
+  readonly hasConsole: boolean;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 export const createWelcome =
-  ({ snapshot, ready, version, now }: WelcomeOptions) =>
+  ({ snapshot, ready, version, hasConsole, now }: WelcomeOptions) =>
   (incoming: IncomingRequest): OutgoingResponse => {
     const current = snapshot();
     const { publicUrl } = incoming;
@@ -29,7 +31,7 @@ export const createWelcome =
           "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
         "x-content-type-options": "nosniff",
       },
-      body: welcomePage({ publicUrl, models, examples, ready: ready(), version }),
+      body: welcomePage({ publicUrl, models, examples, ready: ready(), version, hasConsole }),
     };
   };
 
@@ -59,12 +61,14 @@ interface WelcomePageData {
   readonly examples: readonly Model[];
   readonly ready: boolean;
   readonly version: string;
+  readonly hasConsole: boolean;
 }
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-function welcomePage({ publicUrl, models, examples, ready, version }: WelcomePageData): string {
+function welcomePage(page: WelcomePageData): string {
+  const { publicUrl, models, examples, ready, version, hasConsole } = page;
   const embedding = examples.find(({ kind }) => kind === "embedding");
   const image = examples.find(({ kind }) => kind === "image");
   const curls = [
@@ -81,7 +85,7 @@ function welcomePage({ publicUrl, models, examples, ready, version }: WelcomePag
 <title>Vexel</title><style>${style}</style></head><body><main>
 <header><h1>Vexel</h1><span class="${ready ? "good" : "bad"}">${ready ? "ready" : "not ready"}</span></header>
 <p>An OpenAI-compatible gateway for embeddings and images. Point any OpenAI client at
-<code>${escapeHtml(publicUrl)}/v1</code>.</p>
+<code>${escapeHtml(publicUrl)}/v1</code>.${hasConsole ? consoleLink : ""}</p>
 ${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${escapeHtml(line)}</pre>`).join("")}
 <p class="quiet">The first API key was printed when the gateway started for the first time.
 <code>npm start -- keys create</code> creates another.</p>
@@ -89,6 +93,9 @@ ${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${
 <a href="/readyz">Readiness</a> · Version ${escapeHtml(version)}</footer>
 </main></body></html>`;
 }
+
+const consoleLink =
+  ' <a href="/console">Open the console</a> to try models, create API keys and run the gateway.';
 
 const modelTable = (models: readonly Model[]): string => {
   const rows = models.map(

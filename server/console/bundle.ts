@@ -1,22 +1,13 @@
 /** Builds the console for the browser: JavaScript by Bun's bundler, styles by Tailwind. */
-import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { compile } from "tailwindcss";
+import { sourcesIn } from "./sources-in.ts";
 
 export interface BundledFile {
   /** Relative to the console's base path, such as `main-1ecf4fa5.js`. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
-
-const sourceNames = /\.(?:tsx?|css|html|svg)$/;
-
-/** The paths of all source files of the console. */
-export const sourcesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => sourceNames.test(name))
-    .sort()
-    .map((name) => join(folder, name));
 
 export async function bundleConsole(folder: string): Promise<BundledFile[]> {
   const [scripts, styles] = await Promise.all([bundleScripts(folder), bundleStyles(folder)]);

@@ -1,7 +1,7 @@
 /** The built console. It is built once for each state of its sources, in a child process, and kept beside the packages. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { sourcesIn } from "./bundle.ts";
+import { sourcesIn } from "./sources-in.ts";
 
 const root = join(import.meta.dir, "../..");
 const sources = join(root, "console");

@@ -23,8 +23,8 @@ export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "aud
 
 export interface AdminWiring {
   readonly mounts: readonly Mount[];
-  /** The path of the one-time link, while the console is on and has no user. */
-  setupPath(): Promise<string | undefined>;
+  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+  consolePath(): Promise<string | undefined>;
   close(): void;
 }
 
@@ -63,8 +63,10 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
   };
   return {
     mounts: isConsoleOn ? [api, pages] : [api],
-    setupPath: async () =>
-      isConsoleOn && (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : undefined,
+    consolePath: async () => {
+      if (!isConsoleOn) return undefined;
+      return (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : "/console";
+    },
     close: () => stores.close(),
   };
 }

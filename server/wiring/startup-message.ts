@@ -6,15 +6,15 @@ export interface StartupMessageOptions {
   readonly snapshot: Snapshot;
   /** Set only if the key was just created: it cannot be shown again. */
   readonly newKey: string | undefined;
-  /** The path of the console's one-time link, while it has no user. */
-  readonly setupPath?: string | undefined;
+  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+  readonly consolePath?: string | undefined;
 }
 
 export function startupMessage({
   url,
   snapshot,
   newKey,
-  setupPath,
+  consolePath,
 }: StartupMessageOptions): string {
   const clientUrl = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const models = [...snapshot.models.values()];
@@ -33,7 +33,7 @@ export function startupMessage({
   Base URL  ${clientUrl}/v1
   API key   ${apiKey}
   Models    ${listed.join(", ")}${more}
-  Browser   ${clientUrl}/${setupPath === undefined ? "" : `\n  Console   ${clientUrl}${setupPath}   (works once)`}
+  Browser   ${clientUrl}/${consoleLine(clientUrl, consolePath)}
 
   Try it:
 
@@ -44,6 +44,12 @@ export function startupMessage({
 
 `;
 }
+
+const consoleLine = (clientUrl: string, path: string | undefined): string => {
+  if (path === undefined) return "";
+  // The one-time link has its token behind the number sign.
+  return `\n  Console   ${clientUrl}${path}${path.includes("#") ? "   (creates the first administrator, works once)" : ""}`;
+};
 
 /** Quoted for a shell: a model id may contain a quote. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -39,7 +39,10 @@ interface Refusal {
 
 describe("the admin API", () => {
   test("responds with 404 while the console is off and VEXEL_ADMIN_TOKEN is not set, whatever key is sent", async () => {
-    const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
+    const gateway = startGateway({
+      yaml: `keys: [{ name: test, key: ${testKey} }]`,
+      settings: { VEXEL_CONSOLE: "off" },
+    });
     open.push(gateway);
     for (const [method, path] of routes) {
       for (const key of [adminToken, testKey, ""]) {

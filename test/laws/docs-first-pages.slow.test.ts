@@ -65,6 +65,7 @@ describe("the first pages", () => {
       url: "http://127.0.0.1:8080",
       snapshot: loaded.snapshot,
       newKey: "sk-vx-…",
+      consolePath: "/console/setup#…",
     });
     for (const page of ["README.md", "docs/quickstart.md"]) {
       const shown = blocksOf(page).filter(({ text }) => text.includes("Vexel is listening."));
