@@ -218,6 +218,17 @@ describe("a refused change names the field and writes nothing", () => {
     expect(await entities.delete("upstream", "cloud", undefined)).toBe(false);
   });
 
+  test("one of two concurrent changes that exclude each other", async () => {
+    const { entities, snapshot } = open();
+    await entities.put("upstream", "cloud", upstream, 0);
+    const results = await Promise.allSettled([
+      entities.put("model", "search", model(), 0),
+      entities.delete("upstream", "cloud", undefined),
+    ]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect((await snapshot()).warnings).toEqual([]);
+  });
+
   test("a change of another version than the stored one", async () => {
     const { entities } = open();
     const { version } = await entities.put("project", "web", {}, 0);
