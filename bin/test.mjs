@@ -1,6 +1,6 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
-// with a tenth of the random cases of each property test.
+// with 3 % of the random cases of each property test.
 // `--slowest` lists the files that took longest. Other arguments are folders or files: only their tests run.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ const maxFilesPerProcess = 32;
 /** How much longer a file with child processes and waits takes than another. Measured: 3 s and 0.6 s. */
 const slowWeight = 5;
 /** Below this weight a process takes longer to load the gateway than to run the tests. */
-const minShare = 8;
+const minShare = 16;
 const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles));
 const checks = [
   // The second run checks only what changed since the first.
@@ -64,7 +64,7 @@ async function runPool(functions, limit) {
 /** Resolves with the output of both streams when the process has ended. */
 function runBun(args) {
   // A fraction of the random cases: test/depth.ts.
-  const env = isFast ? { LAW_DEPTH: "0.1", ...process.env } : process.env;
+  const env = isFast ? { LAW_DEPTH: "0.03", ...process.env } : process.env;
   const child = spawn(bun, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
