@@ -45,7 +45,10 @@ export function makeRow(at: number): LedgerRow {
   };
 }
 
-/** A pseudo-random number from 0 to 1 for row `i`; `multiplier` makes several independent ones. */
+/**
+ * A number from 0 to 1 for row `i`, evenly spread and different from row to row. Each multiplier is an irrational
+ * number times 2^31, so that several of them are independent.
+ */
 const noise = (multiplier: number): string =>
   `(((i + 1) * ${multiplier} % 2147483647) / 2147483647.0)`;
 
@@ -55,10 +58,10 @@ const generate = `
     numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < ?1),
     drawn AS (
       SELECT i, ?2 + CAST(i * 1.0 / ?1 * ${days * dayMs} AS INTEGER) AS at,
-        CAST(${keyCount} * ${noise(48271)} * ${noise(48271)} * ${noise(48271)} AS INTEGER) AS key,
-        CAST(${modelCount} * ${noise(69621)} AS INTEGER) AS model,
-        CAST(500 * ${noise(16807)} AS INTEGER) AS tokens,
-        CAST(50 * ${noise(630360016)} AS INTEGER) AS failure
+        CAST(${keyCount} * ${noise(1327217885)} * ${noise(1327217885)} * ${noise(1327217885)} AS INTEGER) AS key,
+        CAST(${modelCount} * ${noise(889516853)} AS INTEGER) AS model,
+        CAST(500 * ${noise(1572067139)} AS INTEGER) AS tokens,
+        CAST(50 * ${noise(506952113)} AS INTEGER) AS failure
       FROM numbers)
   INSERT INTO ledger (request_id, at, endpoint, key_id, model, upstream, target_model, attempts, status, error,
     latency_ms, input_tokens, bytes_in, bytes_out, cached_inputs, upstream_tokens, cost, project)
@@ -68,7 +71,7 @@ const generate = `
     iif(failure = 0, iif(i % 7 = 0, 429, 502), 200),
     iif(i % (?1 / 5) = 11, 'content_policy_violation',
       iif(failure = 0, iif(i % 7 = 0, 'rate_limited', 'upstream_error'), NULL)),
-    iif(i % (?1 / 5) = 13, 61000.0, 5 + 190 * ${noise(39373)} * ${noise(39373)}),
+    iif(i % (?1 / 5) = 13, 61000.0, 5 + 190 * ${noise(1386739001)} * ${noise(1386739001)}),
     tokens, 300, 8000, i % 2, tokens, iif(i % (?1 / 5) = 17, 1.5, tokens * 2e-8),
     'project-' || (key % ${projectCount})
   FROM drawn`;
