@@ -70,7 +70,7 @@ function Menu() {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const role = session?.user.role ?? "viewer";
   return (
-    <nav aria-label={t("app.menu")} className="flex flex-1 flex-col gap-4">
+    <nav aria-label={t("app.menu")} className="flex flex-1 flex-col gap-3">
       {menu.map(({ label, entries }) => {
         const visible = entries.filter((entry) => includesRole(role, entry.role));
         if (visible.length === 0) return null;
@@ -83,7 +83,7 @@ function Menu() {
                   <Link
                     to={path}
                     activeOptions={{ exact: path === "/" }}
-                    className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+                    className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-sunken lg:py-1 aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
                   >
                     <Icon name={icon} />
                     {t(name)}

@@ -35,7 +35,7 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
         height,
         legend: { show: series.length > 1 },
         cursor: { y: false },
-        axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map(format) }],
+        axes: [axis, { ...axis, size: 80, values: (_, ticks) => ticks.map(format) }],
         scales: { y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         series: [
           { label: t("column.time") },

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 export const adminToken = "admin-token-of-the-browser-tests";
 export const adminPassword = "correct horse battery";
@@ -65,4 +66,22 @@ let starting: Promise<ConsoleGateway> | undefined;
 export function sharedGateway(): Promise<ConsoleGateway> {
   starting ??= startConsoleGateway();
   return starting;
+}
+
+/** Sends requests as an application does, one of which fails. Resolves with the id of one that is in the ledger. */
+export async function sendRequests({ gateway, admin }: ConsoleGateway): Promise<string> {
+  const bodies = [
+    { model: "no-such-model", input: "a red boat" },
+    { model: "text-embedding-3-small", input: ["a red boat", "a green hill"] },
+  ];
+  let id = "";
+  for (const body of bodies)
+    id = (await gateway.post("/v1/embeddings", body)).headers.get("x-request-id") ?? "";
+  await until(() =>
+    admin("GET", `/requests/${id}`).then(
+      () => true,
+      () => false,
+    ),
+  );
+  return id;
 }

@@ -2,16 +2,24 @@
 import { expect } from "bun:test";
 import { seriousFindings } from "./axe.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
+import { sendRequests } from "./console-gateway.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
+
+const signedIn = async (test: BrowserTest): Promise<readonly string[]> =>
+  signedInPages(await sendRequests(test));
+const beforeSignIn = async (): Promise<readonly string[]> => publicPages;
 
 const phone = { width: 390, height: 844 };
 
 /** Opens the pages one after the other, and reports the findings of all of them. */
 const eachPage =
-  (pages: readonly string[], check: (test: BrowserTest) => Promise<readonly string[]>) =>
+  (
+    pagesOf: (test: BrowserTest) => Promise<readonly string[]>,
+    check: (test: BrowserTest) => Promise<readonly string[]>,
+  ) =>
   async (test: BrowserTest): Promise<void> => {
     const findings: string[] = [];
-    for (const path of pages) {
+    for (const path of await pagesOf(test)) {
       await test.open(path);
       findings.push(...(await check(test)).map((finding) => `${path}: ${finding}`));
     }
@@ -33,24 +41,22 @@ for (const colorScheme of ["light", "dark"] as const) {
   const findings = ({ page }: BrowserTest) => seriousFindings(page);
   browserTest(
     `axe finds nothing serious on any page in the ${colorScheme} theme`,
-    eachPage(signedInPages, findings),
+    eachPage(signedIn, findings),
     { context: { colorScheme } },
   );
   browserTest(
     `axe finds nothing serious before the sign-in in the ${colorScheme} theme`,
-    eachPage(publicPages, findings),
+    eachPage(beforeSignIn, findings),
     { as: "nobody", context: { colorScheme } },
   );
 }
 
-browserTest(
-  "no page scrolls sideways at the width of a phone",
-  eachPage(signedInPages, overflows),
-  { context: { viewport: phone, hasTouch: true } },
-);
+browserTest("no page scrolls sideways at the width of a phone", eachPage(signedIn, overflows), {
+  context: { viewport: phone, hasTouch: true },
+});
 
 browserTest(
   "no page before the sign-in scrolls sideways at the width of a phone",
-  eachPage(publicPages, overflows),
+  eachPage(beforeSignIn, overflows),
   { as: "nobody", context: { viewport: phone, hasTouch: true } },
 );

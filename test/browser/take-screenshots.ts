@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions } from "playwright-core";
 import { settled, setUpAdmin } from "./browser-test.ts";
 import { sharedBrowser } from "./chromium.ts";
-import { startConsoleGateway, testKey } from "./console-gateway.ts";
+import { sendRequests, startConsoleGateway } from "./console-gateway.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
 
 const folder = process.argv[2];
@@ -25,27 +25,17 @@ const browser = await sharedBrowser();
 const first = await browser.newContext({ baseURL: gateway.url });
 await setUpAdmin(await first.newPage(), gateway);
 const storageState = await first.storageState();
-const headers = { authorization: `Bearer ${testKey}`, "content-type": "application/json" };
-for (const body of [
-  { model: "text-embedding-3-small", input: ["a red boat", "a green hill"] },
-  { model: "all-minilm-l6-v2", input: "a red boat" },
-  { model: "no-such-model", input: "a red boat" },
-])
-  await fetch(`${gateway.url}/v1/embeddings`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-  });
+const pages = [...signedInPages(await sendRequests(gateway)), ...publicPages];
 mkdirSync(folder, { recursive: true });
 for (const [look, options] of Object.entries(looks)) {
   const context = await browser.newContext({ baseURL: gateway.url, storageState, ...options });
   const page = await context.newPage();
-  for (const path of [...signedInPages, ...publicPages]) {
+  for (const path of pages) {
     if (only !== undefined && !path.includes(only)) continue;
     await page.goto(`/console${path}`);
     await settled(page);
     await page.screenshot({
-      path: join(folder, `${path.slice(1).replaceAll("/", "-")}-${look}.png`),
+      path: join(folder, `${path.slice(1).replaceAll("/", "-") || "overview"}-${look}.png`),
       fullPage: true,
     });
   }
