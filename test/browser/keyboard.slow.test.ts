@@ -47,11 +47,11 @@ for (const path of ["/models", "/keys", "/playground/images", "/reference"]) {
 }
 
 browserTest("the skip link moves the focus to the content", async (test) => {
-  await test.open("/models");
+  await test.open("/reference");
   await test.page.keyboard.press("Tab");
   await test.page.keyboard.press("Enter");
   await test.page.keyboard.press("Tab");
-  expect((await focused(test))?.name).toBe("INPUT Search models");
+  expect((await focused(test))?.name).toBe("INPUT Search endpoints");
 });
 
 browserTest(

@@ -116,6 +116,7 @@ browserTest(
     await open("/keys");
     const key = await createKey(page, { Name: "seen-in-requests" });
     await open("/requests");
+    await page.getByRole("button", { name: "Follow live" }).click();
     await embedWith(url, key, "a text");
     const row = page.getByRole("row").filter({ hasText: "seen-in-requests" });
     await row.waitFor();

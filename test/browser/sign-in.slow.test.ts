@@ -48,9 +48,9 @@ browserTest(
     await signIn(page, "otto", adminPassword);
     await page.getByRole("heading", { name: "Models" }).waitFor();
     const cookies = await context.cookies(`${new URL(page.url()).origin}/admin/api`);
-    expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
-      { httpOnly: true, sameSite: "Strict" },
-    ]);
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies)
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
     await context.addCookies(cookies);
