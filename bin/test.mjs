@@ -27,9 +27,9 @@ const workers = availableParallelism() + 1;
  * full, and every test after that runs interpreted, up to fifty times slower.
  */
 const maxFilesPerProcess = 32;
-/** How much longer a file with child processes and waits takes than another. Measured: 3 s and 0.6 s. */
-const slowWeight = 5;
-/** Below this weight a process takes longer to load the gateway than to run the tests. */
+/** How many times longer a file with child processes and waits takes than another, on average. */
+const slowWeight = 10;
+/** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
 const minShare = 16;
 const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles));
 const checks = [
