@@ -4,9 +4,9 @@ import { type Browser, chromium } from "playwright-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const path = names.map((name) => Bun.which(name)).find((found) => found !== null);
-const advice =
-  "Chromium was not found on PATH, so the browser tests were skipped. Install it with `apt-get install chromium`.";
-if (path === undefined && process.env.CI !== "true") console.warn(advice);
+const advice = "Chromium was not found on PATH. Install it with `apt-get install chromium`.";
+if (path === undefined && process.env.CI !== "true")
+  console.warn(`The browser tests were skipped. ${advice}`);
 
 /** Declares a test that needs Chromium. In CI a missing Chromium fails the test instead of skipping it. */
 export const testInChromium = path === undefined && process.env.CI !== "true" ? test.skip : test;
