@@ -1,0 +1,50 @@
+/** Requests, usage and the overview in a browser: what a client does is there within moments. */
+import { expect } from "bun:test";
+import { seriousFindings } from "./axe.ts";
+import { browserTest } from "./browser-test.ts";
+import { testKey } from "./console-gateway.ts";
+
+const embed = async (url: string, model: string, input: string): Promise<void> => {
+  const response = await fetch(`${url}/v1/embeddings`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, input }),
+  });
+  await response.arrayBuffer();
+};
+
+browserTest("a request appears in the live tail while it is open", async ({ page, open, url }) => {
+  await open("/requests");
+  await page.getByRole("button", { name: "Follow live" }).click();
+  await page.getByText("Waiting for requests.").waitFor();
+  await embed(url, "text-embedding-3-small", "a live request");
+  await page
+    .getByRole("region", { name: "Requests" })
+    .getByText("text-embedding-3-small")
+    .first()
+    .waitFor();
+  expect(await page.content()).not.toContain("a live request");
+});
+
+browserTest("a search is in the address, and a request shows its timeline", async (test) => {
+  const { page, open, url } = test;
+  await embed(url, "embedding-model", "a text to search for");
+  await open("/requests");
+  await page.getByText("Filters", { exact: true }).click();
+  await page.getByLabel("Model", { exact: true }).fill("embedding-model");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/model=embedding-model/);
+  await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
+  await page.getByText("It is the only target that could serve the request.").waitFor();
+  await page.getByText("fake/text-embedding-3-large").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(await page.content()).not.toContain("a text to search for");
+});
+
+browserTest("usage and the overview count a request", async ({ page, open, url }) => {
+  await embed(url, "text-embedding-ada-002", "one for the usage");
+  await open("/usage");
+  await page.getByRole("region", { name: "Usage" }).getByText("text-embedding-ada-002").waitFor();
+  await open("/");
+  await page.getByRole("heading", { name: "Requests and errors" }).waitFor();
+});
