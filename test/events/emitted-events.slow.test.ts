@@ -54,7 +54,7 @@ test("ledger.unwritable and ledger.recovered are emitted", async () => {
   const fake = startFake();
   const gateway = startWithAdmin({
     yaml: withoutKeys(fake.url),
-    settings: { VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
+    settings: { VEXEL_LEDGER_MAX_BYTES: String(56 * 1024) },
   });
   open(fake, gateway);
   const body = { model: "text-embedding-3-small", input: "a", dimensions: 2 };

@@ -17,9 +17,9 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** Holds about forty rows. */
-export const ledgerBytes = 56 * 1024;
+export const ledgerBytes = 80 * 1024;
 /** Room for two of the largest write groups: the pending rows must fit once there is room. */
-export const roomyBytes = 124 * 1024;
+export const roomyBytes = 160 * 1024;
 
 /** A gateway whose ledger reaches its maximum size after a few rows. */
 export function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
