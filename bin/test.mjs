@@ -31,7 +31,15 @@ const maxFilesPerProcess = 32;
 const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
 const minShare = 16;
-const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles));
+const files = testFolders().flatMap(testFiles);
+/** One process for all browser tests, the longest, so it starts first: they share a browser and a gateway. */
+const isBrowserTest = (file) => file.startsWith("./test/browser/");
+const shards =
+  only.length > 0
+    ? [only]
+    : [files.filter(isBrowserTest), ...split(files.filter((file) => !isBrowserTest(file)))].filter(
+        (shard) => shard.length > 0,
+      );
 const checks = [
   // The second run checks only what changed since the first.
   ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
