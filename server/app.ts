@@ -187,6 +187,7 @@ export function build({
     isReachable: isTargetReachable,
     disk: temp.disk,
     execute,
+    ...(shared && { shared }),
   });
   const budgets = wireBudgets({
     settings,

@@ -5,6 +5,7 @@ import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
 import { inspectOnce } from "../images/inspect-once.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { createCheckPrompt } from "../pipeline/moderation-request.ts";
@@ -25,6 +26,7 @@ import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
+import type { SharedStorage } from "./shared-storage.ts";
 
 export interface ImagesWiringOptions {
   readonly settings: Settings;
@@ -40,6 +42,8 @@ export interface ImagesWiringOptions {
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
   readonly execute: Execute;
+  /** The storage that replicas share. Absent: responses are in the data folder only. */
+  readonly shared?: Pick<SharedStorage, "shareResponses">;
 }
 
 export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
@@ -61,10 +65,20 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
     disk,
     now,
   });
-  const sweeping = setInterval(() => void responses.sweep(), 60_000);
+  const sharedResponses = options.shared?.shareResponses({
+    local: responses,
+    ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    reportUnshared: (error) => log.warn("response-not-shared", { reason: String(error) }),
+  });
+  const sweep = (): void => {
+    void responses.sweep();
+    // While the database is unreachable, expired responses wait for the next sweep.
+    ignoreRejection(sharedResponses?.sweep());
+  };
+  const sweeping = setInterval(sweep, 60_000);
   sweeping.unref();
-  void responses.sweep();
-  const idempotencyStore = new IdempotencyStore(responses, (error) =>
+  sweep();
+  const idempotencyStore = new IdempotencyStore(sharedResponses ?? responses, (error) =>
     log.warn("response-not-stored", {
       reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
     }),

@@ -23,6 +23,10 @@ import { LastKnownEntities } from "../storage/postgres/last-known-entities.ts";
 import { LastKnownKeys } from "../storage/postgres/last-known-keys.ts";
 import { PostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
+import {
+  PostgresResponseStore,
+  type PostgresResponsesOptions,
+} from "../storage/postgres/response-store.ts";
 import { PostgresSessionStore } from "../storage/postgres/session-store.ts";
 import { SharedSpend } from "../storage/postgres/shared-spend.ts";
 import { PostgresUserStore } from "../storage/postgres/user-store.ts";
@@ -40,6 +44,10 @@ export interface SharedStorage {
   readonly ledger: LedgerStore;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
+  /** Responses that every replica replays. `local`: those in the data folder. */
+  shareResponses(
+    options: Pick<PostgresResponsesOptions, "local" | "ttlMs" | "reportUnshared">,
+  ): PostgresResponseStore;
   close(): Promise<void>;
 }
 
@@ -82,6 +90,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     ledger: new PostgresLedgerStore(db),
     queries: new PostgresLedgerQueries(db, { clock }),
     spend: new SharedSpend(db, now),
+    shareResponses: (responses) => new PostgresResponseStore({ ...responses, db, now }),
     close: async () => {
       await db.close();
       copy.close();

@@ -10,7 +10,9 @@ import {
   postgresEventStorage,
   postgresKeyStore,
   postgresLedger,
+  postgresResponseStore,
 } from "./laws/postgres-implementations.ts";
+import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { hasPostgres } from "./postgres-server.ts";
 
 if (hasPostgres) {
@@ -19,4 +21,5 @@ if (hasPostgres) {
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   ledgerStoreLaws(postgresLedger);
+  responseStoreLaws(postgresResponseStore);
 }

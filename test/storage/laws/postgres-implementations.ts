@@ -1,17 +1,24 @@
 /** The PostgreSQL implementation of each storage port. The location of a storage is the URL of a database of its own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import { PostgresAuditLog } from "../../../server/storage/postgres/audit-log.ts";
 import { PostgresConfigEntityStore } from "../../../server/storage/postgres/config-entity-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import { PostgresDeliveryStore } from "../../../server/storage/postgres/delivery-store.ts";
 import { PostgresEventStore } from "../../../server/storage/postgres/event-store.ts";
 import { PostgresKeyStore } from "../../../server/storage/postgres/key-store.ts";
+import { PostgresResponseStore } from "../../../server/storage/postgres/response-store.ts";
 import { PostgresSessionStore } from "../../../server/storage/postgres/session-store.ts";
 import { PostgresUserStore } from "../../../server/storage/postgres/user-store.ts";
+import { unlimitedDisk } from "../../harness.ts";
 import { sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
 import type { EventStorage } from "./event-store.laws.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
+import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
 const inDatabase = <Store>(
   open: (url: string, now: () => number) => Store,
@@ -54,4 +61,22 @@ export const postgresEventStorage = inDatabase((url, now): EventStorage => {
     deliveries: new PostgresDeliveryStore(db),
     close: () => db.close(),
   };
+});
+
+/** Each store has a data folder of its own, like a replica: other stores read its responses from the database. */
+export const postgresResponseStore = inDatabase((url, now) => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const db = connect(url, now);
+  const limits = { ttlMs: responseTtlMs, maxBytes: responseMaxBytes };
+  const local = new ResponseFiles({ ...limits, folder, disk: unlimitedDisk, now });
+  const reportUnshared = (error: unknown): never => {
+    throw error;
+  };
+  const store = new PostgresResponseStore({ db, local, ttlMs: responseTtlMs, now, reportUnshared });
+  return Object.assign(store, {
+    close: async () => {
+      await db.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  });
 });

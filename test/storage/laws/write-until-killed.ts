@@ -2,7 +2,11 @@
 import type { Implementation } from "./backend.ts";
 import { blobStores, configEntityStores, keyStores, responseStores } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
-import { postgresConfigEntityStore, postgresKeyStore } from "./postgres-implementations.ts";
+import {
+  postgresConfigEntityStore,
+  postgresKeyStore,
+  postgresResponseStore,
+} from "./postgres-implementations.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
 
@@ -18,7 +22,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
-    const store = await find(responseStores);
+    const store = await find([...responseStores, postgresResponseStore]);
     return async (id) => {
       const response = store.begin();
       for (let part = 0; part < 20; part++) response.append(`${id};`);

@@ -3,6 +3,7 @@ import { keysAndConfig } from "./0001-keys-and-config.ts";
 import { consoleTables } from "./0002-console.ts";
 import { ledgerTables } from "./0003-ledger.ts";
 import { eventTables } from "./0004-events.ts";
+import { responseTables } from "./0005-responses.ts";
 import type { PostgresMigration } from "./postgres-migration.ts";
 
 export type { PostgresMigration } from "./postgres-migration.ts";
@@ -12,4 +13,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   consoleTables,
   ledgerTables,
   eventTables,
+  responseTables,
 ];

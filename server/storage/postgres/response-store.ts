@@ -1,0 +1,166 @@
+/**
+ * Stored responses that every replica can replay. A response is written to the data folder first, as without a database,
+ * and copied to PostgreSQL when it is committed. While the database is unreachable, only the replica that stored a
+ * response replays it.
+ */
+import { randomUUID } from "node:crypto";
+import type {
+  ResponseMetadata,
+  ResponseStore,
+  ResponseWriter,
+  StoredResponse,
+} from "../ports/response-store.ts";
+import { isUnavailable, type PostgresDatabase } from "./database.ts";
+import type { Queries } from "./queries.ts";
+
+export interface PostgresResponsesOptions {
+  readonly db: PostgresDatabase;
+  /** The responses in the data folder. */
+  readonly local: ResponseStore;
+  readonly ttlMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** A response is in the data folder only, because the database is unreachable. */
+  readonly reportUnshared: (error: unknown) => void;
+}
+
+interface Row {
+  readonly id: string;
+  readonly length: string;
+  readonly metadata: string;
+}
+
+const chunkBytes = 1024 * 1024;
+/** After an error of the database, it is left alone for this long: image requests do not wait for it one by one. */
+const pauseMs = 5000;
+/** A response is deleted a little after it expires, as a request may still be reading it. */
+const graceMs = 60_000;
+
+export class PostgresResponseStore implements ResponseStore {
+  readonly #options: PostgresResponsesOptions;
+  #pausedUntil = 0;
+
+  constructor(options: PostgresResponsesOptions) {
+    this.#options = options;
+  }
+
+  begin(): ResponseWriter {
+    const { local, now, reportUnshared } = this.#options;
+    const writer = local.begin();
+    const id = randomUUID();
+    let isCopied = false;
+    return {
+      append: (chunk) => writer.append(chunk),
+      commit: async (names, metadata) => {
+        await writer.commit(names, metadata);
+        try {
+          if (!isCopied) await this.#copy(id, names);
+          isCopied = true;
+          await this.#name(id, names, metadata);
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+          this.#pausedUntil = now() + pauseMs;
+          reportUnshared(error);
+        }
+      },
+      discard: () => writer.discard(),
+    };
+  }
+
+  async find(name: string): Promise<StoredResponse | undefined> {
+    const { local, now } = this.#options;
+    if (now() < this.#pausedUntil) return local.find(name);
+    try {
+      // The database first: another replica may have stored a later response under this name.
+      return (await this.#findShared(name)) ?? (await local.find(name));
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#pausedUntil = now() + pauseMs;
+      return local.find(name);
+    }
+  }
+
+  /** Deletes expired responses. */
+  async sweep(): Promise<void> {
+    const { db, ttlMs, now } = this.#options;
+    await db.query("DELETE FROM vexel.responses WHERE stored_at < $1", [now() - ttlMs - graceMs]);
+  }
+
+  async #findShared(name: string): Promise<StoredResponse | undefined> {
+    const { db, ttlMs, now } = this.#options;
+    const { rows } = await db.query<Row>(
+      `SELECT responses.id, length, metadata
+       FROM vexel.response_names JOIN vexel.responses ON responses.id = response_id
+       WHERE name = $1 AND response_names.stored_at > $2`,
+      [name, now() - ttlMs],
+    );
+    const [row] = rows;
+    if (!row) return undefined;
+    return {
+      ...(JSON.parse(row.metadata) as ResponseMetadata),
+      length: Number(row.length),
+      open: () => readChunks(db, row.id, Number(row.length)),
+    };
+  }
+
+  /** The body is not visible until it has a name. */
+  async #copy(id: string, [name = ""]: readonly string[]): Promise<void> {
+    const { db, local, now } = this.#options;
+    const stored = await local.find(name);
+    if (!stored) throw new Error("a response that was just stored is not in the data folder");
+    await db.transaction(async (transaction) => {
+      await transaction.query(
+        "INSERT INTO vexel.responses (id, length, stored_at) VALUES ($1, $2, $3)",
+        [id, stored.length, now()],
+      );
+      let number = 0;
+      for await (const bytes of inChunks(stored.open())) {
+        await transaction.query(
+          "INSERT INTO vexel.response_chunks (response_id, number, bytes) VALUES ($1, $2, $3)",
+          [id, number++, bytes],
+        );
+      }
+    });
+  }
+
+  async #name(id: string, names: readonly string[], metadata: ResponseMetadata): Promise<void> {
+    const { db, now } = this.#options;
+    const { requestId, fingerprint, headers } = metadata;
+    const json = JSON.stringify({ requestId, fingerprint, headers });
+    for (const name of names) {
+      await db.query(
+        `INSERT INTO vexel.response_names (name, response_id, metadata, stored_at)
+         VALUES ($1, $2, $3, $4)
+         ON CONFLICT (name) DO UPDATE SET response_id = $2, metadata = $3, stored_at = $4`,
+        [name, id, json, now()],
+      );
+    }
+  }
+}
+
+async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of source) {
+    held.push(piece);
+    length += piece.length;
+    if (length < chunkBytes) continue;
+    yield Buffer.concat(held);
+    [held, length] = [[], 0];
+  }
+  if (length > 0) yield Buffer.concat(held);
+}
+
+/** One chunk at a time, so that a large response is not in memory as a whole. */
+async function* readChunks(db: Queries, id: string, length: number): AsyncGenerator<Uint8Array> {
+  for (let number = 0, read = 0; read < length; number++) {
+    const { rows } = await db.query<{ bytes: Uint8Array }>(
+      "SELECT bytes FROM vexel.response_chunks WHERE response_id = $1 AND number = $2",
+      [id, number],
+    );
+    const [chunk] = rows;
+    if (!chunk) throw new Error(`a stored response was deleted after ${read} of ${length} bytes`);
+    read += chunk.bytes.length;
+    yield chunk.bytes;
+  }
+}

@@ -1,0 +1,44 @@
+/** Stored responses of image requests are replayed by every replica. */
+import { afterAll, afterEach, expect } from "bun:test";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import { bearer, imageModel } from "../http/gateway-fixture.ts";
+import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
+import { startReplica } from "./replica-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+const processes: GatewayProcess[] = [];
+afterEach(async () => {
+  for (const gateway of processes.splice(0)) {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  }
+});
+
+testWithPostgres(
+  "an image request with the same idempotency key is replayed by another replica, and generated once",
+  async () => {
+    using folder = temporaryFolder();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const start = async (name: string): Promise<GatewayProcess> => {
+      const options = { folder: folder.path, name, fakeUrl: fake.url, databaseUrl };
+      const gateway = await startReplica(options);
+      processes.push(gateway);
+      return gateway;
+    };
+    const [a, b] = [await start("a"), await start("b")];
+    const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
+    const headers = { ...bearer, "idempotency-key": "the same on both" };
+    const before = fake.requests.length;
+    const first = await a.post("/v1/images/generations", request, headers);
+    const body = await first.text();
+    expect(first.status).toBe(200);
+    const replayed = await b.post("/v1/images/generations", request, headers);
+    expect(replayed.status).toBe(200);
+    expect(await replayed.text()).toBe(body);
+    expect(fake.requests.length - before).toBe(1);
+    const other = { ...request, prompt: "a cat" };
+    expect((await b.post("/v1/images/generations", other, headers)).status).toBe(409);
+  },
+);
