@@ -20,7 +20,22 @@ interface TableMove {
   /** Values that the table of SQLite may lack. */
   readonly defaults?: TableRow;
   readonly before?: (db: Queries, rows: readonly TableRow[]) => Promise<void>;
+  /** A statement that runs after all rows are inserted. */
+  readonly after?: string;
 }
+
+/** SQLite's roll-ups do not have the request ids of their rows. */
+const boundIds = `
+  UPDATE vexel.usage_by_hour AS usage SET first_id = found.first_id, last_id = found.last_id
+  FROM (
+    SELECT at - at % 3600000 AS hour, key_id, coalesce(project, '') AS project,
+      coalesce(model, '') AS model, coalesce(upstream, '') AS upstream,
+      coalesce(target_model, '') AS target_model,
+      min(request_id) AS first_id, max(request_id) AS last_id
+    FROM vexel.ledger GROUP BY 1, 2, 3, 4, 5, 6
+  ) AS found
+  WHERE (usage.hour, usage.key_id, usage.project, usage.model, usage.upstream, usage.target_model)
+    = (found.hour, found.key_id, found.project, found.model, found.upstream, found.target_model)`;
 
 /** The tables of each file, with the same columns in both databases. */
 const files: Readonly<Record<string, readonly TableMove[]>> = {
@@ -35,7 +50,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
   "ledger.db": [
     { table: "ledger", before: createMonths },
     { table: "spent", defaults: { updated_at: 0 } },
-    { table: "usage_by_hour" },
+    { table: "usage_by_hour", defaults: { first_id: "", last_id: "" }, after: boundIds },
   ],
   "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
 };
@@ -74,7 +89,7 @@ async function requireEmpty(db: Queries): Promise<void> {
 }
 
 async function moveTable(db: Queries, path: string, move: TableMove): Promise<MovedTable> {
-  const { table, defaults = {}, before } = move;
+  const { table, defaults = {}, before, after } = move;
   let count = 0;
   for (const batch of readTable(path, table, batchRows)) {
     await before?.(db, batch);
@@ -86,6 +101,7 @@ async function moveTable(db: Queries, path: string, move: TableMove): Promise<Mo
     );
     count += batch.length;
   }
+  if (after !== undefined) await db.query(after);
   const { rows } = await db.query<{ count: string }>(
     `SELECT count(*) AS count FROM vexel.${table}`,
   );
