@@ -186,6 +186,13 @@ export class RequestLifetime {
     if (record.cost.reservation) this.logIfThrows(() => charging.end(record, error));
     try {
       return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
+    } catch (failure) {
+      // The client gets this error in place of the response, and the log line says so, as the row does.
+      if (!error && failure instanceof GatewayError) {
+        outcome.status = failure.definition.status;
+        outcome.error = failure.kind;
+      }
+      throw failure;
     } finally {
       this.#releaseCounters(error);
     }

@@ -221,3 +221,21 @@ describe("a disk that is full when an image request ends", () => {
     expect(readLedger(join(folder.path, "data"))).toHaveLength(2);
   });
 });
+
+test("a response that is refused because its ledger row cannot be written is logged with the error that the client gets", async () => {
+  const full = join(folder.path, "disk-full");
+  const gateway = await start({ TEST_DISK_FULL: full, VEXEL_LOG_LEVEL: "info" }, "full-disk.ts");
+  writeFileSync(full, "");
+  const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
+  expect(response.status).toBe(503);
+  expect(fake.requests).toHaveLength(1);
+  const requestId = response.headers.get("x-request-id")!;
+  const isLine = (line: string): boolean =>
+    line.includes(requestId) && line.includes('"event":"request"');
+  await until(() => gateway.output().split("\n").some(isLine));
+  expect(JSON.parse(gateway.output().split("\n").find(isLine)!)).toMatchObject({
+    level: "warn",
+    status: 503,
+    error: "ledger_unavailable",
+  });
+});
