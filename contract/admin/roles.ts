@@ -1,4 +1,4 @@
-/** Roles of the users of the console. */
+/** Roles of the users of the console: role-based access control (RBAC). */
 
 /** What a user of the console may do. Each role includes the earlier ones. */
 export const roles = ["viewer", "developer", "admin"] as const;

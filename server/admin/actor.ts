@@ -1,4 +1,4 @@
-/** Who sends a request to the admin API, and what they may do. */
+/** Who sends a request to the admin API, and what they may do: role-based access control (RBAC). */
 import { type Role, roles } from "../../contract/admin.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 

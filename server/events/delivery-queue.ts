@@ -1,7 +1,7 @@
 /**
- * The webhook delivery queue (at least once, retries with backoff and jitter), in the background. Each webhook has its
- * own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the events after
- * it.
+ * The webhook delivery queue: at-least-once delivery in the background, retried with backoff and jitter. Each webhook
+ * has its own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the
+ * events after it.
  */
 import type { Webhook } from "../config/snapshot.ts";
 import type {

@@ -1,4 +1,7 @@
-/** Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. */
+/**
+ * Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. An edit
+ * with a mask is inpainting.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
