@@ -97,7 +97,7 @@ export function build({
   passwordCost,
   ...webhookOptions
 }: BuildOptions): Gateway {
-  // First: a certificate that cannot be used must not leave anything open.
+  // First: if the certificate cannot be used, nothing has been opened yet.
   const configuredCertificate = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;

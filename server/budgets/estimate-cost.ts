@@ -100,7 +100,8 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
 
 /**
  * The upper bound of tokens: a byte-level vocabulary, such as OpenAI's, has at most one token per byte; word-piece
- * vocabularies have at most one per character, and one before and after each text. Token arrays are counted.
+ * vocabularies have at most one per character, one before each text and one after it. In token arrays, the tokens
+ * themselves are counted.
  */
 const maxTokensOf = ({ tokens, bytes, items }: RequestLoad): number =>
   bytes === 0 ? tokens : bytes + 2 * items;

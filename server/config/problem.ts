@@ -16,7 +16,7 @@ export type Path = readonly (string | number)[];
 export interface Note {
   readonly path: Path;
   readonly message: string | (() => string);
-  /** Whether the key at the path is meant, or its value. */
+  /** Whether the problem is about the key at the path or about its value. */
   readonly on?: "key" | "value";
   /** The exact offset, if it is known more precisely than by the path. */
   readonly offset?: number;

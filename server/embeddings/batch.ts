@@ -23,7 +23,7 @@ export interface BatchOptions {
   readonly concurrency?: number;
   /** The longest time that a request waits to be batched. */
   readonly maxWaitMs?: number;
-  /** The most inputs of one batch, where the target would take more. */
+  /** The most inputs of one batch, even if the target takes more. */
   readonly maxInputs?: number;
   /** A request with more inputs is not batched. */
   readonly maxInputsPerRequest?: number;
@@ -73,7 +73,7 @@ export const batch =
       const { target, query, route } = request;
       if (!target || !enabled(route)) return next(request);
       const batcher = batchers.get(target) ?? createBatcher(target);
-      // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
+      // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
       const isUnbatchable =
         !isEmptyObject(query.extraFields) || unsplittableReason(query, route) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {

@@ -1,7 +1,7 @@
 /**
- * Retry budget: every request earns a fifth of a retry, and a few retries per second are free, so that clients with
- * little traffic have some; but when everything fails, retries do not multiply the load. The share, the reserve and the
- * ten-second window are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets), with half its reserve.
+ * Retry budget: when everything fails, retries do not multiply the load. Every request earns a fifth of a retry. A few
+ * retries per second are free, so that clients with little traffic have some. The share and the ten-second window are
+ * Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
  */
 
 const share = 0.2;

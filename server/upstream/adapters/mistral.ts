@@ -12,13 +12,14 @@ import { base64Option } from "./wire/options.ts";
 const baseUrl = "https://api.mistral.ai/v1";
 
 /**
- * Documented, but the response has plain numbers nevertheless (Mintplex-Labs/anything-llm#5794), so it is not
- * requested.
+ * Mistral documents base64 but responds with plain numbers (Mintplex-Labs/anything-llm#5794), so base64 is requested
+ * only if the operator sets the option.
  */
 const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 === true;
 
-// "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). 256 texts pass and 257 do not, and only
-// codestral-embed has other lengths (rig-core, providers/mistral/embedding.rs). Neither is in Mistral's own pages.
+// "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). Mistral accepts 256 texts and refuses
+// 257, and only codestral-embed supports other vector lengths (rig-core, providers/mistral/embedding.rs). Mistral's own
+// pages say neither.
 const capabilities = (target: Target): EmbeddingCapabilities => ({
   maxItems: 256,
   maxTokens: 16_384,

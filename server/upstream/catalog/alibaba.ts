@@ -1,7 +1,7 @@
 /** Alibaba's embedding models: Qwen3, GTE, and DashScope's own. Sources of prices: price-sources.ts. */
 import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-/** Without Ollama's tags that name no precision: the larger sizes have 4 bits per weight there. */
+/** Ollama's tags without a precision are left out: at Ollama, the larger sizes then have 4 bits per weight. */
 const qwen3 = (
   size: string,
   dimensions: number,
