@@ -295,9 +295,12 @@ describe("old rows are pruned", () => {
         }
       }
     };
-    expect(fill()).toBeGreaterThan(50);
-    await file.prune(Date.now(), 40);
-    expect(fill()).toBeGreaterThan(20);
+    const filled = fill();
+    expect(filled).toBeGreaterThan(50);
+    // A page is reused when all of its rows are gone, and the request ids of a page are random.
+    const pruned = Math.floor(filled * 0.75);
+    await file.prune(Date.now(), pruned);
+    expect(fill()).toBeGreaterThan(pruned / 2);
     file.close();
   });
 });
