@@ -69,16 +69,16 @@ export function writeTimeline(source: TimelineSource): string | null {
   const { attempts, queuedMs, adapted, dropped } = source;
   if (!attempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
   const { candidates, policy, batchSize } = source;
-  const stored: StoredTimeline = {
-    ...(queuedMs > 0 && { q: inTenths(queuedMs) }),
-    ...(attempts && { a: attempts.map((attempt) => attemptValues(attempt, source)) }),
-    ...(candidates > 1 && { c: candidates }),
-    ...(policy !== undefined && { p: policy }),
-    ...(batchSize !== undefined && { b: batchSize }),
-    ...(adapted?.length && { x: adapted }),
-    ...(dropped?.length && { d: dropped }),
-  };
-  return JSON.stringify(stored);
+  // JSON leaves out members that are undefined.
+  return JSON.stringify({
+    q: queuedMs > 0 ? inTenths(queuedMs) : undefined,
+    a: attempts?.map((attempt) => attemptValues(attempt, source)),
+    c: candidates > 1 ? candidates : undefined,
+    p: policy,
+    b: batchSize,
+    x: adapted?.length ? adapted : undefined,
+    d: dropped?.length ? dropped : undefined,
+  } satisfies { readonly [member in keyof StoredTimeline]: StoredTimeline[member] | undefined });
 }
 
 function attemptValues(attempt: TimedAttempt, source: TimelineSource): AttemptValues {
@@ -88,9 +88,13 @@ function attemptValues(attempt: TimedAttempt, source: TimelineSource): AttemptVa
   const isWinner = isOwnTarget && source.error === undefined;
   const error = attempt.error ?? (endedAt === undefined && !isWinner ? canceled : "");
   const endsAt = endedAt ?? source.startedAt + source.latencyMs;
+  const startMs = inTenths(startedAt - source.startedAt);
+  const durationMs = inTenths(endsAt - startedAt);
+  // The usual case.
+  if (error === "" && isOwnTarget && queuedMs === 0 && !isHedge) return [startMs, durationMs];
   const values = [
-    inTenths(startedAt - source.startedAt),
-    inTenths(endsAt - startedAt),
+    startMs,
+    durationMs,
     error,
     isOwnTarget ? "" : targetName(target),
     inTenths(queuedMs),
