@@ -1,5 +1,6 @@
 /** The console without a mouse. */
 import { expect } from "bun:test";
+import { until } from "../until.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
 
 interface Focused {
@@ -63,7 +64,9 @@ browserTest(
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     // The dialog is visible a moment before it has the focus.
-    await page.waitForFunction("document.querySelector('dialog').contains(document.activeElement)");
+    await until(() =>
+      page.evaluate<boolean>("document.querySelector('dialog').contains(document.activeElement)"),
+    );
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     expect((await focused(test))?.name).toBe("BUTTON Create key");
