@@ -63,10 +63,9 @@ browserTest(
     await page.getByRole("button", { name: "Create key" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
-    // The dialog is visible a moment before it has the focus.
-    await until(() =>
-      page.evaluate<boolean>("document.querySelector('dialog').contains(document.activeElement)"),
-    );
+    // Keys of other tests have closed dialogs. The dialog is visible a moment before it has the focus.
+    const hasFocus = "document.querySelector('dialog[open]').contains(document.activeElement)";
+    await until(() => page.evaluate<boolean>(hasFocus));
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     expect((await focused(test))?.name).toBe("BUTTON Create key");
