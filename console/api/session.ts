@@ -9,7 +9,7 @@ import type {
 } from "../../contract/admin.ts";
 import { ApiError, call, setCsrfToken } from "./client.ts";
 
-/** `null`: nobody is signed in. */
+/** `null`: no user is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   queryFn: async (): Promise<Session | null> => {

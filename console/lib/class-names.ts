@@ -1,3 +1,3 @@
-/** Joins class names and leaves out those that do not apply. */
+/** Joins class names. False and undefined names are left out. */
 export const classNames = (...names: (string | false | undefined)[]): string =>
   names.filter(Boolean).join(" ");

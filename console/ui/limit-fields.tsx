@@ -31,47 +31,26 @@ interface FieldsProps {
   readonly problem: FormProblem;
 }
 
-export function LimitFields({ texts, onChange, problem }: FieldsProps) {
+export function LimitFields(props: FieldsProps) {
   const t = useT();
   return (
     <fieldset className="grid gap-3 sm:grid-cols-2">
       <legend className="mb-1 text-xs font-semibold">{t("model.limits")}</legend>
       {limitNames.map((name) => (
-        <Field key={name} label={t(`limits.${name}`)} error={problem.of(`limits.${name}`)}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="number"
-              min={0}
-              step="any"
-              value={texts[name] ?? ""}
-              onChange={({ target }) => onChange({ ...texts, [name]: target.value })}
-            />
-          )}
-        </Field>
+        <NumberField key={name} {...props} name={name} path={`limits.${name}`} />
       ))}
     </fieldset>
   );
 }
 
-export function BudgetFields({ texts, onChange, problem }: FieldsProps) {
+export function BudgetFields(props: FieldsProps) {
   const t = useT();
+  const { texts, onChange } = props;
   return (
     <fieldset className="grid gap-3 sm:grid-cols-2">
       <legend className="mb-1 text-xs font-semibold">{t("budget.title")}</legend>
       {budgetNames.map((name) => (
-        <Field key={name} label={t(`budget.${name}`)} error={problem.of(`budget.${name}`)}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="number"
-              min={0}
-              step="any"
-              value={texts[name] ?? ""}
-              onChange={({ target }) => onChange({ ...texts, [name]: target.value })}
-            />
-          )}
-        </Field>
+        <NumberField key={name} {...props} name={name} path={`budget.${name}`} />
       ))}
       <Field label={t("budget.unknownPrice")}>
         {(ids) => (
@@ -86,5 +65,33 @@ export function BudgetFields({ texts, onChange, problem }: FieldsProps) {
         )}
       </Field>
     </fieldset>
+  );
+}
+
+/** `path`: the field in errors of the admin API, and the key of its label. */
+function NumberField({
+  texts,
+  onChange,
+  problem,
+  name,
+  path,
+}: FieldsProps & {
+  readonly name: string;
+  readonly path: `limits.${(typeof limitNames)[number]}` | `budget.${(typeof budgetNames)[number]}`;
+}) {
+  const t = useT();
+  return (
+    <Field label={t(path)} error={problem.of(path)}>
+      {(ids) => (
+        <Input
+          {...ids}
+          type="number"
+          min={0}
+          step="any"
+          value={texts[name] ?? ""}
+          onChange={({ target }) => onChange({ ...texts, [name]: target.value })}
+        />
+      )}
+    </Field>
   );
 }

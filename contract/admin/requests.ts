@@ -64,7 +64,7 @@ export interface RequestDetail extends ShownRequest {
   readonly policy: string | null;
   /** The number of requests in the same micro-batch. */
   readonly batch_size: number | null;
-  /** Parameters that the gateway applied itself, and those that it dropped. */
+  /** Parameters that the gateway applied itself, and parameters that it dropped. */
   readonly adapted: readonly string[];
   readonly dropped: readonly string[];
   /** Skipped, failed and hedged targets with the reason, and steps of image requests, in order. */

@@ -43,7 +43,7 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
     const { status, headers, body } = refuseMethod(req.method, req.path, methods);
     return new Response(body || null, { status, headers });
   });
-  // The listener turns every error into a response in OpenAI's shape, and logs those that are bugs.
+  // The listener turns every error into a response in OpenAI's shape, and logs internal errors.
   app.onError((error) => {
     throw error;
   });

@@ -1,4 +1,4 @@
-/** The options of an image model: those that at least one of its targets supports. */
+/** The options of an image model that at least one of its targets supports. */
 import type { ImageModelOptions, ShownEdits } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
 import type { Target } from "../upstream/contract.ts";

@@ -81,7 +81,7 @@ function openStores(folder: string, now: () => number) {
   };
 }
 
-/** While the database is unreachable, nobody can be set up. */
+/** While the database is unreachable, the first administrator cannot be created. */
 async function isEmpty(users: UserStore): Promise<boolean> {
   try {
     return await users.isEmpty();

@@ -24,7 +24,7 @@ export interface SharedOption {
 /** The page shows images itself, and asks for a stream where it shows partial images. */
 const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
 
-/** The options of the images API, for the list of those that no chosen model has. */
+/** The options of the images API, to list the options that no chosen model has. */
 const knownOptions: readonly string[] = [
   ...["n", "size", "quality", "background", "style", "moderation", "output_format"],
   ...["output_compression", "partial_images", "input_fidelity", "complexity", "frame_count"],

@@ -5,9 +5,8 @@ import { type ModelEntity, type ModelValue, policies } from "../../../contract/a
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type Texts, textsOf } from "../../lib/text-values.ts";
-import { Button } from "../../ui/button.tsx";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Input, Select } from "../../ui/input.tsx";
 import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
@@ -73,14 +72,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
     </Field>
   );
   return (
-    <form
-      className="flex flex-col gap-3"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(save);
-      }}
-    >
+    <EntityForm problem={problem} save={save}>
       <Field
         label={t("models.id")}
         hint={t("models.form.idHint")}
@@ -141,12 +133,6 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
         </div>
         <LimitFields texts={limits} onChange={setLimits} problem={problem} />
       </More>
-      <FormError message={problem.other} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.save")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }

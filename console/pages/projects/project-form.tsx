@@ -7,9 +7,8 @@ import { saveEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { textsOf } from "../../lib/text-values.ts";
-import { Button } from "../../ui/button.tsx";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Input } from "../../ui/input.tsx";
 import {
   BudgetFields,
@@ -63,14 +62,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
   };
   const restricted = users?.data.filter(({ projects }) => projects !== null) ?? [];
   return (
-    <form
-      className="flex flex-col gap-3"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(save);
-      }}
-    >
+    <EntityForm problem={problem} save={save} message={problem.other ?? problem.of("users")}>
       <Field label={t("projects.name")} required error={problem.of("name")}>
         {(ids) => (
           <Input
@@ -107,12 +99,6 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
           </label>
         ))}
       </fieldset>
-      <FormError message={problem.other ?? problem.of("users")} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.save")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }

@@ -10,9 +10,8 @@ import type {
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { textsOf } from "../../lib/text-values.ts";
-import { Button } from "../../ui/button.tsx";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Input, Select } from "../../ui/input.tsx";
 import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
@@ -95,14 +94,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     ["baseUrl", "apiKey"].includes(name) ||
     (kind?.needs_one_of ?? []).some((names) => names.includes(name));
   return (
-    <form
-      className="flex flex-col gap-3"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(save);
-      }}
-    >
+    <EntityForm problem={problem} save={save}>
       <Field label={t("upstreams.kind")} required>
         {(ids) => (
           <Select
@@ -155,12 +147,6 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
       {test?.models && (
         <DiscoveredModels models={test.models} ticked={ticked} onChange={setTicked} />
       )}
-      <FormError message={problem.other} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.save")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }

@@ -6,8 +6,8 @@ import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Input } from "../../ui/input.tsx";
 import { useFormProblem } from "../../ui/use-form-problem.ts";
 
@@ -35,14 +35,7 @@ export function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
     await onSaved();
   };
   return (
-    <form
-      className="flex flex-col gap-3"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(save);
-      }}
-    >
+    <EntityForm problem={problem} save={save}>
       <Field label={t("webhooks.name")} error={problem.of("name")}>
         {(ids) => (
           <Input
@@ -96,13 +89,7 @@ export function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
         <summary className="cursor-pointer">{t("webhooks.types")}</summary>
         <p className="mt-1 font-mono break-words">{Object.keys(eventTypes).join(", ")}</p>
       </details>
-      <FormError message={problem.other} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.save")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }
 

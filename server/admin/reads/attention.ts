@@ -111,7 +111,7 @@ const targetItems = ({ targets }: AttentionOptions): ScopedItem[] =>
       return { item, owner: "gateway" };
     });
 
-/** Projects are few; of keys, those that an event has reported. Their present sums decide. */
+/** Checks all projects, which are few, and the keys that a budget event has named. Their present sums decide. */
 async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;
   const owners = [

@@ -23,7 +23,7 @@ export interface BudgetOwnerEntry extends Owner {
   readonly budget: Budget;
 }
 
-/** Projects first, then keys: only those that the actor may see. */
+/** Projects first, then keys. Only projects and keys that the actor may see are listed. */
 export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<BudgetOwnerEntry> {
   for (const { name, budget } of snapshot.projects?.values() ?? []) {
     if (budget && mayName(actor, name)) yield { ...projectOwner(name), budget };

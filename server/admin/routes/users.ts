@@ -112,7 +112,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     return context.body(null, 204);
   };
 
-  /** The last administrator cannot be removed: nobody could create users then. */
+  /** The last administrator cannot be removed: no user could create users then. */
   const requireAnotherAdmin = async ({ id, role }: StoredUser): Promise<void> => {
     if (role !== "admin") return;
     const isOther = (user: StoredUser): boolean => user.role === "admin" && user.id !== id;

@@ -10,7 +10,7 @@ export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
 
 export interface AuthenticationOptions {
-  /** Undefined: the console is off, and nobody signs in. */
+  /** Undefined: the console is off, and users cannot sign in. */
   readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;

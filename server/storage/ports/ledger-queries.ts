@@ -9,7 +9,7 @@ export interface LedgerFilter {
   readonly model?: string | null | undefined;
   readonly upstream?: string | null | undefined;
   readonly targetModel?: string | null | undefined;
-  /** Only requests of these projects, such as those that a user may see. An empty list matches no request. */
+  /** Only requests of these projects, such as the projects of a user. An empty list matches no request. */
   readonly projects?: readonly string[] | undefined;
 }
 

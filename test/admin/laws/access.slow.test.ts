@@ -7,6 +7,7 @@ import {
   betaMark,
   codeOf,
   type LawGateway,
+  nameOf,
   type Operation,
   secrets,
   send,
@@ -21,7 +22,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => gateway.close());
 
-const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 const isClosed = ({ role }: Operation): boolean => role !== "anyone";
 const isChange = ({ method }: Operation): boolean => method !== "GET";
 

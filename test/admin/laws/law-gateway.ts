@@ -40,6 +40,8 @@ export interface Operation {
   >;
 }
 
+export const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
+
 export interface AdminDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
   readonly components: object;

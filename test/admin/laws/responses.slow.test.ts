@@ -5,6 +5,7 @@ import { rowsOf, sectionOf } from "../../laws/markdown.ts";
 import {
   codeOf,
   type LawGateway,
+  nameOf,
   type Operation,
   secrets,
   send,
@@ -18,8 +19,6 @@ beforeAll(async () => {
   gateway = await startLawGateway();
 }, 120_000);
 afterAll(() => gateway.close());
-
-const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 
 const hostile = [
   `<script>alert("xss")</script>`,

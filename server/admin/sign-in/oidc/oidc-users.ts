@@ -1,7 +1,7 @@
 /**
  * The user of an OpenID Connect identity. A known identity (issuer and subject) is its user. An unknown one is linked
  * to the user whose name is its verified e-mail address, unless that user has another identity; otherwise a user is
- * created. Only administrators create users with passwords, so nobody can prepare an account for somebody else.
+ * created. Only administrators create users with passwords, so a user cannot prepare an account for another person.
  */
 import type { StoredUser, UserChanges, UserStore } from "../../../storage/ports/user-store.ts";
 import { newUser } from "../../new-user.ts";
