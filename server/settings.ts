@@ -33,6 +33,17 @@ export const settingsTable = {
     .describe(
       "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
     ),
+  REDIS_URL: z
+    .string()
+    .regex(/^((redis|valkey)s?:\/\/\S+)?$/, "must be a redis:// or rediss:// URL")
+    .default("")
+    .describe(
+      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits and budgets. Empty: each process counts for itself.",
+    ),
+  REDIS_URL_FILE: z
+    .string()
+    .default("")
+    .describe("File with the URL of the Redis server, instead of the URL itself."),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -351,6 +362,7 @@ export class SettingsError extends Error {
 /** Settings whose value must appear neither on a screen nor in a log. */
 export const secretSettings: ReadonlySet<string> = new Set([
   "DATABASE_URL",
+  "REDIS_URL",
   "VEXEL_ADMIN_TOKEN",
   "VEXEL_OIDC_CLIENT_SECRET",
   "VEXEL_SECRET",
@@ -376,6 +388,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       throw new SettingsError(
         "DATABASE_URL is set without VEXEL_SECRET. Gateways that share a database encrypt stored credentials with the same secret: set VEXEL_SECRET to the same random text for all of them.",
       );
+    }
+    if (parsed.data.REDIS_URL !== "" && parsed.data.REDIS_URL_FILE !== "") {
+      throw new SettingsError("Set REDIS_URL or REDIS_URL_FILE, not both.");
     }
     if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
     throw new SettingsError(

@@ -281,8 +281,12 @@ describe("within the budgets of budgets.json:", () => {
 
   test("no test is skipped", () => {
     const skipped = /\b(?:test|it|describe)\.(?:skip|skipIf|if|todo|todoIf|only|failing)\b/g;
-    // Tests that need Chromium or PostgreSQL are skipped where it is not installed, except in CI.
-    const optional = new Set(["test/browser/chromium.ts", "test/storage/postgres-server.ts"]);
+    // Tests that need Chromium, PostgreSQL or Redis are skipped where it is not installed, except in CI.
+    const optional = new Set([
+      "test/browser/chromium.ts",
+      "test/storage/postgres-server.ts",
+      "test/storage/redis-server.ts",
+    ]);
     const files = tests().filter((file) => !optional.has(file));
     expectBudget("skippedTests", count(files, skipped));
   });

@@ -1,0 +1,222 @@
+/**
+ * The connection to Redis or Valkey (`REDIS_URL`). It connects and reconnects by itself, and says whether Redis can be
+ * used. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable within half
+ * a second. While Redis is unavailable, commands are rejected at once and never queued.
+ */
+import { createHash } from "node:crypto";
+import { RedisClient } from "bun";
+
+export type RedisState =
+  | { readonly isAvailable: true }
+  | { readonly isAvailable: false; readonly reason: string };
+
+export interface RedisOptions {
+  /** redis:// or, with TLS, rediss://. */
+  readonly url: string;
+  /** The longest time for one command, or for one attempt to connect. */
+  readonly timeoutMs?: number;
+  /** The delay before the first attempt to reconnect, and the longest one: it doubles. */
+  readonly reconnectMs?: readonly [first: number, longest: number];
+  /**
+   * Runs on each new connection before it is used. Default: a script that writes a key, since a server that is full,
+   * read-only or forbids scripts cannot be used.
+   */
+  readonly prepare?: (client: RedisClient) => Promise<unknown>;
+}
+
+/** A Lua script, which runs atomically. */
+export interface RedisScript {
+  readonly text: string;
+  /** The name under which Redis keeps the script. */
+  readonly sha: string;
+}
+
+export const redisScript = (text: string): RedisScript => ({
+  text,
+  sha: createHash("sha1").update(text).digest("hex"),
+});
+
+export class RedisUnavailableError extends Error {
+  override readonly name = "RedisUnavailableError";
+}
+
+type StateListener = (state: RedisState) => void;
+
+/** Received data are read before a timer that expired while the process was busy counts as a timeout. */
+const graceMs = 20;
+const writeCheck = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
+const checkWritable = (client: RedisClient): Promise<unknown> =>
+  client.send("EVAL", [writeCheck, "1", "vexel:check"]);
+
+export class RedisConnection {
+  readonly #options: Required<RedisOptions>;
+  readonly #listeners = new Set<StateListener>();
+  readonly #firstAttempt = Promise.withResolvers<void>();
+  #state: RedisState = { isAvailable: false, reason: "not connected yet" };
+  /** Undefined while Redis is unavailable. */
+  #client: RedisClient | undefined;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+
+  constructor(options: RedisOptions) {
+    this.#options = {
+      timeoutMs: 500,
+      reconnectMs: [100, 2000],
+      prepare: checkWritable,
+      ...options,
+    };
+    void this.#connect();
+  }
+
+  get state(): RedisState {
+    return this.#state;
+  }
+
+  get isAvailable(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Resolves after the first attempt to connect, whether it succeeded or not. */
+  attempted(): Promise<void> {
+    return this.#firstAttempt.promise;
+  }
+
+  /** Calls the listener at each change, until the returned function is called. */
+  onChange(listener: StateListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Commands that are sent in the same turn share one write. Rejects with RedisUnavailableError. */
+  async run<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    const client = this.#client;
+    if (!client) throw new RedisUnavailableError(reasonOf(this.#state));
+    try {
+      return await this.#withTimeout(work(client));
+    } catch (error) {
+      if (!isConnectionError(error)) throw error;
+      const reason = messageOf(error);
+      this.#lose(client, reason);
+      throw new RedisUnavailableError(reason, { cause: error });
+    }
+  }
+
+  /** Runs a script by its name. Sends its text if Redis does not know it, for example after a restart. */
+  evaluate(
+    { text, sha }: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args.map(String)];
+    return this.run(async (client): Promise<unknown> => {
+      try {
+        return await client.send("EVALSHA", [sha, ...rest]);
+      } catch (error) {
+        if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+        return client.send("EVAL", [text, ...rest]);
+      }
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#client?.close();
+    this.#client = undefined;
+    this.#listeners.clear();
+    this.#state = { isAvailable: false, reason: "the connection is closed" };
+    this.#wake?.();
+  }
+
+  /**
+   * One `RedisClient` per attempt: Bun's own reconnection gives up after some attempts, and a client whose handshake
+   * failed stays unusable.
+   */
+  async #connect(): Promise<void> {
+    const { url, timeoutMs, reconnectMs, prepare } = this.#options;
+    let [delayMs, longestMs] = reconnectMs;
+    while (!this.#isClosed) {
+      const client = new RedisClient(url, {
+        autoReconnect: false,
+        enableOfflineQueue: false,
+        connectionTimeout: timeoutMs,
+      });
+      try {
+        await this.#withTimeout(client.connect());
+        client.onclose = (error) => this.#lose(client, messageOf(error));
+        await this.#withTimeout(prepare(client));
+        if (this.#isClosed || !client.connected) throw new Error("the connection was closed");
+        this.#client = client;
+        this.#change({ isAvailable: true });
+        return;
+      } catch (error) {
+        client.onclose = null;
+        client.close();
+        this.#change({ isAvailable: false, reason: messageOf(error) });
+      } finally {
+        this.#firstAttempt.resolve();
+      }
+      await this.#pause(delayMs);
+      delayMs = Math.min(longestMs, delayMs * 2);
+    }
+  }
+
+  /** Stops using a connection, and connects again. */
+  #lose(client: RedisClient, reason: string): void {
+    client.onclose = null;
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.close();
+    this.#change({ isAvailable: false, reason });
+    void this.#connect();
+  }
+
+  #change(state: RedisState): void {
+    if (this.#isClosed) return;
+    const wasAvailable = this.#state.isAvailable;
+    this.#state = state;
+    if (wasAvailable === state.isAvailable) return;
+    for (const listener of this.#listeners) listener(state);
+  }
+
+  async #withTimeout<T>(work: Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#options;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const expire = (): void =>
+      reject(new RedisUnavailableError(`no response within ${timeoutMs} ms`));
+    let timer = setTimeout(() => {
+      timer = setTimeout(expire, graceMs);
+    }, timeoutMs);
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    this.#wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}
+
+const reasonOf = (state: RedisState): string => (state.isAvailable ? "" : state.reason);
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** Errors with which a server says that it cannot be used at present: full, read-only, loading, without rights. */
+const unusableServer =
+  /^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MISCONF|NOAUTH|NOPERM|BUSY|MOVED|NOREPLICAS)\b/;
+
+function isConnectionError(error: unknown): boolean {
+  if (error instanceof RedisUnavailableError) return true;
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code !== "string" || !code.startsWith("ERR_REDIS_")) return false;
+  return code !== "ERR_REDIS_SERVER_ERROR" || unusableServer.test(messageOf(error));
+}

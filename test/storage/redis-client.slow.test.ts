@@ -1,0 +1,105 @@
+/** The connection to Redis survives restarts, a flush, a server that does not respond, and bad certificates. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { join } from "node:path";
+import {
+  RedisConnection,
+  type RedisOptions,
+  RedisUnavailableError,
+  redisScript,
+} from "../../server/storage/redis/client.ts";
+import { selfSigned } from "../certificate-fixture.ts";
+import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
+import { freePort } from "./postgres-server.ts";
+import { hasRedis, RedisServer, startRedis, testWithRedis } from "./redis-server.ts";
+
+let server: RedisServer;
+beforeAll(async () => {
+  if (hasRedis) server = await startRedis();
+});
+afterAll(() => server?.stop());
+
+const open = (options: Partial<RedisOptions> = {}): RedisConnection =>
+  new RedisConnection({ url: server.url, reconnectMs: [5, 20], ...options });
+
+const script = redisScript("return {KEYS[1], ARGV[1], tonumber(ARGV[2]) + 1}");
+const evaluate = (redis: RedisConnection): Promise<unknown> =>
+  redis.evaluate(script, ["key"], ["text", 1]);
+
+testWithRedis(
+  "a restart and a flush of Redis are survived, and scripts are loaded again",
+  async () => {
+    const redis = open();
+    const changes: boolean[] = [];
+    redis.onChange(({ isAvailable }) => changes.push(isAvailable));
+    await redis.attempted();
+    expect(await evaluate(redis)).toEqual(["key", "text", 2]);
+    await server.command("SCRIPT", "FLUSH");
+    expect(await evaluate(redis)).toEqual(["key", "text", 2]);
+    await server.stop();
+    await until(() => !redis.isAvailable);
+    await expect(evaluate(redis)).rejects.toThrow(RedisUnavailableError);
+    await server.start();
+    await until(() => redis.isAvailable);
+    expect(await evaluate(redis)).toEqual(["key", "text", 2]);
+    expect(changes).toEqual([true, false, true]);
+    redis.close();
+  },
+);
+
+testWithRedis(
+  "a server that does not respond is unavailable after the timeout, and is used again when it responds",
+  async () => {
+    const redis = open({ timeoutMs: 100 });
+    await redis.attempted();
+    server.pause();
+    await expect(evaluate(redis)).rejects.toThrow("no response within 100 ms");
+    expect(redis.isAvailable).toBe(false);
+    server.resume();
+    await until(() => redis.isAvailable);
+    redis.close();
+  },
+);
+
+testWithRedis("a server that refuses writes is unavailable, and says why", async () => {
+  const redis = open();
+  await redis.attempted();
+  await server.command("CONFIG", "SET", "maxmemory", "1");
+  await expect(redis.run((client) => client.send("SET", ["key", "value"]))).rejects.toThrow(
+    RedisUnavailableError,
+  );
+  await until(() => !redis.isAvailable);
+  expect(redis.state).toMatchObject({ reason: expect.stringContaining("OOM") });
+  await server.command("CONFIG", "SET", "maxmemory", "0");
+  await until(() => redis.isAvailable);
+  redis.close();
+});
+
+testWithRedis("a password and TLS work, and an invalid certificate is refused", async () => {
+  using folder = temporaryFolder();
+  selfSigned(folder.path, "IP:127.0.0.1");
+  const [cert, key] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
+  const port = await freePort();
+  const secured = new RedisServer(port, [
+    ...["--port", "0", "--tls-port", String(port), "--tls-cert-file", cert, "--tls-key-file", key],
+    ...["--tls-auth-clients", "no", "--requirepass", "secret"],
+  ]);
+  await secured.start();
+  const url = `rediss://:secret@127.0.0.1:${port}/0`;
+  const redis = open({ url });
+  await redis.attempted();
+  expect(redis.state).toMatchObject({ isAvailable: false });
+  expect(JSON.stringify(redis.state)).not.toContain("secret");
+  redis.close();
+  const program = `
+    const { RedisConnection } = await import(${JSON.stringify(join(import.meta.dir, "../../server/storage/redis/client.ts"))});
+    const redis = new RedisConnection({ url: ${JSON.stringify(url)}, timeoutMs: 10_000 });
+    await redis.attempted();
+    console.log(JSON.stringify(redis.state));
+    redis.close();`;
+  const trusting = Bun.spawn([process.execPath, "-e", program], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: cert },
+  });
+  expect(JSON.parse(await new Response(trusting.stdout).text())).toEqual({ isAvailable: true });
+  await secured.stop();
+});

@@ -1,0 +1,93 @@
+/**
+ * A Redis server for tests, from Debian's package: a process with its own folder and port, which can be stopped, paused
+ * and started again. Where Redis is not installed, its tests are skipped; in CI they fail.
+ */
+import { test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RedisClient } from "bun";
+import { until } from "../until.ts";
+import { freePort } from "./postgres-server.ts";
+
+const binary = Bun.which("redis-server") ?? Bun.which("valkey-server");
+const advice =
+  "Redis was not found, so its tests were skipped. Install it with `apt-get install redis-server`.";
+const isSkipped = binary === null && process.env.CI !== "true";
+if (isSkipped) console.warn(advice);
+
+/** Declares a test that needs Redis. In CI a missing Redis fails the test instead of skipping it. */
+export const testWithRedis = isSkipped ? test.skip : test;
+export const hasRedis = !isSkipped;
+
+export class RedisServer {
+  readonly port: number;
+  readonly #options: readonly string[];
+  readonly #folder = mkdtempSync(join(tmpdir(), "vexel-redis-"));
+  #process: Bun.Subprocess | undefined;
+
+  /** `options`: such as `--requirepass`. */
+  constructor(port: number, options: readonly string[] = ["--port", String(port)]) {
+    if (binary === null) throw new Error(advice);
+    this.port = port;
+    this.#options = options;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** The folder of the server is empty: nothing is persisted. */
+  async start(): Promise<void> {
+    this.#process = Bun.spawn(
+      [
+        // The server ends with the test process, also after kill -9.
+        ...["setpriv", "--pdeathsig", "SIGKILL", binary ?? "", "--dir", this.#folder],
+        ...["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", ...this.#options],
+      ],
+      { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+    );
+    await until(() => isListening(this.port));
+  }
+
+  /** Ends the server as a crash does. All data are lost. */
+  async stop(): Promise<void> {
+    this.#process?.kill("SIGKILL");
+    await this.#process?.exited;
+    this.#process = undefined;
+  }
+
+  /** SIGSTOP: the server accepts connections and does not respond. */
+  pause(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  async command(name: string, ...args: string[]): Promise<unknown> {
+    const client = new RedisClient(this.url, { autoReconnect: false });
+    try {
+      return await client.send(name, args);
+    } finally {
+      client.close();
+    }
+  }
+}
+
+async function isListening(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => {} } });
+    socket.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function startRedis(): Promise<RedisServer> {
+  const server = new RedisServer(await freePort());
+  await server.start();
+  return server;
+}
