@@ -40,6 +40,7 @@ import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
+import { wireStoredContent } from "./wiring/stored-content.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 import { wireTempStorage } from "./wiring/temp-storage.ts";
 
@@ -199,6 +200,7 @@ export function build({
     emit: events.emit,
   });
   const live = new LiveRequests();
+  const content = wireStoredContent({ settings, snapshot, log, disk: temp.disk, now: Date.now });
   const pipeline = createServe({
     snapshot,
     ledger,
@@ -220,6 +222,7 @@ export function build({
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
     },
+    content,
     streamTimes: { firstEventMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
     responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
@@ -298,7 +301,7 @@ export function build({
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           sources: {
-            ...{ queries: ledgerWiring.queries, ledger, live, startedAt, clock },
+            ...{ queries: ledgerWiring.queries, ledger, live, content, startedAt, clock },
             budgets: budgets.budgets,
             admission: limits.admission,
             statistics: () => ({ ...embeddings.statistics(), requests_in_flight: inFlight() }),
@@ -376,6 +379,7 @@ export function build({
     close: async () => {
       clearInterval(sweeping);
       live.close();
+      content.close();
       certificate.close();
       admin?.close();
       embeddings.stopDriftChecks();

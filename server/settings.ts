@@ -264,6 +264,9 @@ export const settingsTable = {
     "Seconds for which a response is stored for a retry with the same Idempotency-Key, or for a client that disconnected.",
   ),
   VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored responses."),
+  VEXEL_CONTENT_MAX_BYTES: bytes(1024 * MiB).describe(
+    "Maximum disk space for the stored content of requests, of models with storeContent.",
+  ),
   VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
     "Seconds of silence after which a non-streaming image response starts with whitespace, for proxies with an idle timeout. From then on the status is 200, also for errors. 0: never.",
   ),

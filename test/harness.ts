@@ -118,6 +118,8 @@ export function startGateway({
     },
     embeddedModels,
     log,
+    // The lowest cost: `passwords.test.ts` holds the cost in production.
+    passwordCost: { memoryCost: 8, timeCost: 1 },
     ...overrides,
   });
   return {

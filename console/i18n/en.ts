@@ -352,6 +352,12 @@ export const en = {
   "models.form.policyHint": "How one of several healthy targets is selected.",
   "models.form.timeout": "Timeout (seconds)",
   "models.form.dimensions": "Dimensions",
+  "models.form.storeContent": "Store content for",
+  "models.form.storeContentHint": "Such as 24h or 7d, at most 30d. Empty: nothing is stored.",
+  "models.form.storeContentWarning":
+    "Prompts, inputs, vectors and images of every request will be stored on this server. Administrators and developers of the project can read them until they expire. Tell your users.",
+  "model.storesContent":
+    "Prompts, inputs, vectors and images of requests for this model are stored for a time.",
   "policy.p2c": "least loaded of two",
   "policy.weighted": "by weight",
   "policy.cost": "cheapest first",

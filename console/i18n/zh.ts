@@ -341,6 +341,11 @@ export const zh: Messages = {
   "models.form.policyHint": "如何从多个健康的目标中选择一个。",
   "models.form.timeout": "超时（秒）",
   "models.form.dimensions": "维度",
+  "models.form.storeContent": "内容保存时长",
+  "models.form.storeContentHint": "例如 24h 或 7d，最长 30d。留空：不保存任何内容。",
+  "models.form.storeContentWarning":
+    "每个请求的提示词、输入、向量和图像都将保存在此服务器上。在过期之前，管理员和该项目的开发者可以查看。请告知你的用户。",
+  "model.storesContent": "此模型的请求的提示词、输入、向量和图像会保存一段时间。",
   "policy.p2c": "两者中负载较低者",
   "policy.weighted": "按权重",
   "policy.cost": "最便宜优先",

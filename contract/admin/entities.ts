@@ -83,6 +83,8 @@ export interface ModelValue {
   readonly policy?: (typeof policies)[number];
   readonly timeout?: number;
   readonly limits?: LimitsValue;
+  /** Stores prompts, inputs, vectors and images of its requests for this time, such as `24h`. */
+  readonly storeContent?: { readonly for: string };
   readonly [option: string]: unknown;
 }
 

@@ -16,6 +16,8 @@ export interface ShownModel {
   readonly price: string | null;
   readonly ends_on: string | null;
   readonly limits: LimitsValue | null;
+  /** Prompts, inputs, vectors and images of its requests are stored for a time. */
+  readonly stores_content: boolean;
   /** Image models: the options that at least one target supports, with their values. */
   readonly options: ImageModelOptions;
   /** Image models: what edits take. `null`: no target edits images. */

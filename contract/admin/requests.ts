@@ -67,8 +67,39 @@ export interface RequestDetail extends ShownRequest {
   /** Parameters that the gateway applied itself, and parameters that it dropped. */
   readonly adapted: readonly string[];
   readonly dropped: readonly string[];
+  /** Until when prompts, inputs, vectors and images are stored. `null`: they are not stored. */
+  readonly content_expires_at: string | null;
   /** Skipped, failed and hedged targets with the reason, and steps of image requests, in order. */
   readonly steps: readonly string[];
+}
+
+/** What the client sent and received. Stored only for models with `storeContent`, until it expires. */
+export interface RequestContent {
+  readonly object: "request_content";
+  readonly request_id: string;
+  readonly expires_at: string;
+  /** The parameters of the request, without uploaded files. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly files: readonly ContentFile[];
+  readonly response: {
+    readonly status: number;
+    readonly content_type: string;
+    /** As it was sent: JSON, or server-sent events. `null`: too large to be stored. */
+    readonly body: string | null;
+    /** `incomplete`: the client disconnected before the end. */
+    readonly end: "complete" | "incomplete" | "too_large";
+  };
+}
+
+/** An uploaded image. */
+export interface ContentFile {
+  readonly field: string;
+  readonly filename: string;
+  readonly type: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Base64. `null`: too large to be stored. */
+  readonly data: string | null;
 }
 
 /** An event `requests` of the live tail. At most ten per second are sent. */

@@ -19,6 +19,7 @@ import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
+import { storedContentOf } from "./store-content.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 import { orderOf } from "./target-order.ts";
 import type { Config } from "./validate-config.ts";
@@ -218,6 +219,7 @@ function configuredModel(
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
+    ...storedContentOf(row.storeContent),
     ...modelLimits(row.id, row.limits),
     ...(row.kind === "embedding" && vectorProperties(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),

@@ -4,6 +4,7 @@ import { type Kind, kinds } from "../upstream/kinds.ts";
 import { budget, budgetKeys } from "./budget.ts";
 import { limitKeys, limits } from "./limits.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price.ts";
+import { storeContent, storeContentKeys } from "./store-content.ts";
 import { policy, targetOrder, targetOrderKeys } from "./target-order.ts";
 import { webhookKeys, webhooksSchema } from "./webhooks.ts";
 
@@ -88,6 +89,8 @@ const model = {
   description: z.string().max(2000).optional(),
   policy: policy.optional(),
   limits: limits.optional(),
+  /** Stores prompts, inputs, vectors and images of its requests for this time. Absent: nothing is stored. */
+  storeContent: storeContent.optional(),
 };
 
 const embedding = z.strictObject({
@@ -206,6 +209,7 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
   if (path.length === 0) return Object.keys(fileSchema.shape);
   if (path.at(-1) === "limits") return limitKeys;
   if (path.at(-1) === "budget") return budgetKeys;
+  if (path.at(-1) === "storeContent") return storeContentKeys;
   if (path.at(-1) === "defaults") return Object.keys(defaults.shape);
   if (list === "keys") return Object.keys(key.shape);
   if (list === "projects") return Object.keys(project.shape);

@@ -36,6 +36,8 @@ export interface Model {
   readonly endsOn?: string;
   /** Timeout of a whole request. Absent: the setting applies. */
   readonly timeoutMs?: number;
+  /** How long prompts, inputs, vectors and images of its requests are stored. Absent: they are not stored. */
+  readonly storeContentMs?: number;
   readonly limits?: Limits;
   /** The limit scopes that its requests count against. Absent: none. */
   readonly scopes?: readonly string[];

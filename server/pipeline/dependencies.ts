@@ -10,6 +10,7 @@ import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ResponseMemory } from "../limits/response-memory.ts";
 import type { RequestRecord } from "../request/request-record.ts";
+import type { ContentRecording } from "./record-content.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
 export interface PipelineServices {
@@ -38,6 +39,8 @@ export interface PipelineServices {
   /** The limits of requests in flight, of all and of image requests, queued requests included. */
   readonly maxConcurrent: { readonly all: number; readonly image: number };
   readonly streamTimes: StreamTimes;
+  /** Stores the content of requests, for models with `storeContent`. */
+  readonly content: ContentRecording;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Unix milliseconds. */

@@ -22,6 +22,7 @@ import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
 import { executeWithin } from "./execute.ts";
+import { RecordedContent } from "./record-content.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { writeReplay, writeResponse } from "./write-response.ts";
 
@@ -46,6 +47,7 @@ export async function handleRequest<Q extends LimitedQuery, A>(
   const { services, endpoint, incoming } = http;
   const lifetime = new RequestLifetime(services, http.loadShedder, endpoint, incoming);
   let response: OutgoingResponse;
+  let content: RecordedContent | undefined;
   try {
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
@@ -62,13 +64,18 @@ export async function handleRequest<Q extends LimitedQuery, A>(
     lifetime.record.model = snapshot.models.get(query.model)?.id;
     const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.route = route;
+    if (route.storeContentMs !== undefined) {
+      content = new RecordedContent(services.content, route.id, incoming.requestId);
+      await content.recordRequest(query);
+    }
     response = await respond(http, lifetime, caller, route, query);
   } catch (thrown) {
     response = await writeFailure(http, lifetime, thrown);
   } finally {
     if (lifetime.isOpen) await lifetime.close();
   }
-  return lifetime.addLimitHeaders(response);
+  response = lifetime.addLimitHeaders(response);
+  return content?.recordResponse(response) ?? response;
 }
 
 /** From the resolved model to the response. An image response that takes long starts with spaces (keep-alive). */

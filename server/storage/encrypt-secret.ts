@@ -3,7 +3,14 @@
  * or with a generated key in the data folder. The envelope names the key, so that secrets of earlier keys stay readable
  * while they are re-encrypted (rotation).
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import {
+  type CipherGCM,
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  hkdfSync,
+  randomBytes,
+} from "node:crypto";
 import { join } from "node:path";
 import { createSecretFile, readSecretFile } from "./files/secret-file.ts";
 import { StoreError } from "./sqlite/open-database.ts";
@@ -22,6 +29,16 @@ export class DecryptionError extends Error {
   override readonly name = "DecryptionError";
 }
 
+export interface ChunkEncryption {
+  readonly head: Buffer;
+  update(chunk: Uint8Array): Buffer;
+  /** The last bytes. */
+  end(): Buffer;
+}
+
+const damaged = (cause?: unknown): DecryptionError =>
+  new DecryptionError("the stored secret is damaged", { cause });
+
 interface EncryptionKey {
   readonly id: string;
   readonly bytes: Uint8Array;
@@ -31,6 +48,8 @@ const format = "v1";
 const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
+/** The version, a dot, the id of the key in 16 hex digits, a dot. */
+const prefixBytes = format.length + 1 + 16 + 1;
 const keyFileName = "secret.key";
 
 export class SecretBox {
@@ -48,20 +67,43 @@ export class SecretBox {
 
   /** `context`: where the secret is stored. The envelope cannot be decrypted anywhere else. */
   encrypt(text: string, context: string): string {
-    const key = this.#configured ?? this.#keyFile() ?? this.#createKeyFile();
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(Buffer.from(context));
+    const { keyId, nonce, cipher } = this.#cipher(context);
     const sealed = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
-    return [format, key.id, Buffer.concat(sealed).toString("base64url")].join(".");
+    return [format, keyId, Buffer.concat(sealed).toString("base64url")].join(".");
   }
 
   /** Throws DecryptionError. */
   decrypt(envelope: string, context: string): string {
     const [version, keyId, sealed = "", ...more] = envelope.split(".");
-    const bytes = Buffer.from(sealed, "base64url");
-    if (version !== format || more.length > 0 || bytes.length < nonceBytes + tagBytes) {
-      throw new DecryptionError("the stored secret is damaged");
-    }
+    if (version !== format || more.length > 0) throw damaged();
+    return this.#open(keyId, Buffer.from(sealed, "base64url"), context).toString("utf8");
+  }
+
+  /** Encrypts bytes that arrive in chunks: `head`, then each chunk, then `end()`. */
+  encryptChunks(context: string): ChunkEncryption {
+    const { keyId, nonce, cipher } = this.#cipher(context);
+    return {
+      head: Buffer.concat([Buffer.from(`${format}.${keyId}.`), nonce]),
+      update: (chunk) => cipher.update(chunk),
+      end: () => Buffer.concat([cipher.final(), cipher.getAuthTag()]),
+    };
+  }
+
+  /** The bytes that `encryptChunks` made. Throws DecryptionError. */
+  decryptBytes(bytes: Buffer, context: string): Buffer {
+    const keyId = bytes.toString("latin1", format.length + 1, prefixBytes - 1);
+    return this.#open(keyId, bytes.subarray(prefixBytes), context);
+  }
+
+  #cipher(context: string): { keyId: string; nonce: Buffer; cipher: CipherGCM } {
+    const key = this.#configured ?? this.#keyFile() ?? this.#createKeyFile();
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(Buffer.from(context));
+    return { keyId: key.id, nonce, cipher };
+  }
+
+  #open(keyId: string | undefined, bytes: Buffer, context: string): Buffer {
+    if (bytes.length < nonceBytes + tagBytes) throw damaged();
     const key = this.#keys().find(({ id }) => id === keyId);
     if (!key) {
       throw new DecryptionError(
@@ -74,9 +116,9 @@ export class SecretBox {
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(end));
       const text = decipher.update(bytes.subarray(nonceBytes, end));
-      return Buffer.concat([text, decipher.final()]).toString("utf8");
+      return Buffer.concat([text, decipher.final()]);
     } catch (cause) {
-      throw new DecryptionError("the stored secret is damaged", { cause });
+      throw damaged(cause);
     }
   }
 

@@ -16,12 +16,14 @@ import type { EventViews } from "../events/show-events.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
+import type { StoredContent } from "./stored-content.ts";
 
 /** The parts of the gateway that the admin API reads. */
 export interface ReadSources {
   readonly queries: LedgerQueries;
   readonly ledger: { readonly writable: boolean };
   readonly live: LiveRequests;
+  readonly content: Pick<StoredContent, "find">;
   readonly budgets: Budgets;
   readonly admission: Pick<Admission, "usedScope" | "queued">;
   readonly statistics: () => Pick<Statistics, "cache" | "batching" | "requests_in_flight">;
@@ -43,7 +45,7 @@ export interface ReadRoutesOptions {
 
 export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
   const { sources, snapshot, targets, eventViews, users, now } = options;
-  const { ledger, live, budgets, admission, startedAt, clock } = sources;
+  const { ledger, live, content, budgets, admission, startedAt, clock } = sources;
   const queries = readableQueries(sources.queries);
   const keyNames = createKeyNames(snapshot, users);
   const attention = createAttention({
@@ -52,7 +54,7 @@ export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
   });
   return [
     ...overviewRoutes({ queries, snapshot, attention, now }),
-    ...requestRoutes({ queries, keyNames, live }),
+    ...requestRoutes({ queries, keyNames, live, content }),
     ...usageRoutes({ queries, keyNames, now }),
     ...budgetRoutes({ snapshot, budgets, admission, now, clock }),
     ...statisticsRoutes({

@@ -68,7 +68,7 @@ export function startReads({ more = "", settings = {} } = {}): ReadsSetup {
 
 /** Creates a user and signs in. Returns a function that sends requests with the session. */
 export async function signInAs(
-  { gateway }: ReadsSetup,
+  { gateway }: Pick<ReadsSetup, "gateway">,
   user: {
     readonly name: string;
     readonly role: string;

@@ -75,6 +75,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     keepAliveMs: 0,
     createTemp: () => noRequestTemp,
     idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
+    content: { begin: unused, onNotStored: unused },
     streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
     clock: () => 0,
     now: () => 0,

@@ -19,7 +19,9 @@ interface ModelFormProps {
   readonly onSaved: (saved: ModelEntity) => unknown;
 }
 
-const shownMembers = ["policy", "timeout", "dimensions", "description", "limits"];
+const shownMembers = [
+  ...["policy", "timeout", "dimensions", "description", "limits", "storeContent"],
+];
 
 export function ModelForm({ model, onSaved }: ModelFormProps) {
   const t = useT();
@@ -27,6 +29,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
   const before = model?.value;
   const [texts, setTexts] = useState<Texts>(() => ({ kind: "embedding", ...textsOf(before) }));
   const [id, setId] = useState(model?.id ?? "");
+  const [storedFor, setStoredFor] = useState(before?.storeContent?.for ?? "");
   const [limits, setLimits] = useState(() => textsOf(before?.limits));
   const [targets, setTargets] = useState<readonly TargetTexts[]>(() =>
     before
@@ -34,7 +37,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
       : [emptyTarget],
   );
   const problem = useFormProblem([
-    ...["id", "kind", "description", "policy", "timeout", "dimensions"],
+    ...["id", "kind", "description", "policy", "timeout", "dimensions", "storeContent.for"],
     ...limitNames.map((name) => `limits.${name}`),
   ]);
   const value = (): ModelValue => {
@@ -53,6 +56,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
       ...(text("timeout") !== "" && { timeout: Number(text("timeout")) }),
       ...(text("dimensions") !== "" && { dimensions: Number(text("dimensions")) }),
       ...(limit && { limits: limit }),
+      ...(storedFor.trim() !== "" && { storeContent: { for: storedFor.trim() } }),
     };
   };
   const save = async (): Promise<void> => {
@@ -131,6 +135,24 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
           {input("timeout", "number")}
           {texts.kind === "embedding" && input("dimensions", "number")}
         </div>
+        <Field
+          label={t("models.form.storeContent")}
+          hint={t("models.form.storeContentHint")}
+          error={problem.of("storeContent.for")}
+        >
+          {(ids) => (
+            <Input
+              {...ids}
+              value={storedFor}
+              onChange={({ target }) => setStoredFor(target.value)}
+            />
+          )}
+        </Field>
+        {storedFor.trim() !== "" && (
+          <p role="status" className="rounded-md bg-warn-soft p-3 text-sm text-warn">
+            {t("models.form.storeContentWarning")}
+          </p>
+        )}
         <LimitFields texts={limits} onChange={setLimits} problem={problem} />
       </More>
     </EntityForm>

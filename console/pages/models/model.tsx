@@ -66,6 +66,9 @@ function Details({ model }: { model: ShownModel }) {
   return (
     <>
       {model.description !== null && <p>{model.description}</p>}
+      {model.stores_content && (
+        <p className="rounded-md bg-warn-soft p-3 text-sm text-warn">{t("model.storesContent")}</p>
+      )}
       <Card>
         <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-4">
           {rows.map(([name, value]) => (

@@ -29,7 +29,11 @@ export const showRequest = (row: LedgerRow, keyName: string | null): ShownReques
   estimated_cost: row.estimatedCost,
 });
 
-export function showRequestDetail(row: LedgerRow, keyName: string | null): RequestDetail {
+export function showRequestDetail(
+  row: LedgerRow,
+  keyName: string | null,
+  contentExpiresAt: number | undefined,
+): RequestDetail {
   const { queuedMs, attempts, candidates, policy, batchSize, adapted, dropped } = readTimeline(
     row.timeline,
   );
@@ -51,6 +55,8 @@ export function showRequestDetail(row: LedgerRow, keyName: string | null): Reque
     batch_size: batchSize ?? null,
     adapted,
     dropped,
+    content_expires_at:
+      contentExpiresAt === undefined ? null : new Date(contentExpiresAt).toISOString(),
     steps: row.steps === null ? [] : row.steps.split("; "),
   };
 }

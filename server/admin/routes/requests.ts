@@ -1,8 +1,11 @@
 /** /requests: the ledger as a list, one request with its timeline, and the live tail. */
 import { z } from "zod";
-import type { RequestPage } from "../../../contract/admin.ts";
+import type { RequestContent, RequestPage } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { parseContent } from "../../request/content-format.ts";
+import type { ExpiringContent } from "../../storage/ports/content-store.ts";
 import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
+import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
@@ -15,6 +18,10 @@ export interface RequestRoutesOptions {
   readonly queries: Pick<LedgerQueries, "list">;
   readonly keyNames: KeyNames;
   readonly live: Pick<LiveRequests, "open">;
+  /** The stored content of requests, for models with `storeContent`. */
+  readonly content: {
+    find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
+  };
 }
 
 const listQuery = pageQuery.extend({
@@ -26,7 +33,7 @@ const listQuery = pageQuery.extend({
 const liveQuery = z.object(requestFilters);
 
 export function requestRoutes(options: RequestRoutesOptions): readonly AdminRoute[] {
-  const { queries, keyNames, live } = options;
+  const { queries, keyNames, live, content } = options;
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
@@ -47,7 +54,7 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
     return context.json(page);
   };
 
-  const show = async (context: AdminApiContext): Promise<Response> => {
+  const find = async (context: AdminApiContext): Promise<LedgerRow> => {
     const { projects } = context.get("actor");
     const { entries } = await queries.list({
       requestId: context.req.param("id") ?? "",
@@ -56,8 +63,36 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
     });
     const [row] = entries;
     if (!row) throw new GatewayError("entity_not_found", "No request in the ledger has this id.");
+    return row;
+  };
+
+  const show = async (context: AdminApiContext): Promise<Response> => {
+    const row = await find(context);
     const names = await keyNames.of([row.keyId]);
-    return context.json(showRequestDetail(row, names.get(row.keyId) ?? null));
+    const stored = await content.find(row.model ?? "", row.requestId);
+    return context.json(showRequestDetail(row, names.get(row.keyId) ?? null, stored?.expiresAt));
+  };
+
+  const showContent = async (context: AdminApiContext): Promise<Response> => {
+    const { model, requestId } = await find(context);
+    const stored = await content.find(model ?? "", requestId);
+    const bytes = await stored?.read();
+    if (!stored || !bytes) {
+      throw new GatewayError(
+        "entity_not_found",
+        "The content of this request is not stored. It is stored only for models with storeContent, until it expires.",
+      );
+    }
+    const { request, files, status, contentType, body, end } = parseContent(bytes);
+    const shown: RequestContent = {
+      object: "request_content",
+      request_id: requestId,
+      expires_at: new Date(stored.expiresAt).toISOString(),
+      request,
+      files,
+      response: { status, content_type: contentType, body: body ?? null, end },
+    };
+    return context.json(shown);
   };
 
   const follow = (context: AdminApiContext): Response => {
@@ -119,6 +154,15 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
       summary: "Show one request with its timeline.",
       response: "RequestDetail",
       handle: show,
+    },
+    {
+      method: "GET",
+      path: "/requests/:id/content",
+      role: "developer",
+      scope: "project",
+      summary: "Show what the client sent and received, for models with storeContent.",
+      response: "RequestContent",
+      handle: showContent,
     },
   ];
 }

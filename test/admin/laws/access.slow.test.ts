@@ -167,6 +167,7 @@ describe("a user of one project", () => {
     "/admin/api/keys/{id}/rotate": () => gateway.keys.beta.id,
     "/admin/api/projects/{id}": () => "beta",
     "/admin/api/requests/{id}": () => gateway.requests.beta,
+    "/admin/api/requests/{id}/content": () => gateway.requests.beta,
   };
 
   test("gets 404 for everything of another project (IDOR), in every route with an id", async () => {

@@ -1,0 +1,197 @@
+/**
+ * Stores prompts, inputs, vectors and images of a request whose model has `storeContent`. The response is copied while
+ * it is sent. A failure is logged, the content is deleted, and the client gets the response unchanged.
+ */
+import type { ContentFile } from "../../contract/admin.ts";
+import type { LimitedQuery } from "../limits/request-cost.ts";
+import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
+import type { BodyChunk, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
+import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
+
+/** The bound on what is stored of one request: larger files are left out, and a larger body is not stored. */
+const maxContentBytes = 16 * 1024 * 1024;
+
+interface ContentWriter {
+  append(chunk: BodyChunk): void;
+  commit(): void;
+  discard(): void;
+}
+
+export interface ContentRecording {
+  begin(model: string, requestId: string): ContentWriter;
+  /** Logs content that could not be stored. */
+  readonly onNotStored: (requestId: string, error: unknown) => void;
+}
+
+export class RecordedContent {
+  readonly #requestId: string;
+  readonly #recording: ContentRecording;
+  #writer: ContentWriter | undefined;
+  #bytes = 0;
+  #isTooLarge = false;
+
+  constructor(recording: ContentRecording, model: string, requestId: string) {
+    this.#recording = recording;
+    this.#requestId = requestId;
+    this.#try(() => {
+      this.#writer = recording.begin(model, requestId);
+    });
+  }
+
+  async recordRequest(query: LimitedQuery): Promise<void> {
+    const { request, uploads } = shownRequest(query);
+    const line = contentLine({ kind: "request", value: request });
+    const isTooLarge = Buffer.byteLength(line) > maxContentBytes;
+    this.#write(
+      isTooLarge ? contentLine({ kind: "request", value: { model: query.model } }) : line,
+    );
+    try {
+      for (const { base64, ...file } of uploads) {
+        const fits = this.#bytes + (file.size * 4) / 3 <= maxContentBytes;
+        const data = fits ? await base64() : null;
+        this.#write(contentLine({ kind: "file", value: { ...file, data } }));
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The same response, whose body is copied into the content as it is sent. */
+  recordResponse(response: OutgoingResponse): OutgoingResponse {
+    if (!this.#writer) return response;
+    const { status, headers, body } = response;
+    const contentType = headers["content-type"] ?? "";
+    this.#write(contentLine({ kind: "response", value: { status, contentType } }));
+    if (typeof body === "string" || body instanceof Uint8Array || Array.isArray(body)) {
+      for (const chunk of Array.isArray(body) ? body : [body]) this.#copy(chunk);
+      this.#end("complete");
+      return response;
+    }
+    if (body instanceof Blob) {
+      this.discard();
+      return response;
+    }
+    if ("open" in body) return { ...response, body: this.#copyStreamed(body as StreamedBody) };
+    return { ...response, body: this.#copyIterable(body as AsyncIterable<BodyChunk>) };
+  }
+
+  discard(): void {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    writer?.discard();
+  }
+
+  #copyStreamed({ chunksInMemory: _, ...body }: StreamedBody): StreamedBody {
+    const copy = (chunk: Uint8Array): void => this.#copy(chunk);
+    return {
+      ...body,
+      open: async function* () {
+        for await (const chunk of body.open()) {
+          copy(chunk);
+          yield chunk;
+        }
+      },
+      close: async (isComplete) => {
+        this.#end(isComplete ? "complete" : "incomplete");
+        await body.close(isComplete);
+      },
+    };
+  }
+
+  /** Not a generator: `return` of one that has not started would not reach the body, which settles the request. */
+  #copyIterable(body: AsyncIterable<BodyChunk>): AsyncIterable<BodyChunk> {
+    const iterator = body[Symbol.asyncIterator]();
+    const next = async (): Promise<IteratorResult<BodyChunk>> => {
+      const result = await iterator.next();
+      if (result.done) this.#end("complete");
+      else this.#copy(result.value);
+      return result;
+    };
+    const end = async (): Promise<IteratorResult<BodyChunk>> => {
+      this.#end("incomplete");
+      return (await iterator.return?.()) ?? { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  }
+
+  #copy(chunk: BodyChunk): void {
+    this.#isTooLarge ||= this.#bytes + Buffer.byteLength(chunk) > maxContentBytes;
+    if (!this.#isTooLarge) this.#write(chunk);
+  }
+
+  #end(end: BodyEnd): void {
+    this.#write(contentEnd(this.#isTooLarge ? "too_large" : end));
+    this.#try(() => this.#writer?.commit());
+    this.#writer = undefined;
+  }
+
+  #write(chunk: BodyChunk): void {
+    this.#bytes += Buffer.byteLength(chunk);
+    this.#try(() => this.#writer?.append(chunk));
+  }
+
+  #try(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.discard();
+    this.#recording.onNotStored(this.#requestId, error);
+  }
+}
+
+interface Upload extends Omit<ContentFile, "data"> {
+  base64(): Promise<string> | string;
+}
+
+/** The request under the names of the API, and its images. */
+function shownRequest(query: LimitedQuery): {
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly uploads: readonly Upload[];
+} {
+  if ("single" in query) {
+    const { model, input, single, encoding, dimensions, user, taskType, extraFields } = query;
+    const inputs = input.kind === "text" ? input.texts : input.tokens;
+    const fields = { encoding_format: encoding, dimensions, user, task_type: taskType };
+    const request = { model, input: single ? inputs[0] : inputs, ...fields, ...extraFields };
+    return { request, uploads: [] };
+  }
+  if (!("prompt" in query)) return { request: { model: query.model }, uploads: [] };
+  const { model, prompt, stream, options, extraFields } = query;
+  const { images = [], mask, files = [] } = query as Partial<EditQuery>;
+  const sources = [...images, ...(mask ? [mask] : [])];
+  const links = sources.flatMap((source) => linkOf(source) ?? []);
+  return {
+    request: {
+      ...{ model, prompt, ...(stream && { stream }), ...options, ...extraFields },
+      ...(links.length > 0 && { images: links }),
+    },
+    uploads: [...sources.flatMap((source) => uploadOf(source) ?? []), ...files.map(uploadedFile)],
+  };
+}
+
+const dataUrl = /^data:(image\/[\w.+-]+);base64,/;
+
+function linkOf(source: ImageSource): string | undefined {
+  if (source.kind === "file_id") return source.id;
+  return source.kind === "url" && !dataUrl.test(source.url) ? source.url : undefined;
+}
+
+function uploadOf(source: ImageSource): Upload | undefined {
+  if (source.kind === "file") return uploadedFile(source.file);
+  const head = source.kind === "url" ? dataUrl.exec(source.url) : null;
+  if (!head || source.kind !== "url") return undefined;
+  const base64 = source.url.slice(head[0].length);
+  const size = Math.floor((base64.length * 3) / 4);
+  return { field: "images", filename: "", type: head[1] ?? "", size, base64: () => base64 };
+}
+
+const uploadedFile = (file: FilePart): Upload => {
+  const { field, filename, type, size } = file;
+  const base64 = async () => Buffer.from(await file.bytes()).toString("base64");
+  return { field, filename, type, size, base64 };
+};

@@ -1,0 +1,147 @@
+/**
+ * Stored content of requests: one encrypted file per request, in one folder per model. The current configuration of the
+ * model decides how long a file is kept: without one, its folder is deleted.
+ */
+import { closeSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { DiskReserve } from "../../lib/disk-reserve.ts";
+import type { SecretBox } from "../encrypt-secret.ts";
+import type { ContentStore, ContentWriter, FoundContent } from "../ports/content-store.ts";
+import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { StoreFullError } from "./response-files.ts";
+
+export interface ContentFilesOptions {
+  readonly folder: string;
+  readonly maxBytes: number;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
+  readonly secrets: Pick<SecretBox, "encryptChunks" | "decryptBytes">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const hashOf = (text: string): string => Bun.SHA256.hash(text, "hex");
+/** Bound to the encryption: a file cannot be decrypted under another name. */
+const contextOf = (model: string, requestId: string): string =>
+  `content/${hashOf(model)}/${hashOf(requestId)}`;
+
+const draftEnding = ".draft";
+/** A draft that no request has written to for this long belongs to an earlier process. */
+const draftMs = 24 * 60 * 60_000;
+
+export class ContentFiles implements ContentStore {
+  readonly #options: ContentFilesOptions;
+  #storedBytes = 0;
+
+  constructor(options: ContentFilesOptions) {
+    this.#options = options;
+  }
+
+  begin(model: string, requestId: string): ContentWriter {
+    const folder = this.#folderOf(model);
+    const path = join(folder, hashOf(requestId));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { head, update, end } = this.#options.secrets.encryptChunks(contextOf(model, requestId));
+    const file = openSync(path + draftEnding, "wx", 0o600);
+    let written = 0;
+    let isOpen = true;
+    const close = (): void => {
+      if (isOpen) closeSync(file);
+      isOpen = false;
+    };
+    const discard = (): void => {
+      close();
+      this.#storedBytes -= written;
+      written = 0;
+      try {
+        unlinkSync(path + draftEnding);
+      } catch {
+        // Deleted with the folder of its model, or deleted by a later sweep.
+      }
+    };
+    const write = (bytes: Uint8Array): void => {
+      this.#reserve(bytes.length);
+      written += bytes.length;
+      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+    };
+    try {
+      write(head);
+    } catch (error) {
+      discard();
+      throw error;
+    }
+    return {
+      append: (chunk) => write(update(typeof chunk === "string" ? Buffer.from(chunk) : chunk)),
+      commit: () => {
+        write(end());
+        close();
+        renameSync(path + draftEnding, path);
+      },
+      discard,
+    };
+  }
+
+  async find(model: string, requestId: string): Promise<FoundContent | undefined> {
+    const path = join(this.#folderOf(model), hashOf(requestId));
+    const found = await statIfExists(path);
+    if (!found) return undefined;
+    return { storedAt: found.mtimeMs, read: () => this.#read(path, contextOf(model, requestId)) };
+  }
+
+  async #read(path: string, context: string): Promise<Buffer | undefined> {
+    try {
+      return this.#options.secrets.decryptBytes(await readFile(path), context);
+    } catch {
+      // Deleted meanwhile, or encrypted with an earlier VEXEL_SECRET.
+      return undefined;
+    }
+  }
+
+  /** Deletes expired files, and the folders of models that are not in `keptMs`; counts the rest. */
+  async sweep(keptMs: ReadonlyMap<string, number>): Promise<void> {
+    const { now } = this.#options;
+    const keptFolders = new Map([...keptMs].map(([model, ms]) => [this.#folderOf(model), ms]));
+    const before = this.#storedBytes;
+    let counted = 0;
+    for (const folder of await this.#folders()) {
+      const ms = keptFolders.get(folder);
+      if (ms === undefined) {
+        await rm(folder, { recursive: true, force: true });
+        continue;
+      }
+      for (const name of await readdir(folder).catch(() => [])) {
+        const path = join(folder, name);
+        const found = await statIfExists(path);
+        if (!found) continue;
+        const maxAge = name.endsWith(draftEnding) ? Math.max(ms, draftMs) : ms;
+        if (found.mtimeMs + maxAge <= now()) await removeIfExists(path);
+        else counted += found.size;
+      }
+    }
+    this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
+  }
+
+  /** Whether a model that is not in `keptMs` has stored content. */
+  async hasOthers(keptMs: ReadonlyMap<string, number>): Promise<boolean> {
+    const kept = new Set([...keptMs.keys()].map((model) => this.#folderOf(model)));
+    return (await this.#folders()).some((folder) => !kept.has(folder));
+  }
+
+  async #folders(): Promise<string[]> {
+    const names = await readdir(this.#options.folder).catch(() => []);
+    return names.map((name) => join(this.#options.folder, name));
+  }
+
+  /** The id of a model may contain any character. */
+  #folderOf(model: string): string {
+    return join(this.#options.folder, hashOf(model));
+  }
+
+  #reserve(bytes: number): void {
+    const { maxBytes, disk } = this.#options;
+    if (this.#storedBytes + bytes > maxBytes) throw new StoreFullError("VEXEL_CONTENT_MAX_BYTES");
+    if (!disk.hasRoom(bytes, "upload")) throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
+    disk.recordWrite(bytes);
+    this.#storedBytes += bytes;
+  }
+}

@@ -1,0 +1,30 @@
+/** Content store: prompts, inputs, vectors and images of requests, for models that store them. */
+
+/** Writes the content of one request. */
+export interface ContentWriter {
+  /** Throws StoreFullError or the error of the file system. */
+  append(chunk: string | Uint8Array): void;
+  /** Publishes the content. */
+  commit(): void;
+  /** Deletes the content. Never throws. */
+  discard(): void;
+}
+
+export interface FoundContent {
+  /** Unix milliseconds. */
+  readonly storedAt: number;
+  /** Undefined: deleted meanwhile, or encrypted with another key. */
+  read(): Promise<Buffer | undefined>;
+}
+
+export interface ExpiringContent extends FoundContent {
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+export interface ContentStore {
+  /** Throws StoreFullError or the error of the file system. */
+  begin(model: string, requestId: string): ContentWriter;
+  /** Undefined: not stored. */
+  find(model: string, requestId: string): Promise<FoundContent | undefined>;
+}

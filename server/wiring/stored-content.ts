@@ -1,0 +1,81 @@
+/** Wires the stored content of requests: encrypted files in the data folder, deleted as the configuration says. */
+import { join } from "node:path";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { Log } from "../observe/log.ts";
+import type { ContentRecording } from "../pipeline/record-content.ts";
+import type { Settings } from "../settings.ts";
+import { ContentFiles, type ContentFilesOptions } from "../storage/files/content-files.ts";
+import { StoreFullError } from "../storage/files/response-files.ts";
+import type { ExpiringContent } from "../storage/ports/content-store.ts";
+import { secretBoxFor } from "./secret-box.ts";
+
+export interface StoredContentOptions {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  readonly log: Log;
+  readonly disk: ContentFilesOptions["disk"];
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface StoredContent extends ContentRecording {
+  /** Undefined: not stored, expired, or the model stores no content any more. */
+  find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
+  close(): void;
+}
+
+/** A model that stores no content any more is noticed within this time. */
+const checkEveryMs = 1000;
+const sweepEveryMs = 60_000;
+
+export function wireStoredContent(options: StoredContentOptions): StoredContent {
+  const { settings, snapshot, log, disk, now } = options;
+  const files = new ContentFiles({
+    folder: join(settings.VEXEL_DATA, "content"),
+    maxBytes: settings.VEXEL_CONTENT_MAX_BYTES,
+    disk,
+    secrets: secretBoxFor(settings),
+    now,
+  });
+  let checked: Snapshot["models"] | undefined;
+  let sweepAt = 0;
+  let isSweeping = false;
+  const check = async (): Promise<void> => {
+    const { models } = snapshot();
+    const isDue = now() >= sweepAt;
+    if (isSweeping || (models === checked && !isDue)) return;
+    isSweeping = true;
+    checked = models;
+    const keptMs = new Map(
+      [...models.values()].flatMap(({ id, storeContentMs }) =>
+        storeContentMs === undefined ? [] : [[id, storeContentMs] as const],
+      ),
+    );
+    try {
+      if (isDue || (await files.hasOthers(keptMs))) await files.sweep(keptMs);
+    } catch (error) {
+      log.warn("content-not-deleted", { reason: String(error) });
+    }
+    if (isDue) sweepAt = now() + sweepEveryMs;
+    isSweeping = false;
+  };
+  const timer = setInterval(() => void check(), checkEveryMs);
+  timer.unref();
+  void check();
+  return {
+    begin: (model, requestId) => files.begin(model, requestId),
+    onNotStored: (requestId, error) =>
+      log.warn("content-not-stored", {
+        requestId,
+        reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
+      }),
+    find: async (model, requestId) => {
+      const ms = snapshot().models.get(model)?.storeContentMs;
+      const found = ms === undefined ? undefined : await files.find(model, requestId);
+      if (!found || ms === undefined) return undefined;
+      const expiresAt = found.storedAt + ms;
+      return expiresAt > now() ? { ...found, expiresAt } : undefined;
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,145 @@
+/** Prompts, inputs, vectors and images of requests: stored only for models with `storeContent`, until they expire. */
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { RequestContent, RequestDetail } from "../../contract/admin.ts";
+import type { Snapshot } from "../../server/config/snapshot.ts";
+import { createLog } from "../../server/observe/log.ts";
+import { readSettings } from "../../server/settings.ts";
+import { wireStoredContent } from "../../server/wiring/stored-content.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { until } from "../until.ts";
+import { adminToken, signInAs } from "./reads-fixture.ts";
+
+const key = "sk-alpha-0123456789abcdef";
+const fake = startFake();
+const gateway = startGateway({
+  yaml: `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models:
+  - { id: kept, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }], storeContent: { for: 1h } }
+  - { id: plain, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+  - { id: images, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }], storeContent: { for: 7d } }
+projects: [{ name: alpha }, { name: beta }]
+keys: [{ name: alpha, key: ${key}, project: alpha }]
+`,
+  settings: { VEXEL_ADMIN_TOKEN: adminToken, VEXEL_CONSOLE: "on" },
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const admin = (path: string): Promise<Response> =>
+  fetch(`${gateway.url}/admin/api${path}`, { headers: { authorization: `Bearer ${adminToken}` } });
+
+async function send(path: string, body: unknown): Promise<string> {
+  const response = await gateway.post(path, body, { authorization: `Bearer ${key}` });
+  expect(response.status).toBe(200);
+  await response.arrayBuffer();
+  const id = response.headers.get("x-request-id") ?? "";
+  await until(async () => (await admin(`/requests/${id}`)).status === 200);
+  return id;
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((path) => statSync(path).isFile());
+
+const isOnDisk = (text: string): boolean =>
+  filesIn(gateway.folder).some((path) => readFileSync(path).includes(text));
+
+test("the content of a request is shown if its model stores it, and is on the disk in no other case", async () => {
+  const plain = await send("/v1/embeddings", { model: "plain", input: "secret-of-plain" });
+  expect(filesIn(gateway.folder).filter((path) => path.includes("/content/"))).toEqual([]);
+  expect(isOnDisk("secret-of-plain")).toBe(false);
+  expect((await admin(`/requests/${plain}/content`)).status).toBe(404);
+  const detail = (await (await admin(`/requests/${plain}`)).json()) as RequestDetail;
+  expect(detail.content_expires_at).toBeNull();
+
+  const kept = await send("/v1/embeddings", { model: "kept", input: ["secret-of-kept"] });
+  expect(filesIn(gateway.folder).filter((path) => path.includes("/content/"))).toHaveLength(1);
+  expect(isOnDisk("secret-of-kept")).toBe(false);
+  const { request, response, expires_at } = (await (
+    await admin(`/requests/${kept}/content`)
+  ).json()) as RequestContent;
+  expect(request).toMatchObject({ model: "kept", input: ["secret-of-kept"] });
+  expect(JSON.parse(response.body ?? "").data[0].embedding).toBeDefined();
+  expect(Math.abs(Date.parse(expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
+});
+
+test("the stored content of an edit has its uploads, and that of a stream has its events", async () => {
+  const png = await Bun.file(
+    join(import.meta.dir, "../../docs/images/console-images.webp"),
+  ).bytes();
+  const form = new FormData();
+  form.set("model", "images");
+  form.set("prompt", "paint it red");
+  form.set("stream", "true");
+  form.set("image", new File([png], "boat.webp", { type: "image/webp" }));
+  const sent = await fetch(`${gateway.url}/v1/images/edits`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: form,
+  });
+  const events = await sent.text();
+  const id = sent.headers.get("x-request-id") ?? "";
+  await until(async () => (await admin(`/requests/${id}/content`)).status === 200);
+  const content = (await (await admin(`/requests/${id}/content`)).json()) as RequestContent;
+  expect(content.request).toMatchObject({ prompt: "paint it red", stream: true });
+  expect(content.files[0]?.data).toBe(Buffer.from(png).toString("base64"));
+  expect(content.response).toMatchObject({ status: 200, body: events, end: "complete" });
+});
+
+test("content is for administrators and developers of the project", async () => {
+  const id = await send("/v1/embeddings", { model: "kept", input: "for developers" });
+  const statusFor = async (role: string, projects: readonly string[]): Promise<number> => {
+    const name = `${role}-${projects.join()}`;
+    const asUser = await signInAs({ gateway }, { name, role, projects });
+    return (await asUser(`/requests/${id}/content`)).status;
+  };
+  expect(await statusFor("developer", ["alpha"])).toBe(200);
+  expect(await statusFor("viewer", ["alpha"])).toBe(403);
+  expect(await statusFor("developer", ["beta"])).toBe(404);
+});
+
+test("content is deleted when it expires, and when its model stores no content any more", async () => {
+  using folder = temporaryFolder();
+  const stored = (ms: number | undefined): Snapshot =>
+    ({ models: new Map([["m", { id: "m", storeContentMs: ms }]]) }) as unknown as Snapshot;
+  let snapshot = stored(60_000);
+  let now = Date.now();
+  const content = wireStoredContent({
+    settings: readSettings({ VEXEL_DATA: folder.path }),
+    snapshot: () => snapshot,
+    log: createLog({
+      level: "error",
+      format: "json",
+      now: () => new Date(),
+      write: () => undefined,
+    }),
+    disk: unlimitedDisk,
+    now: () => now,
+  });
+  const store = (id: string): void => {
+    const writer = content.begin("m", id);
+    writer.append("text");
+    writer.commit();
+  };
+  const names = (): number =>
+    filesIn(folder.path).filter((path) => path.includes("/content/")).length;
+  store("first");
+  expect((await (await content.find("m", "first"))?.read())?.toString()).toBe("text");
+  now += 61_000;
+  expect(await content.find("m", "first")).toBeUndefined();
+  await until(() => names() === 0);
+  now = Date.now();
+  store("second");
+  expect(names()).toBe(1);
+  snapshot = stored(undefined);
+  expect(await content.find("m", "second")).toBeUndefined();
+  await until(() => names() === 0);
+  content.close();
+});
