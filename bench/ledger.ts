@@ -71,7 +71,8 @@ const lists: Record<string, () => Partial<LedgerListQuery>> = {
   "of a key that has none": () => ({ keyId: "nobody" }),
   "of one model, failed": () => ({ model: `model-${pick(modelCount)}`, failed: true }),
   "of a key and a model": () => ({
-    ...{ keyId: `key_${pick(keyCount)}`, model: `model-${pick(modelCount)}` },
+    keyId: `key_${pick(keyCount)}`,
+    model: `model-${pick(modelCount)}`,
   }),
   "of two projects in one day": () => {
     const from = start + pick(days) * dayMs;
@@ -82,11 +83,14 @@ const lists: Record<string, () => Partial<LedgerListQuery>> = {
   "with status 429": () => ({ status: { min: 429, max: 429 } }),
   "slower than a minute": () => ({ latencyMs: { min: 60_000 } }),
   "of one key, slower than 190 ms": () => ({
-    ...{ keyId: `key_${pick(keyCount)}`, latencyMs: { min: 190 } },
+    keyId: `key_${pick(keyCount)}`,
+    latencyMs: { min: 190 },
   }),
   "that cost more than a dollar": () => ({ cost: { min: 1 } }),
   "of a model in a project, between two costs": () => ({
-    ...{ model: "model-1", projects: ["project-3"], cost: { min: 0.000001, max: 0.0000011 } },
+    model: "model-1",
+    projects: ["project-3"],
+    cost: { min: 0.000001, max: 0.0000011 },
   }),
   "by request id": () => ({ requestId: "req_none" }),
 };
@@ -99,11 +103,15 @@ const usages: Record<string, UsageQuery> = {
   "by day and model, 30 days": { ...whole, interval: "day", groupBy: ["model"] },
   "by hour of one key, 30 days": { ...whole, interval: "hour", keyId: "key_3" },
   "by hour and model, 1 day": {
-    ...{ ...whole, from: end - dayMs, interval: "hour", groupBy: ["model"] },
+    ...whole,
+    from: end - dayMs,
+    interval: "hour",
+    groupBy: ["model"],
   },
   "in total by key, 30 days": { ...whole, interval: "total", groupBy: ["keyId"] },
   "by project, model and target in total, 30 days": {
-    ...{ ...whole, interval: "total" },
+    ...whole,
+    interval: "total",
     groupBy: ["project", "model", "upstream", "targetModel"],
   },
 };

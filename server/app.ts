@@ -118,7 +118,11 @@ export function build({
     ...(shared && { shared }),
   });
   const ledgerWiring = wireLedger({
-    ...{ settings, log, emit: events.emit, now: Date.now, clock },
+    settings,
+    log,
+    emit: events.emit,
+    now: Date.now,
+    clock,
     ...(shared && { shared }),
   });
   const { ledger } = ledgerWiring;
@@ -291,17 +295,31 @@ export function build({
   const admin =
     configChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
       ? wireAdmin({
-          ...{ settings, snapshot, targets, ...configChanges, log, eventViews: events.views },
+          settings,
+          snapshot,
+          targets,
+          ...configChanges,
+          log,
+          eventViews: events.views,
           ...(shared && { shared }),
           passwordCost,
           connectionTests: wireConnectionTests({
-            ...{ send: transport.send, fetchOnly, upstreamClient, now: Date.now, clock },
+            send: transport.send,
+            fetchOnly,
+            upstreamClient,
+            now: Date.now,
+            clock,
             createTemp: temp.createTemp,
           }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           sources: {
-            ...{ queries: ledgerWiring.queries, ledger, live, content, startedAt, clock },
+            queries: ledgerWiring.queries,
+            ledger,
+            live,
+            content,
+            startedAt,
+            clock,
             budgets: budgets.budgets,
             admission: limits.admission,
             statistics: () => ({ ...embeddings.statistics(), requests_in_flight: inFlight() }),

@@ -30,7 +30,11 @@ export interface PlaygroundOptions extends AuthenticationOptions {
 const prefix = "/admin/api/playground";
 
 const operation = (path: `/${string}`, summary: string): AdminOperation => ({
-  ...{ method: "POST", path: `/playground${path}`, role: "developer", scope: "project", summary },
+  method: "POST",
+  path: `/playground${path}`,
+  role: "developer",
+  scope: "project",
+  summary,
   // The bodies and responses are those of the public API.
   response: "application/json",
 });

@@ -106,7 +106,12 @@ export class Admission {
     if (this.#queue.tryEnter(neededSlots)) return { waitedMs: 0, release };
     try {
       await this.waitForSlots({
-        ...{ key: caller.id, priority, route, neededSlots, demand, signal },
+        key: caller.id,
+        priority,
+        route,
+        neededSlots,
+        demand,
+        signal,
         hasStarted: () => false,
       });
     } catch (error) {
@@ -163,7 +168,14 @@ export class Admission {
     this.#stop ??= repeat(this.#expire);
     try {
       await waitForSlot(this.#queue, {
-        ...{ key, priority, neededSlots, cost, hasStarted, waitMs, signal, clock },
+        key,
+        priority,
+        neededSlots,
+        cost,
+        hasStarted,
+        waitMs,
+        signal,
+        clock,
       });
     } catch (reason) {
       if (reason instanceof NoSlot) throw noSlotError(reason, route.id);

@@ -83,7 +83,12 @@ export async function execute<Q extends LimitedQuery, A, T>(
     if (request.signal.aborted) throw clientClosedError();
     const client = new SignalClient(request.signal);
     const response = await executeWithin(lifetime, {
-      ...{ caller, route, query, send, client, isPartOfRequest },
+      caller,
+      route,
+      query,
+      send,
+      client,
+      isPartOfRequest,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     record.usage = request.usageOf(response);

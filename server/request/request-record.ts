@@ -46,8 +46,12 @@ export class RoutingRecord {
     this.timedAttempts ??= [];
     if (this.timedAttempts.length >= maxTimedAttempts) return undefined;
     const attempt: TimedAttempt = {
-      ...{ target, startedAt, isHedge },
-      ...{ endedAt: undefined, error: undefined, queuedMs: 0 },
+      target,
+      startedAt,
+      isHedge,
+      endedAt: undefined,
+      error: undefined,
+      queuedMs: 0,
     };
     this.timedAttempts.push(attempt);
     return attempt;

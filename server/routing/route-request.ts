@@ -13,7 +13,10 @@ export const routeRequest =
   (next) => {
     const { registry, sizeClassOf, queue, watchEnd } = options;
     const attempt = createAttempt<Q, A>({
-      ...{ next, clock: registry.clock, watchEnd, sizeClassOf },
+      next,
+      clock: registry.clock,
+      watchEnd,
+      sizeClassOf,
       onSlotFreed: () => queue?.admitWaiting(),
     });
     return (request) => {

@@ -86,7 +86,9 @@ async function* pollUntilDone<Q extends GenerationQuery>(
       }
       const { jobId } = pending;
       const next = await adapter.fromUpstream(response, {
-        ...{ query, target, temp },
+        query,
+        target,
+        temp,
         ...(jobId !== undefined && { jobId }),
       });
       if (next.kind === "buffered") {

@@ -111,7 +111,10 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
   const audit = createAudit(auditLog, now);
   const estimate: EstimateImages = ({ targets, parameters }, operation, query) =>
     estimateImages({
-      ...{ operation, query, targets, policy: parameters ?? "adapt" },
+      operation,
+      query,
+      targets,
+      policy: parameters ?? "adapt",
       capabilities: (...args) => capabilitiesOf(...args) ?? unrestrictedImages,
     });
   return [

@@ -49,7 +49,12 @@ export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
   const queries = readableQueries(sources.queries);
   const keyNames = createKeyNames(snapshot, users);
   const attention = createAttention({
-    ...{ snapshot, targets, budgets, ledger, now, startedAt },
+    snapshot,
+    targets,
+    budgets,
+    ledger,
+    now,
+    startedAt,
     events: eventViews,
   });
   return [

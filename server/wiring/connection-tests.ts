@@ -29,7 +29,11 @@ export function wireConnectionTests(
       // Loaded on demand: few gateways ever test a connection.
       const { testConnection } = await import("../upstream/connection-test/test-connection.ts");
       return testConnection(upstream, {
-        ...{ send, now, clock, timeoutMs, paidRequest },
+        send,
+        now,
+        clock,
+        timeoutMs,
+        paidRequest,
         resolve: systemResolve,
         isProxied: ({ protocol }) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
       });

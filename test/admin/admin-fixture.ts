@@ -90,7 +90,9 @@ export class TestBrowser {
     { method = "GET", body, headers = {}, address = "127.0.0.1" }: Call = {},
   ) {
     const incoming = {
-      ...{ remoteAddress: address, publicUrl: origin, search: "" },
+      remoteAddress: address,
+      publicUrl: origin,
+      search: "",
       json: async () => body,
     };
     const request = new Request(`${origin}/admin/api${path}`, {

@@ -47,7 +47,9 @@ function serve(respond: (request: Request) => Response | Promise<Response>) {
 }
 
 const openai = (baseUrl: string, more: object = {}) => ({
-  ...{ kind: "openai", baseUrl, apiKey: key },
+  kind: "openai",
+  baseUrl,
+  apiKey: key,
   ...more,
 });
 
@@ -56,7 +58,11 @@ test("a connection test reaches the upstream, checks the credential and lists th
   const { status, json, results, text } = await run(openai(fake.url));
   expect(status).toBe(200);
   expect(results).toEqual({
-    ...{ dns: "passed", tcp: "passed", tls: "skipped", http: "passed", credential: "passed" },
+    dns: "passed",
+    tcp: "passed",
+    tls: "skipped",
+    http: "passed",
+    credential: "passed",
   });
   expect(json).toMatchObject({ reachable: true, credential: "accepted", problem: null });
   expect(json.may_have_cost).toBe(false);
@@ -96,7 +102,9 @@ describe("the failed step is named with its reason", () => {
   test("the certificate is self-signed", async () => {
     const certificate = selfSigned(gateway.folder, "IP:127.0.0.1");
     const server = Bun.serve({
-      ...{ port: 0, hostname: "127.0.0.1", fetch: () => new Response() },
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(),
       tls: { cert: certificate.cert, key: certificate.key },
     });
     const { json, results } = await run(openai(`https://127.0.0.1:${server.port}/v1`));
@@ -209,7 +217,9 @@ describe("the kinds of upstreams", () => {
     const openaiKind = upstreamKinds().find(({ kind }) => kind === "openai");
     expect(openaiKind?.fields[0]).toMatchObject({ name: "apiKey", required: true, secret: true });
     expect(openaiKind?.fields.find(({ name }) => name === "baseUrl")).toMatchObject({
-      ...{ type: "url", default: "https://api.openai.com/v1", required: false },
+      type: "url",
+      default: "https://api.openai.com/v1",
+      required: false,
     });
   });
 });

@@ -63,7 +63,13 @@ export async function startEntityGateway({
   const keys = openKeyStore(folder.path, Date.now);
   const entities = openConfigEntityStore(folder.path, Date.now);
   const configuration = await loadConfiguration({
-    ...{ settings, configNamed: true, env, keys, entities, migan: false, log },
+    settings,
+    configNamed: true,
+    env,
+    keys,
+    entities,
+    migan: false,
+    log,
     secrets: secretBoxFor(settings),
     now: Date.now,
     events: () => undefined,
@@ -76,7 +82,10 @@ export async function startEntityGateway({
   const { snapshot, applyKeyChanges, applyEntityChanges } = configuration;
   const gateway = build({
     passwordCost: { memoryCost: 8, timeCost: 1 },
-    ...{ settings, snapshot, embeddedModels, log },
+    settings,
+    snapshot,
+    embeddedModels,
+    log,
     configChanges: { keys, applyKeyChanges, entities: configuration.entities, applyEntityChanges },
   });
 

@@ -316,7 +316,10 @@ test("the members of a project see it and no other project, and lose it when it 
   const gateway = await start();
   for (const name of ["web", "mobile"]) await gateway.call("POST /projects", { name });
   const user = await gateway.call("POST /users", {
-    ...{ name: "Dana", password: "correct horse battery", role: "developer", projects: [] },
+    name: "Dana",
+    password: "correct horse battery",
+    role: "developer",
+    projects: [],
   });
   const members = { users: [user.json.id] };
   const set = await gateway.call("PUT /projects/web/members", members);
@@ -347,13 +350,18 @@ test("a rotated key and its successor both work until the overlap ends, and at o
     return (await fetch(`${gateway.baseURL}/models`, { headers })).status;
   };
   const first = await gateway.call("POST /keys", {
-    ...{ name: "app", models: ["*"], priority: "batch", limits: { concurrent: 2 } },
+    name: "app",
+    models: ["*"],
+    priority: "batch",
+    limits: { concurrent: 2 },
     defaults: { embedding: "all-minilm-l6-v2" },
   });
   const second = await gateway.call(`POST /keys/${first.json.id}/rotate`, { overlapHours: 1 });
   expect([await works(first.json.key), await works(second.json.key)]).toEqual([200, 200]);
   expect(second.json).toMatchObject({
-    ...{ name: "app", priority: "batch", limits: { concurrent: 2 } },
+    name: "app",
+    priority: "batch",
+    limits: { concurrent: 2 },
     defaults: { embedding: "all-minilm-l6-v2", image: null },
   });
   const third = await gateway.call(`POST /keys/${second.json.id}/rotate`, { overlapHours: 0 });

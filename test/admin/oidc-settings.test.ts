@@ -43,7 +43,8 @@ test("the client secret can be in a file", () => {
 
 test("a required value of the claim is needed, also in a nested claim", () => {
   const settings = settingsOf({
-    ...{ VEXEL_OIDC_DOMAINS: "", VEXEL_OIDC_REQUIRED: "vexel" },
+    VEXEL_OIDC_DOMAINS: "",
+    VEXEL_OIDC_REQUIRED: "vexel",
     VEXEL_OIDC_CLAIM: "realm_access.roles",
   });
   const claims = { email: "a@any.example", email_verified: true };
@@ -71,8 +72,14 @@ test("an address without email_verified is trusted only with VEXEL_OIDC_TRUST_EM
   if (typeof access === "string") throw new Error(access);
   const { users } = createAdminFixture();
   await users.create({
-    ...{ id: "user_1", name: "ada@example.com", role: "admin", projects: null, createdAt: 0 },
-    ...{ passwordHash: "hash", oidcSubject: null, lastSignInAt: null },
+    id: "user_1",
+    name: "ada@example.com",
+    role: "admin",
+    projects: null,
+    createdAt: 0,
+    passwordHash: "hash",
+    oidcSubject: null,
+    lastSignInAt: null,
   });
   expect(await oidcUser("issuer sub", access, { users, settings, now: () => 0 })).toContain(
     "does not say that the address is verified",
@@ -97,8 +104,14 @@ test("a new user without mapped projects has none", async () => {
   const { users } = createAdminFixture();
   const settings = settingsOf({ VEXEL_OIDC_ROLE: "developer" });
   await users.create({
-    ...{ id: "user_1", name: "Ada", role: "admin", projects: null, createdAt: 0 },
-    ...{ passwordHash: "hash", oidcSubject: null, lastSignInAt: null },
+    id: "user_1",
+    name: "Ada",
+    role: "admin",
+    projects: null,
+    createdAt: 0,
+    passwordHash: "hash",
+    oidcSubject: null,
+    lastSignInAt: null,
   });
   const access = accessOf({ email: "bob@example.com", email_verified: true }, settings);
   if (typeof access === "string") throw new Error(access);

@@ -117,7 +117,10 @@ test.each([
 
 test("an identity is linked to the user whose name is the verified address, once", async () => {
   const created = await asAdmin<User>("/users", "POST", {
-    ...{ name: "Link@example.com", password, role: "viewer", projects: ["old"] },
+    name: "Link@example.com",
+    password,
+    role: "viewer",
+    projects: ["old"],
   });
   await account("link", { groups: ["apps"] });
   const linked = await sessionOf((await signIn("link")).browser);

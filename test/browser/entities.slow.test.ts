@@ -85,7 +85,9 @@ browserTest(
     await page.getByRole("button", { name: "Edit" }).click();
     const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
     await admin("PUT", "/models/team-search", {
-      ...{ kind: "embedding", targets, description: "Changed by somebody else." },
+      kind: "embedding",
+      targets,
+      description: "Changed by somebody else.",
     });
     problems.expectFailure(/^409 PUT \S*\/models\/team-search$/);
     await page.getByRole("dialog").getByLabel("Description").fill("Mine.");

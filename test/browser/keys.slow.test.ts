@@ -58,7 +58,10 @@ browserTest(
   "a user who exceeds the limit of the project reads which limit it was, and when to try again",
   async ({ page, admin, problems }) => {
     await admin("POST", "/users", {
-      ...{ name: "lim", password: adminPassword, role: "developer", projects: ["studio"] },
+      name: "lim",
+      password: adminPassword,
+      role: "developer",
+      projects: ["studio"],
     });
     problems.expectFailure(/^429 POST \S*\/playground\/embeddings$/);
     await page.goto("/console/playground/embeddings");
@@ -82,7 +85,10 @@ browserTest(
   "a developer of one project sees and uses nothing of another project",
   async ({ page, admin, problems, context }) => {
     await admin("POST", "/users", {
-      ...{ name: "dev", password: adminPassword, role: "developer", projects: ["search"] },
+      name: "dev",
+      password: adminPassword,
+      role: "developer",
+      projects: ["search"],
     });
     await page.goto("/console/keys");
     await signIn(page, "dev", adminPassword);

@@ -31,7 +31,9 @@ const upstream = Bun.serve({
       created: 1,
       data: [{ b64_json: Buffer.from(png).toString("base64") }],
       usage: {
-        ...{ input_tokens: read, output_tokens: 10_000, total_tokens: read + 10_000 },
+        input_tokens: read,
+        output_tokens: 10_000,
+        total_tokens: read + 10_000,
         input_tokens_details: { text_tokens: read, image_tokens: 0 },
         output_tokens_details: { text_tokens: 0, image_tokens: 10_000 },
       },

@@ -40,11 +40,15 @@ keys:
   - { name: none, key: sk-test-0123456789abcde2, project: free }
 `);
   const web: BudgetedOwner = {
-    ...{ scope: "project", id: "web", name: "web" },
+    scope: "project",
+    id: "web",
+    name: "web",
     budget: { month: 100, unknownPrice: "allow" },
   };
   const own: BudgetedOwner = {
-    ...{ scope: "key", id: "file:both", name: "both" },
+    scope: "key",
+    id: "file:both",
+    name: "both",
     budget: { day: 5, total: 0, unknownPrice: "refuse" },
   };
   expect(budgets).toEqual({ both: [own, web], shared: [web], none: undefined });
@@ -54,7 +58,11 @@ test("a key created on the command line is charged to its project's budget", () 
   const loaded = load("projects:\n  - { name: web, budget: { day: 1 } }\n");
   if (!loaded.ok) throw new Error("the configuration was not loaded");
   const stored = {
-    ...{ id: "key_1", name: "ci", hash: "h", models: ["*"], project: "web" },
+    id: "key_1",
+    name: "ci",
+    hash: "h",
+    models: ["*"],
+    project: "web",
     source: "store",
   } as const;
   const [made] = withKeyChanges(loaded.snapshot, [{ key: stored, isRevoked: false }]).keys.values();

@@ -181,8 +181,14 @@ describe("a budget refusal", () => {
       param: null,
       code: "insufficient_quota",
       budget: {
-        ...{ scope: "key", name: "ci", period: "day", limit: 5, spent: 4.98, reserved: 0.0125 },
-        ...{ estimate: 0.04, resets_at: "2026-11-16T00:00:00.000Z" },
+        scope: "key",
+        name: "ci",
+        period: "day",
+        limit: 5,
+        spent: 4.98,
+        reserved: 0.0125,
+        estimate: 0.04,
+        resets_at: "2026-11-16T00:00:00.000Z",
       },
     });
     reserved.release();

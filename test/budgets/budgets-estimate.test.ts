@@ -54,7 +54,11 @@ describe("an embeddings request", () => {
 });
 
 const queryWith = (options: ImageOptions = {}, extraFields = {}): GenerationQuery => ({
-  ...{ model: "m", prompt: "a prompt of twenty c", stream: false, options, extraFields },
+  model: "m",
+  prompt: "a prompt of twenty c",
+  stream: false,
+  options,
+  extraFields,
 });
 
 const capabilities = (at: Target, operation: "generations" | "edits") =>
@@ -67,7 +71,10 @@ const estimate = (
 ) =>
   estimateImages({
     operation: "images" in query ? "edits" : "generations",
-    ...{ query, targets, policy, capabilities },
+    query,
+    targets,
+    policy,
+    capabilities,
   });
 
 /** Twenty characters of prompt are estimated as five tokens. */
@@ -214,9 +221,15 @@ test("token counts of gpt-image-2 match OpenAI's calculator", () => {
   const out = (size: string, quality: string) =>
     estimateImageTokens("gpt-image-2")?.out(size, quality);
   const read: Readonly<Record<string, number>> = {
-    ...{ "1024x1024": 7024, "1536x1024": 5488, "1024x1536": 5488, "1024x640": 3824 },
-    ...{ "3072x1024": 3952, "2560x1440": 7370, "3840x1280": 5311, "2048x2048": 14_272 },
-    ...{ "3840x2160": 13_342 },
+    "1024x1024": 7024,
+    "1536x1024": 5488,
+    "1024x1536": 5488,
+    "1024x640": 3824,
+    "3072x1024": 3952,
+    "2560x1440": 7370,
+    "3840x1280": 5311,
+    "2048x2048": 14_272,
+    "3840x2160": 13_342,
   };
   for (const [size, tokens] of Object.entries(read)) expect(out(size, "high")).toBe(tokens);
   expect(out("1024x1024", "low")).toBe(196);

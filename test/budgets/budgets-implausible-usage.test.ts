@@ -112,15 +112,23 @@ describe("reported embeddings usage", () => {
 
 describe("reported image usage", () => {
   const query: GenerationQuery = {
-    ...{ model: "m", prompt: "an otter", stream: false, options: { n: 2 }, extraFields: {} },
+    model: "m",
+    prompt: "an otter",
+    stream: false,
+    options: { n: 2 },
+    extraFields: {},
   };
   const image = { kind: "base64", base64: "" } as const;
   const response = (more: object): ImageResponse => ({
-    ...{ kind: "buffered", results: [{ image }, { image }], metadata: {} },
+    kind: "buffered",
+    results: [{ image }, { image }],
+    metadata: {},
     ...more,
   });
   const usage = (output: number) => ({
-    ...{ input_tokens: 5, output_tokens: output, total_tokens: output + 5 },
+    input_tokens: 5,
+    output_tokens: output,
+    total_tokens: output + 5,
   });
 
   test("is accepted up to the documented maximum of any vendor, with its cost", () => {

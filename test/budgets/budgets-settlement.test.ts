@@ -19,7 +19,11 @@ const target: Target = {
 };
 const priced = { ...target, price: { images: { "": 0.5 } } };
 const query: GenerationQuery = {
-  ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, extraFields: {} },
+  model: "image-model",
+  prompt: "an otter",
+  stream: false,
+  options: {},
+  extraFields: {},
 };
 const key = budgeted({ day: 10 });
 

@@ -110,12 +110,20 @@ describe("a stored entity", () => {
     const location = expect.stringMatching(/vexel\.yaml line 1$/);
     expect(await entities.list()).toEqual([
       {
-        ...{ kind: "project", id: "web", readOnly: true, value: {} },
+        kind: "project",
+        id: "web",
+        readOnly: true,
+        value: {},
         origin: { source: "file", location },
       },
       {
-        ...{ kind: "upstream", id: "cloud", origin: { source: "store" }, readOnly: false },
-        ...{ version: 1, createdAt: 5000, updatedAt: 5000 },
+        kind: "upstream",
+        id: "cloud",
+        origin: { source: "store" },
+        readOnly: false,
+        version: 1,
+        createdAt: 5000,
+        updatedAt: 5000,
         value: {
           kind: "openai",
           apiKey: { $secret: true, lastFour: "et-1" },

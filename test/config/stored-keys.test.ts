@@ -140,8 +140,14 @@ describe("with 100,000 stored keys", () => {
 
 describe("the reader of stored keys", () => {
   const stored = (at: number, revokedAt: number | null = null): StoredKey => ({
-    ...{ id: `key_${at}`, name: `customer ${at}`, hash: `hash-${at}`, hint: "sk-vx" },
-    ...{ models: ["a", "b"], limits: { concurrent: 2 }, createdAt: 0, revokedAt },
+    id: `key_${at}`,
+    name: `customer ${at}`,
+    hash: `hash-${at}`,
+    hint: "sk-vx",
+    models: ["a", "b"],
+    limits: { concurrent: 2 },
+    createdAt: 0,
+    revokedAt,
   });
 
   test("shares equal lists of models and equal limits between keys", async () => {

@@ -7,13 +7,15 @@ let gateway: TestGateway | undefined;
 let lengthFor: (text: string) => number = () => 8;
 const requested: string[][] = [];
 const upstream = Bun.serve({
-  ...{ port: 0, hostname: "127.0.0.1" },
+  port: 0,
+  hostname: "127.0.0.1",
   fetch: async (request) => {
     const { input } = (await request.json()) as { input: string[] };
     requested.push(input);
     const length = lengthFor(input[0] ?? "");
     const data = input.map((_, index) => ({
-      ...{ object: "embedding", index },
+      object: "embedding",
+      index,
       embedding: Array.from({ length }, (_, at) => at + 1),
     }));
     return Response.json({ object: "list", model: "own", data });

@@ -135,8 +135,11 @@ describe("an upstream error is mapped to its meaning:", () => {
       "its own timeout",
       errorResponse(504, "late"),
       {
-        ...{ status: 504, type: "server_error", code: "upstream_timeout" },
-        ...{ error: "upstream_timeout", attempts: 3 },
+        status: 504,
+        type: "server_error",
+        code: "upstream_timeout",
+        error: "upstream_timeout",
+        attempts: 3,
       },
     ],
     [

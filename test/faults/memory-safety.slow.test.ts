@@ -185,7 +185,8 @@ describe("every client gets its own vectors and images, byte for byte", () => {
       const random = randomOf(seed);
       // Few texts: most are cached, and requests on one connection are served one after the other.
       const plans = Array.from({ length: 1500 }, () => ({
-        ...{ behavior: "read" as const, pauseMs: 0 },
+        behavior: "read" as const,
+        pauseMs: 0,
         ...embeddingsRequest([`text ${random(20)}`], "openai", "base64"),
       }));
       const responses = await sendPipelined(plans.map(rawRequest), isStuck);

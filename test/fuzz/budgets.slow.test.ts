@@ -32,7 +32,9 @@ function run({ seed, books, steps, errs, reloads }: Run): BudgetSimulation {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
   const budget = (scope: BudgetedOwner["scope"], id: string): BudgetedOwner => ({
-    ...{ scope, id, name: id },
+    scope,
+    id,
+    name: id,
     budget: {
       ...(random() < 0.7 && { day: amount() * 5 }),
       ...(random() < 0.5 && { month: amount() * 10 }),
@@ -107,7 +109,9 @@ describe("in a simulation of budgets", () => {
       const random = chance(seed);
       const simulation = new BudgetSimulation(plainBooks(), 1000);
       const key: BudgetedOwner = {
-        ...{ scope: "key", id: "k0", name: "k0" },
+        scope: "key",
+        id: "k0",
+        name: "k0",
         budget: { day: 1, month: 3, total: 5, unknownPrice: "allow" },
       };
       let at = starts[seed % starts.length] as number;
@@ -139,7 +143,9 @@ describe("in a simulation of budgets", () => {
       const price = random() + 0.001;
       const simulation = new BudgetSimulation(plainBooks(), 1000);
       const key: BudgetedOwner = {
-        ...{ scope: "key", id: "k0", name: "k0" },
+        scope: "key",
+        id: "k0",
+        name: "k0",
         budget: { total: price * 10, unknownPrice: "allow" },
       };
       const at = starts[0] as number;

@@ -91,8 +91,12 @@ function admissionIn(time: VirtualTime): Admission {
   };
   return new Admission({
     counters: localRateLimitCounters,
-    ...{ snapshot: () => ({}), maxImageRequests: 1000, maxWaiting: 10_000 },
-    ...{ queueTimeoutMs: { embedding: 5000, image: 30_000 }, clock: time.clock, repeat },
+    snapshot: () => ({}),
+    maxImageRequests: 1000,
+    maxWaiting: 10_000,
+    queueTimeoutMs: { embedding: 5000, image: 30_000 },
+    clock: time.clock,
+    repeat,
   });
 }
 

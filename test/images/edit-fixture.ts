@@ -63,7 +63,9 @@ keys: [{ name: test, key: ${testKey} }]
         return { image_url: `${origin}${name}` };
       };
       return gateway.post("/v1/images/edits", {
-        ...{ model, prompt: "a hat", images: [link("/image", image)] },
+        model,
+        prompt: "a hat",
+        images: [link("/image", image)],
         ...(mask && { mask: link("/mask", mask) }),
       });
     },

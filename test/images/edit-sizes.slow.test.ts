@@ -100,8 +100,14 @@ test("a mask with a transparent color arrives with an alpha channel, which every
 
 describe("of the conversions that make an image small enough, the least lossy is used", () => {
   const inspection: ImageInspection = {
-    ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
-    ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
+    type: "image/webp",
+    width: 8,
+    height: 8,
+    pages: 1,
+    alpha: false,
+    alphaChannel: false,
+    opaque: true,
+    orientation: 1,
   };
   /** Every way makes a file of 1000 bytes, unless it is set here. */
   const tried = async (

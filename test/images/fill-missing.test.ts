@@ -38,8 +38,13 @@ describe("two of four images fail with a rate limit", () => {
     const { response } = await ask();
     expect(response.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
-      ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimatedCost: null },
-      ...{ inputTokens: 40, outputTokens: 400 },
+      status: 200,
+      images: 4,
+      attempts: 2,
+      cost: 1.5,
+      estimatedCost: null,
+      inputTokens: 40,
+      outputTokens: 400,
       steps:
         "east/dall-e-3: generated; east/dall-e-3: upstream_rate_limit for 2 of 4; west/gpt-image-1: generated",
     });

@@ -153,7 +153,10 @@ describe("an aspect ratio, for an upstream that takes no sizes", () => {
 describe("output_compression", () => {
   const noise = sharp({
     create: {
-      ...{ width: 128, height: 128, channels: 3, background: "#888" },
+      width: 128,
+      height: 128,
+      channels: 3,
+      background: "#888",
       noise: { type: "gaussian", mean: 128, sigma: 60 },
     },
   });

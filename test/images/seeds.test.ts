@@ -8,7 +8,10 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
   const seeds: unknown[] = [];
   const n = calls.reduce((sum, each) => sum + each);
   const query: GenerationQuery = {
-    ...{ model: "m", prompt: "x", stream: false, options: { n } },
+    model: "m",
+    prompt: "x",
+    stream: false,
+    options: { n },
     extraFields: { seed },
   };
   const ask = async ({ extraFields, options }: GenerationQuery): Promise<BufferedImageResponse> => {

@@ -22,7 +22,12 @@ function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
   ): QueuedRequest => {
     const neededSlots = needs.map((at) => slots[at] as ConcurrencySlots);
     const request: QueuedRequest = {
-      ...{ name: `${priority} ${count++}`, key, priority, neededSlots, cost, deadline: Infinity },
+      name: `${priority} ${count++}`,
+      key,
+      priority,
+      neededSlots,
+      cost,
+      deadline: Infinity,
       isStarted: false,
       hasStarted: () => request.isStarted,
       admit: () => admitted.push(request),

@@ -61,6 +61,9 @@ test("a request to a missing upstream endpoint counts as a request, and for noth
   const error = new GatewayError("upstream_error", "no", { notExecuted: true });
   expect(estimated.tokens).toBeGreaterThan(0);
   expect(actualDemand(estimated, { usage: undefined, wasSent: true, error })).toEqual({
-    ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },
+    requests: 1,
+    tokens: 0,
+    images: 0,
+    pixels: 0,
   });
 });

@@ -73,7 +73,9 @@ test("an unknown priority is refused with the name of the header, and no upstrea
   for (const value of ["urgent", "batch, interactive", " "]) {
     const error = await embed(limited, "people", "a", value);
     expect(error).toMatchObject({
-      ...{ status: 400, code: "invalid_value", param: "vexel-priority" },
+      status: 400,
+      code: "invalid_value",
+      param: "vexel-priority",
       message: expect.stringContaining("'interactive' and 'batch'"),
     });
   }

@@ -9,7 +9,8 @@ let release = (): void => undefined;
 let released = Promise.resolve();
 /** An upstream that takes 1.5 s for texts that begin with "slow", and holds texts that begin with "held". */
 const upstream = Bun.serve({
-  ...{ port: 0, hostname: "127.0.0.1" },
+  port: 0,
+  hostname: "127.0.0.1",
   fetch: async (request) => {
     upstreamRequests++;
     const { input } = (await request.json()) as { input: string[] };

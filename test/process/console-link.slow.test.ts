@@ -17,7 +17,8 @@ test("the first start prints a link that creates the administrator, later starts
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
-      ...{ name: "Ada", password: "correct horse battery" },
+      name: "Ada",
+      password: "correct horse battery",
       token: link.split("#")[1],
     }),
   });

@@ -36,7 +36,9 @@ function simulationOf(
   meanwhile: (now: number) => TargetBehavior | undefined = () => undefined,
 ): RoutingSimulation {
   const simulation: RoutingSimulation = new RoutingSimulation({
-    ...{ seed: 1, route: routeTo(...targets), ...more },
+    seed: 1,
+    route: routeTo(...targets),
+    ...more,
     behaviorOf: (target, now) => {
       const { inFlight } = simulation.registry
         .usedTargets()
@@ -122,7 +124,9 @@ describe("with more concurrent requests than the targets can serve", () => {
 test("requests queued for a hanging target are sent three seconds after its last overload error, without any new request", async () => {
   let attempts = 0;
   const simulation = new RoutingSimulation({
-    ...{ seed: 1, route: routeTo(a), deadlineMs: 60_000 },
+    seed: 1,
+    route: routeTo(a),
+    deadlineMs: 60_000,
     // Four requests hang, many are rejected as overload for a short time, and then the target is healthy.
     behaviorOf: (_, now) =>
       attempts++ < 4 ? { kind: "hangs" } : now < 10 ? { ...overloaded, ms: 20 } : well(5),
@@ -139,7 +143,8 @@ test("requests queued for a hanging target are sent three seconds after its last
 test("no request queues for an overloaded target while a target of a higher tier is idle", async () => {
   const route = routeTo({ ...a, tier: 0 }, { ...b, tier: 1 });
   const simulation: RoutingSimulation = new RoutingSimulation({
-    ...{ seed: 1, route },
+    seed: 1,
+    route,
     behaviorOf: ({ upstream }) => {
       if (upstream.id === b.upstream.id) return well(10);
       const first = simulation.registry
@@ -158,7 +163,8 @@ test("no request queues for an overloaded target while a target of a higher tier
 
 test("a rate limit without retry-after does not prevent the ejection of a failing target", async () => {
   const simulation = new RoutingSimulation({
-    ...{ seed: 1, route: routeTo(a) },
+    seed: 1,
+    route: routeTo(a),
     behaviorOf: (_, now) =>
       now < 200 ? limited : { kind: "fails", share: 1, ms: 2, errorKind: "upstream_error" },
   });
@@ -259,7 +265,8 @@ describe("through a gateway", () => {
   let atWork = 0;
   let refused = 0;
   const upstream = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
+    port: 0,
+    hostname: "127.0.0.1",
     fetch: async (request) => {
       const { input } = (await request.json()) as { input: string[] };
       if (atWork >= 6) {

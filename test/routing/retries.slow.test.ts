@@ -123,7 +123,8 @@ describe("the only target of a model", () => {
 
   test("that is ejected is not retried: its failed requests end immediately", async () => {
     const simulation = new RoutingSimulation({
-      ...{ seed: 1, route: routeTo(a) },
+      seed: 1,
+      route: routeTo(a),
       behaviorOf: () => failing("upstream_error"),
     });
     for (let request = 0; request < 20; request++)
@@ -169,7 +170,8 @@ describe("whatever the traffic and the failures", () => {
       for (const seed of seeds) {
         const share = 0.3 + 0.6 * (seed / seeds.length);
         const simulation = new RoutingSimulation({
-          ...{ seed, route: routeTo(...targets) },
+          seed,
+          route: routeTo(...targets),
           // It rarely fails at first, so that occasional failures do not eject it.
           behaviorOf: (_, now) => failing("upstream_overloaded", now < 1000 ? 0.15 : share),
         });
@@ -224,7 +226,9 @@ describe("through a gateway", () => {
       await expectVectors(await embed());
       expect(fakes[0]!.requests).toHaveLength(2);
       expect(gateway.rows().at(-1)).toMatchObject({
-        ...{ status: 200, error: null, attempts: 2 },
+        status: 200,
+        error: null,
+        attempts: 2,
         steps: `u0/text-embedding-3-small: ${errorKind}`,
       });
     }

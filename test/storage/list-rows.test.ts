@@ -38,15 +38,25 @@ async function openList(rows: readonly LedgerRow[]) {
 const manyRows = (change: (at: number) => Partial<LedgerRow>): LedgerRow[] =>
   Array.from({ length: 20_000 }, (_, at) =>
     ledgerRow(noon + at * 1000, {
-      ...{ keyId: `key_${at % 50}`, model: "m", cost: 0.001, latencyMs: 20 },
+      keyId: `key_${at % 50}`,
+      model: "m",
+      cost: 0.001,
+      latencyMs: 20,
       ...change(at),
     }),
   );
 
 test("a rare key, error, latency, cost or status is found without reading the rows around it", async () => {
   const rare: Partial<LedgerRow> = {
-    ...{ keyId: "rare", project: "rare", model: "rare", upstream: "rare", targetModel: "rare" },
-    ...{ error: "rare", status: 451, latencyMs: 90_000, cost: 7 },
+    keyId: "rare",
+    project: "rare",
+    model: "rare",
+    upstream: "rare",
+    targetModel: "rare",
+    error: "rare",
+    status: 451,
+    latencyMs: 90_000,
+    cost: 7,
   };
   const rows = manyRows((at) => (at === 3000 ? rare : {}));
   await using opened = await openList(rows);
@@ -96,7 +106,11 @@ test("a row that is written long after its request arrived is found by every fil
   const rows = manyRows(() => ({}));
   await using opened = await openList(rows);
   const late = ledgerRow(rows[5000]!.at, {
-    ...{ keyId: "late", error: "late", latencyMs: 700_000, cost: 9, status: 599 },
+    keyId: "late",
+    error: "late",
+    latencyMs: 700_000,
+    cost: 9,
+    status: 599,
   });
   opened.store.write([late]);
   for (const filter of [

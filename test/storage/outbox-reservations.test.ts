@@ -30,7 +30,11 @@ const recoveryOf = (folder: string) => new OutboxRecovery(folder, store());
 const recoveredRow = ({ requestId }: ReservedRequest) =>
   ledgerRow(noon, {
     requestId,
-    ...{ estimatedCost: 0.04, status: 500, error: "internal", attempts: 0, latencyMs: 0 },
+    estimatedCost: 0.04,
+    status: 500,
+    error: "internal",
+    attempts: 0,
+    latencyMs: 0,
     steps: "the gateway was killed before the request finished",
   });
 /** A copy of the file, as a killed process leaves it. */

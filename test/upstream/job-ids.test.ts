@@ -82,7 +82,9 @@ describe("the response to a poll", () => {
     const target = targetOf(name, model);
     const read = (body: object, jobId?: string) =>
       adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
-        ...{ query: query(), target, temp: noRequestTemp },
+        query: query(),
+        target,
+        temp: noRequestTemp,
         ...(jobId !== undefined && { jobId }),
       });
     const { kind, jobId } = (await read(accepted("job-1"))) as PendingJob;
@@ -100,12 +102,16 @@ describe("the response to a poll", () => {
       const responses = [accepted("job-1"), ...polled];
       return runImageJob({
         adapter: adapter.generations!,
-        ...{ query: query(), target, temp: noRequestTemp },
+        query: query(),
+        target,
+        temp: noRequestTemp,
         signal: new AbortController().signal,
         send: async () => upstreamResponseOf(JSON.stringify(responses.shift())),
         read: async (response) =>
           adapter.generations!.fromUpstream(response, {
-            ...{ query: query(), target, temp: noRequestTemp },
+            query: query(),
+            target,
+            temp: noRequestTemp,
           }),
       });
     };

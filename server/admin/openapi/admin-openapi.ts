@@ -82,7 +82,9 @@ function successOf({ response, status }: AdminOperation, types: TypeSchemas): Js
 
 const pathParameters = ({ path }: AdminOperation): Json[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    ...{ name, in: "path", required: true },
+    name,
+    in: "path",
+    required: true,
     schema: { type: "string" },
   }));
 
@@ -93,7 +95,11 @@ function queryParameters({ query }: AdminOperation): Json[] {
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: "query", required: required.includes(name), description, schema },
+    name,
+    in: "query",
+    required: required.includes(name),
+    description,
+    schema,
   }));
 }
 

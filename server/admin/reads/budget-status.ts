@@ -44,7 +44,14 @@ const showBudget = (
   { period, limit, spent, reserved, resetsAt }: BudgetStatus,
 ): ShownBudget => ({
   object: "budget",
-  ...{ scope, id, name, project, period, limit, spent, reserved },
+  scope,
+  id,
+  name,
+  project,
+  period,
+  limit,
+  spent,
+  reserved,
   left: Math.max(0, limit - spent - reserved),
   resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
 });
@@ -135,5 +142,8 @@ function showRate(
 
 const members = ({ scope, id, name, project }: Owner) => ({
   object: "limit" as const,
-  ...{ scope, id, name, project },
+  scope,
+  id,
+  name,
+  project,
 });

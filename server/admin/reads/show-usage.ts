@@ -55,9 +55,19 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
 });
 
 export const noUsage: UsageSums = showSums({
-  ...{ requests: 0, errors: 0, unmeteredRequests: 0, unpricedRequests: 0, inputTokens: 0 },
-  ...{ outputTokens: 0, images: 0, inputs: 0, cachedInputs: 0, cost: 0, estimatedCost: 0 },
-  ...{ latencyMs: 0, latencyHistogram: [] },
+  requests: 0,
+  errors: 0,
+  unmeteredRequests: 0,
+  unpricedRequests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  images: 0,
+  inputs: 0,
+  cachedInputs: 0,
+  cost: 0,
+  estimatedCost: 0,
+  latencyMs: 0,
+  latencyHistogram: [],
 });
 
 /** Linear interpolation inside the bucket. Above the last bound, that bound is the best known lower limit. */

@@ -117,7 +117,9 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
   ): Promise<Response> => {
     const actor = typeof claims.email === "string" ? claims.email : subject;
     await audit.record({
-      ...{ actor: actor.slice(0, 200), action: "session.refused", after: { reason } },
+      actor: actor.slice(0, 200),
+      action: "session.refused",
+      after: { reason },
       address: addressOf(context),
     });
     return fail(context, "refused", reason);

@@ -70,8 +70,12 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     }
     const passwordHash = await passwords.hash(password);
     const user = newUser({
-      ...{ name, role: "admin", projects: null, passwordHash },
-      ...{ oidcSubject: null, createdAt: now() },
+      name,
+      role: "admin",
+      projects: null,
+      passwordHash,
+      oidcSubject: null,
+      createdAt: now(),
     });
     if (!(await users.createFirst(user))) {
       throw new GatewayError(

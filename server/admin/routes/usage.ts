@@ -58,7 +58,10 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
     const dimensions: readonly UsageDimension[] = [...new Set(given.group_by ?? [])];
     const query: UsageQuery = {
       ...ownerFilter(given, context.get("actor"), keyNames),
-      ...{ from, to, interval, limit: maxRows },
+      from,
+      to,
+      interval,
+      limit: maxRows,
       groupBy: dimensions.flatMap((name) => ledgerDimensions[name]),
     };
     return { query, dimensions };

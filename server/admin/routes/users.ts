@@ -92,7 +92,8 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     const { role = user.role, projects: members = user.projects } = body;
     const changes: UserChanges = {
       ...(body.name !== undefined && { name: body.name }),
-      ...{ role, projects: projectsFor(role, members) },
+      role,
+      projects: projectsFor(role, members),
       ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
     };
     const changed = { ...user, ...changes };

@@ -18,12 +18,16 @@ interface CoarseTable {
 
 const coarseTables: readonly CoarseTable[] = [
   {
-    ...{ name: "usage_by_day", start: "day", keyOf: "key_id" },
+    name: "usage_by_day",
+    start: "day",
+    keyOf: "key_id",
     startOf: `hour - hour % ${dayMs}`,
   },
   { name: "usage_without_key", start: "hour", startOf: "hour", keyOf: "''" },
   {
-    ...{ name: "usage_by_day_without_key", start: "day", keyOf: "''" },
+    name: "usage_by_day_without_key",
+    start: "day",
+    keyOf: "''",
     startOf: `hour - hour % ${dayMs}`,
   },
 ];

@@ -99,7 +99,8 @@ test("the admin token opens no model, and its wrong values open nothing", async 
       isClosed,
       ({ method, path }) =>
         send(gateway.url, withParameters(path), {
-          ...{ method, body: {} },
+          method,
+          body: {},
           headers: { authorization: `Bearer ${wrong}` },
         }),
       { status: 401, code: "invalid_api_key" },
@@ -128,7 +129,8 @@ describe("CSRF", () => {
         (operation) => isClosed(operation) && isChange(operation),
         ({ method, path }) =>
           send(gateway.url, withParameters(path), {
-            ...{ method, body: {} },
+            method,
+            body: {},
             headers: { cookie, ...(csrf !== undefined && { "x-csrf-token": csrf }) },
           }),
         { status: 403, code: "invalid_csrf_token" },
@@ -142,7 +144,8 @@ describe("CSRF", () => {
         isChange,
         ({ method, path }) =>
           gateway.users.admin.send(withParameters(path), {
-            ...{ method, body: {} },
+            method,
+            body: {},
             headers: { origin, "sec-fetch-site": "cross-site" },
           }),
         { status: 403, code: "invalid_csrf_token" },

@@ -94,7 +94,10 @@ test("a body above the limit is refused by every route that reads one", async ()
 test("markup in any field comes back as JSON text, unchanged", async () => {
   for (const text of hostile) {
     const user = await gateway.asToken("/users", "POST", {
-      ...{ name: `${text} user`, password: secrets.password, role: "viewer", projects: [text] },
+      name: `${text} user`,
+      password: secrets.password,
+      role: "viewer",
+      projects: [text],
     });
     expect(user.status).toBe(201);
     const body = { name: `${text} key`, models: ["*"], project: "alpha" };

@@ -74,12 +74,16 @@ function streamed(generated: readonly Uint8Array[], previews: number): VendorRes
     ...Array.from({ length: previews }, (_, at) =>
       frame({
         type: "image_generation.partial_image",
-        ...{ b64_json: base64(image), created_at: created, partial_image_index: at },
+        b64_json: base64(image),
+        created_at: created,
+        partial_image_index: at,
       }),
     ),
     frame({
       type: "image_generation.completed",
-      ...{ b64_json: base64(image), created_at: created, usage },
+      b64_json: base64(image),
+      created_at: created,
+      usage,
     }),
   ]);
   return { headers: { "content-type": "text/event-stream" }, body: frames.join("") };

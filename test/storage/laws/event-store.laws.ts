@@ -26,7 +26,10 @@ const event = (id: string, more: Partial<NewEvent> = {}): NewEvent => ({
 });
 
 const claimOf = (webhook: string, at = now) => ({
-  ...{ webhook, now: at, until: at + minute, horizon: at + day },
+  webhook,
+  now: at,
+  until: at + minute,
+  horizon: at + day,
 });
 
 const outcomeOf = (seq: number, more: Partial<DeliveryOutcome> = {}): DeliveryOutcome => ({
@@ -182,7 +185,9 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
         } as const;
         await deliveries.settle(outcomeOf(second!.seq, failed));
         expect(await deliveries.status("wh_a")).toEqual({
-          ...{ waiting: 1, delivered: 1, abandoned: 0 },
+          waiting: 1,
+          delivered: 1,
+          abandoned: 0,
           last: { event: "evt_2", at: now + 1, state: "waiting", status: 500, problem: "HTTP 500" },
         });
         expect(await deliveries.claim(claimOf("wh_a"))).toBeUndefined();
@@ -196,7 +201,9 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
         await deliveries.settle(outcomeOf(first!.seq, { state: "abandoned" }));
         await deliveries.release("wh_a", first!.seq, now);
         expect(await deliveries.status("wh_a")).toMatchObject({
-          ...{ waiting: 0, delivered: 1, abandoned: 1 },
+          waiting: 0,
+          delivered: 1,
+          abandoned: 1,
         });
       },
     );
@@ -221,7 +228,8 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
         expect(overflowed).toEqual(["wh_a"]);
         expect(await claimedId(storage, "wh_a")).toBe("evt_1");
         expect(await storage.deliveries.status("wh_a")).toMatchObject({
-          ...{ waiting: 1000, abandoned: 1 },
+          waiting: 1000,
+          abandoned: 1,
         });
       },
     );

@@ -37,8 +37,10 @@ export const blobStores: readonly Implementation<BlobStore>[] = [
     "file",
     (folder, now) =>
       new ImageFiles({
-        ...{ folder: join(folder, "images"), maxBytes: blobMaxBytes },
-        ...{ disk: unlimitedDisk, now },
+        folder: join(folder, "images"),
+        maxBytes: blobMaxBytes,
+        disk: unlimitedDisk,
+        now,
       }),
   ),
 ];
@@ -48,8 +50,11 @@ export const responseStores: readonly Implementation<ResponseStore>[] = [
     "file",
     (folder, now) =>
       new ResponseFiles({
-        ...{ folder: join(folder, "responses"), ttlMs: responseTtlMs, maxBytes: responseMaxBytes },
-        ...{ disk: unlimitedDisk, now },
+        folder: join(folder, "responses"),
+        ttlMs: responseTtlMs,
+        maxBytes: responseMaxBytes,
+        disk: unlimitedDisk,
+        now,
       }),
   ),
 ];
@@ -59,7 +64,11 @@ export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[
     "SQLite",
     (folder, now) =>
       new EmbeddingCacheFile({
-        ...{ folder, maxBytes: vectorMaxBytes, ttlMs: vectorTtlMs, keyFormat: 1, now },
+        folder,
+        maxBytes: vectorMaxBytes,
+        ttlMs: vectorTtlMs,
+        keyFormat: 1,
+        now,
         report: (reason) => {
           throw new Error(reason);
         },

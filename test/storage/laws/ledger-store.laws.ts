@@ -290,7 +290,11 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       for (const groupBy of [[], ["keyId"], ["model", "upstream"]] as const) {
         for (const interval of ["hour", "day", "month", "total"] as const) {
           const { groups: found } = await queries.usage({
-            ...{ from: noon, to, limit: 10_000, interval, groupBy },
+            from: noon,
+            to,
+            limit: 10_000,
+            interval,
+            groupBy,
           });
           const sum = (of: "requests" | "errors") =>
             found.reduce((before, group) => before + group[of], 0);

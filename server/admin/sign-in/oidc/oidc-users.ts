@@ -57,7 +57,11 @@ async function create(
   }
   const projects = role === "admin" ? null : mappedProjects;
   const user = newUser({
-    ...{ name: email, role, projects, passwordHash: null, createdAt: now() },
+    name: email,
+    role,
+    projects,
+    passwordHash: null,
+    createdAt: now(),
     oidcSubject: subject,
   });
   if (!(await users.create(user))) return "the same person is signing in twice at this moment";

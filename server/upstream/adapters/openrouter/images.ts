@@ -97,7 +97,12 @@ const buildRequest = (
   return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
     ...resolutionFor(query, target.model),
     ...extraFields,
-    ...{ n, quality, background, output_format, output_compression, user },
+    n,
+    quality,
+    background,
+    output_format,
+    output_compression,
+    user,
     ...(size !== "auto" && { size }),
     ...(aspect !== undefined && { aspect_ratio: aspect }),
     ...more,
