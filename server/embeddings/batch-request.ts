@@ -13,6 +13,12 @@ import { tokensPerInput } from "./share-input-tokens.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
+/** A batch that is being filled, or an upstream request that is in flight. */
+export interface MemberOwner {
+  /** The client of a member has aborted it. */
+  onAborted(member: BatchMember): void;
+}
+
 /** One request of a batch. It settles with its part of the response, with an error, or when its own signal aborts. */
 export class BatchMember {
   readonly request: StageRequest<EmbeddingsQuery>;
@@ -20,8 +26,8 @@ export class BatchMember {
   readonly response: Promise<EmbeddingsResponse>;
   /** It has a response or an error, or was aborted. */
   isSettled = false;
-  /** Called when its client aborts it. */
-  onAbort: (() => void) | undefined;
+  /** What it is part of: told when its client aborts it. */
+  owner: MemberOwner | undefined;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
@@ -32,7 +38,7 @@ export class BatchMember {
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    request.signal.addEventListener("abort", this.#onAbort);
+    request.signal.addEventListener("abort", this);
   }
 
   succeed(response: EmbeddingsResponse): void {
@@ -47,15 +53,16 @@ export class BatchMember {
 
   #end(): void {
     this.isSettled = true;
-    this.request.signal.removeEventListener("abort", this.#onAbort);
+    this.request.signal.removeEventListener("abort", this);
   }
 
-  readonly #onAbort = (): void => {
+  /** The listener of its signal. The member itself is the listener, which saves a closure per request. */
+  handleEvent(): void {
     // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
     this.fail(this.request.signal.reason);
-    this.onAbort?.();
-  };
+    this.owner?.onAborted(this);
+  }
 }
 
 /**
@@ -157,17 +164,18 @@ function sendJoined(
   for (const { request } of members) request.record.routing.batchSize = members.length;
   const { request } = members[0]!;
   if (members.length === 1) {
-    members[0]!.onAbort = undefined;
+    members[0]!.owner = undefined;
     return send(request);
   }
   const controller = new AbortController();
   let remaining = members.length;
-  for (const member of members) {
-    member.onAbort = () => {
+  const owner: MemberOwner = {
+    onAborted: (member) => {
       // The upstream request is canceled only when its last client is gone.
       if (--remaining === 0) controller.abort(member.request.signal.reason);
-    };
-  }
+    },
+  };
+  for (const member of members) member.owner = owner;
   const query = { ...request.query, input: joinInputs(members), single: false };
   // Uses the first member's request record: what later stages write there applies to all members.
   return send({ ...request, query, signal: controller.signal });

@@ -7,7 +7,7 @@ import type { Route } from "../request/caller.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { BatchMember, type EmbeddingsSend, sendBatch } from "./batch-request.ts";
+import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
 
 export interface BatcherOptions {
   readonly next: EmbeddingsSend;
@@ -27,7 +27,7 @@ export interface BatcherOptions {
 }
 
 /** A batch that is being filled: requests with equal parameters. */
-interface PendingBatch {
+interface PendingBatch extends MemberOwner {
   readonly key: string;
   readonly route: Route;
   readonly members: Set<BatchMember>;
@@ -118,6 +118,7 @@ export class Batcher {
       items: 0,
       tokens: 0,
       bytes: 0,
+      onAborted: (member) => this.#drop(member, batch),
     };
     this.#pending.set(key, batch);
     return batch;
@@ -129,7 +130,7 @@ export class Batcher {
     batch: PendingBatch,
   ): Promise<EmbeddingsResponse> {
     const member = new BatchMember(request, load);
-    member.onAbort = () => this.#drop(member, batch);
+    member.owner = batch;
     batch.members.add(member);
     this.#queued++;
     batch.items += load.items;

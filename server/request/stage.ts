@@ -15,7 +15,7 @@ export interface StageRequest<Q> {
   readonly query: Q;
   readonly route: Route;
   /** The target, once a stage has selected it. */
-  readonly target?: Target;
+  readonly target?: Target | undefined;
   /** Fires at the request timeout or when the client disconnects. */
   readonly signal: AbortSignal;
   /** Fires the signal. */
@@ -24,9 +24,9 @@ export interface StageRequest<Q> {
   readonly temp: RequestTemp;
   readonly record: RequestRecord;
   /** The queue wait of one attempt at a target with limits: it says nothing about the latency of the target. */
-  readonly queueWait?: QueueWait;
+  readonly queueWait?: QueueWait | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
-  readonly tried?: TriedTargets;
+  readonly tried?: TriedTargets | undefined;
 }
 
 export interface TriedTargets {
@@ -45,6 +45,28 @@ export interface QueueWait {
   /** When the attempt left the queue. Milliseconds, monotonic. */
   admittedAt: number;
 }
+
+/**
+ * The request for one attempt at a target. Every member is named: a spread of an object with a getter (`signal`) takes
+ * 2 µs.
+ */
+export const forTarget = <Q>(
+  request: StageRequest<Q>,
+  target: Target,
+  signal: AbortSignal,
+  queueWait: QueueWait | undefined,
+): StageRequest<Q> => ({
+  operation: request.operation,
+  query: request.query,
+  route: request.route,
+  target,
+  signal,
+  deadline: request.deadline,
+  temp: request.temp,
+  record: request.record,
+  queueWait,
+  tried: request.tried,
+});
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;

@@ -1,6 +1,6 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import { forTarget, type QueueWait, type Send, type StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import type { TargetHealth } from "./health/target-health.ts";
@@ -55,9 +55,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     const { queueWait } = attempt;
     let response: A;
     try {
-      response = await next(
-        queueWait ? { ...request, target, signal, queueWait } : { ...request, target, signal },
-      );
+      response = await next(forTarget(request, target, signal, queueWait));
     } catch (error) {
       attempt.fail(error, isNewError(error));
       throw error;

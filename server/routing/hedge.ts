@@ -194,7 +194,8 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
 
   #remove(running: RunningAttempt<R>): void {
     this.#options.timers.stop(running.timer);
-    this.#running.splice(this.#running.indexOf(running), 1);
+    if (this.#running.length === 1) this.#running.pop();
+    else this.#running.splice(this.#running.indexOf(running), 1);
   }
 
   #end(attempt: R): void {

@@ -9,8 +9,10 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
 
+const dayMs = 86_400_000;
+
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
-export const daysLongerMs = 62 * 86_400_000;
+export const daysLongerMs = 62 * dayMs;
 
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.
@@ -44,28 +46,51 @@ interface Sum extends BudgetOwner {
   dollars: number;
 }
 
+/** What the rows of one key, project and day are charged. */
+interface ChargedRows extends Pick<LedgerRow, "keyId" | "project" | "at"> {
+  readonly day: number;
+  dollars: number;
+}
+
 /** Sums the new rows of one transaction: most have few keys and one day. */
 export class SpendTally {
-  readonly #sums = new Map<string, Sum>();
+  readonly #charged = new Map<string, ChargedRows>();
+  /** The entry of the row before: the next row is often of the same key. */
+  #last: ChargedRows | undefined;
 
   add(row: LedgerRow): void {
     const dollars = dollarsOf(row);
     if (dollars === 0) return;
-    const names = periodNames(row.at);
-    for (const spender of ownersOf(row)) {
-      for (const kind of periods) this.#add(spender, names[kind], dollars);
+    const { keyId, project, at } = row;
+    const day = Math.floor(at / dayMs);
+    let charged = this.#last;
+    if (charged?.keyId !== keyId || charged.project !== project || charged.day !== day) {
+      const id = `${day} ${keyId}\n${project}`;
+      charged = this.#charged.get(id);
+      if (!charged) {
+        charged = { keyId, project, at, day, dollars: 0 };
+        this.#charged.set(id, charged);
+      }
+      this.#last = charged;
     }
+    charged.dollars += dollars;
   }
 
   get sums(): Iterable<Sum> {
-    return this.#sums.values();
-  }
-
-  #add({ scope, id }: BudgetOwner, period: string, dollars: number): void {
-    const key = `${scope} ${period} ${id}`;
-    const sum = this.#sums.get(key);
-    if (sum) sum.dollars += dollars;
-    else this.#sums.set(key, { scope, id, period, dollars });
+    const sums = new Map<string, Sum>();
+    for (const charged of this.#charged.values()) {
+      const names = periodNames(charged.at);
+      for (const { scope, id } of ownersOf(charged)) {
+        for (const kind of periods) {
+          const period = names[kind];
+          const key = `${scope} ${period} ${id}`;
+          const sum = sums.get(key);
+          if (sum) sum.dollars += charged.dollars;
+          else sums.set(key, { scope, id, period, dollars: charged.dollars });
+        }
+      }
+    }
+    return sums.values();
   }
 }
 

@@ -46,48 +46,73 @@ export interface UsageGroup {
 /** Sums the new rows of one transaction: most have few keys, models and targets, and one hour. */
 export class UsageTally {
   readonly #groups = new Map<string, UsageGroup>();
+  /** The group of the row before: the next row often belongs to it too. */
+  #last: { readonly row: LedgerRow; readonly group: UsageGroup } | undefined;
 
   add(row: LedgerRow): void {
-    const { keyId, latencyMs } = row;
-    const hour = row.at - (row.at % hourMs);
-    const texts = [
-      keyId,
+    const last = this.#last;
+    let group: UsageGroup;
+    if (last && isSameGroup(last.row, row)) group = last.group;
+    else {
+      group = this.#groupOf(row);
+      this.#last = { row, group };
+    }
+    addRow(group.sums, row);
+  }
+
+  #groupOf(row: LedgerRow): UsageGroup {
+    const keys = [
+      hourOf(row),
+      row.keyId,
       row.project ?? "",
       row.model ?? "",
       row.upstream ?? "",
       row.targetModel ?? "",
-    ];
-    const id = `${hour}\n${texts.join("\n")}`;
+    ] as const;
+    const id = keys.join("\n");
     let group = this.#groups.get(id);
     if (!group) {
-      const sums = new Array<number>(sumColumns.length).fill(0);
-      group = { keys: [hour, ...texts], sums };
+      group = { keys, sums: new Array<number>(sumColumns.length).fill(0) };
       this.#groups.set(id, group);
     }
-    const isError = row.error !== null;
-    const values = [
-      1,
-      isError ? 1 : 0,
-      !isError && row.inputTokens === null ? 1 : 0,
-      !isError && row.cost === null ? 1 : 0,
-      row.inputTokens ?? 0,
-      row.outputTokens ?? 0,
-      row.images ?? 0,
-      row.inputs ?? 0,
-      row.cachedInputs ?? 0,
-      row.cost ?? 0,
-      row.estimatedCost ?? 0,
-      latencyMs,
-    ];
-    const { sums } = group;
-    for (let at = 0; at < values.length; at++) sums[at] = (sums[at] ?? 0) + (values[at] ?? 0);
-    const bucket = latencyAt + bucketOf(latencyMs);
-    sums[bucket] = (sums[bucket] ?? 0) + 1;
+    return group;
   }
 
   get groups(): Iterable<UsageGroup> {
     return this.#groups.values();
   }
+}
+
+const hourOf = ({ at }: LedgerRow): number => at - (at % hourMs);
+
+const isSameGroup = (one: LedgerRow, other: LedgerRow): boolean =>
+  one.keyId === other.keyId &&
+  one.project === other.project &&
+  one.model === other.model &&
+  one.upstream === other.upstream &&
+  one.targetModel === other.targetModel &&
+  hourOf(one) === hourOf(other);
+
+/** `sums` is in the order of `sumColumns`. Without a list of values, because this runs for every request. */
+function addRow(sums: number[], row: LedgerRow): void {
+  const { latencyMs } = row;
+  const isError = row.error !== null;
+  const add = (at: number, value: number): void => {
+    sums[at] = (sums[at] as number) + value;
+  };
+  add(0, 1);
+  if (isError) add(1, 1);
+  if (!isError && row.inputTokens === null) add(2, 1);
+  if (!isError && row.cost === null) add(3, 1);
+  add(4, row.inputTokens ?? 0);
+  add(5, row.outputTokens ?? 0);
+  add(6, row.images ?? 0);
+  add(7, row.inputs ?? 0);
+  add(8, row.cachedInputs ?? 0);
+  add(9, row.cost ?? 0);
+  add(10, row.estimatedCost ?? 0);
+  add(11, latencyMs);
+  add(latencyAt + bucketOf(latencyMs), 1);
 }
 
 function bucketOf(latencyMs: number): number {

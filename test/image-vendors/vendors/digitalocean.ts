@@ -68,7 +68,7 @@ const open =
   };
 
 function streamed(generated: readonly Uint8Array[], previews: number): VendorResponse {
-  const frame = (payload: { readonly type: string }): string =>
+  const frame = (payload: { readonly type: string; readonly [member: string]: unknown }): string =>
     `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
   const frames = generated.flatMap((image) => [
     ...Array.from({ length: previews }, (_, at) =>
