@@ -83,7 +83,7 @@ async function readStreamedJson(
     context.reserveMemory(announced);
     reserved = announced;
   }
-  const slices = new JsonSlices(Math.min(announced, slicedBytes), checkSlice);
+  const slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
   const bounds = new JsonBounds(slices);
   try {
     for await (const chunk of readReleasedChunks(incoming, maxBytes, context)) {

@@ -56,18 +56,20 @@ export class ChunkedBytes {
     return this.#chunks[chunk]?.[offset - (this.#offsets[chunk] as number)];
   }
 
-  /** The offset of the first match; -1 if there is none. */
-  indexOf(needle: number | Buffer, from: number): number {
+  /** The offset of the first match between `from` and `to`; -1 if there is none. */
+  indexOf(needle: number | Buffer, from: number, to = this.length): number {
     for (let chunk = this.#find(from); chunk < this.#chunks.length; chunk++) {
       const begin = this.#offsets[chunk] as number;
-      const bytes = this.#chunks[chunk] as Buffer;
+      if (begin >= to) return -1;
+      const whole = this.#chunks[chunk] as Buffer;
+      const bytes = to < begin + whole.length ? whole.subarray(0, to - begin) : whole;
       const found = bytes.indexOf(needle, Math.max(0, from - begin));
       if (found >= 0) {
         this.#at = chunk;
         return begin + found;
       }
       if (typeof needle === "number") continue;
-      const across = this.#indexAcross(needle, Math.max(from, begin), begin + bytes.length);
+      const across = this.#indexAcross(needle, Math.max(from, begin), begin + bytes.length, to);
       if (across >= 0) return across;
     }
     return -1;
@@ -144,9 +146,9 @@ export class ChunkedBytes {
   }
 
   /** Finds a match that starts before `border` and ends after it. */
-  #indexAcross(needle: Buffer, from: number, border: number): number {
+  #indexAcross(needle: Buffer, from: number, border: number, to: number): number {
     const first = Math.max(from, border - needle.length + 1);
-    const last = Math.min(border + needle.length - 1, this.length);
+    const last = Math.min(border + needle.length - 1, this.length, to);
     if (last - first < needle.length) return -1;
     const found = this.view(first, last).indexOf(needle);
     return found < 0 ? -1 : first + found;

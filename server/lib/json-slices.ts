@@ -8,6 +8,7 @@ import { isUtf8 } from "node:buffer";
 import { GarbageHint } from "./garbage-hint.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 import { JsonScan } from "./json-scan.ts";
+import { SlicedList } from "./sliced-list.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;
@@ -43,8 +44,16 @@ interface Slice {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export class JsonSlices extends JsonScan {
+export interface SliceOptions {
   /** Called before a slice is parsed. May throw. */
+  readonly check?: (slice: Buffer) => void;
+  /** Slices of a list are longer, but for one entry; a longer entry is a slice by itself. */
+  readonly sliceBytes?: number;
+  /** A field whose list is cut into slices and has more entries than this is null, and takes no memory. */
+  readonly maxListLength?: number;
+}
+
+export class JsonSlices extends JsonScan {
   readonly #check: (slice: Buffer) => void;
   readonly #bytes: GrowingBytes;
   readonly #sliceBytes: number;
@@ -68,24 +77,20 @@ export class JsonSlices extends JsonScan {
   #lastCut = 0;
   #lastComma = 0;
   readonly #entries: [string, unknown][] = [];
-  /** The entries of the current list, slice by slice. */
-  #parts: unknown[][] = [];
+  readonly #maxListLength: number;
+  /** The current list, if it is cut. */
+  #list: SlicedList;
   #listName = "";
   readonly #garbage = new GarbageHint();
 
-  /**
-   * `expectedBytes`: the size of the text, or of the memory to begin with. `sliceBytes`: slices of a list are longer,
-   * but for one entry; a longer entry is a slice by itself.
-   */
-  constructor(
-    expectedBytes: number,
-    check: (slice: Buffer) => void,
-    sliceBytes = defaultSliceBytes,
-  ) {
+  /** `expectedBytes`: the size of the text, or of the memory to begin with. */
+  constructor(expectedBytes: number, options: SliceOptions = {}) {
     super();
-    this.#sliceBytes = sliceBytes;
     this.#bytes = new GrowingBytes(expectedBytes);
-    this.#check = check;
+    this.#check = options.check ?? (() => undefined);
+    this.#sliceBytes = options.sliceBytes ?? defaultSliceBytes;
+    this.#maxListLength = options.maxListLength ?? Number.POSITIVE_INFINITY;
+    this.#list = new SlicedList(this.#maxListLength);
   }
 
   /** Bytes that were scanned. */
@@ -215,24 +220,15 @@ export class JsonSlices extends JsonScan {
       case "list":
         // Without its entries, the list is empty.
         this.#listName = onlyName(JSON.parse(`{${this.#text(from + 1, to)}[]}`));
+        this.#list = new SlicedList(this.#maxListLength);
         return;
       case "entries":
-        this.#parts.push(this.#parseEntries(from, to));
+        this.#list.add(this.#parseEntries(from, to));
         return;
       case "end":
         JSON.parse(`[]${this.#text(from + 1, to)}`);
-        this.#entries.push([this.#listName, this.#joinParts()]);
+        this.#entries.push([this.#listName, this.#list.join()]);
     }
-  }
-
-  #joinParts(): unknown[] {
-    const parts = this.#parts;
-    this.#parts = [];
-    const list = new Array<unknown>(parts.reduce((sum, { length }) => sum + length, 0));
-    let count = 0;
-    // Ten times as fast as `concat`.
-    for (const part of parts) for (let at = 0; at < part.length; at++) list[count++] = part[at];
-    return list;
   }
 
   /** Before the object there may be a byte order mark, and spaces. */

@@ -59,14 +59,15 @@ export const largeJsonBytes = 1024 * 1024;
 const bytesPerTurn = 4 * sliceLength;
 
 /**
- * As JSON.parse, for a large document: in slices, with a turn of the event loop for other requests after each. Throws
- * where the document has more structure than a response with vectors needs, or one value of more than `maxValueBytes`.
+ * As JSON.parse, for a large document: in slices, with a turn of the event loop for other requests after each. A list
+ * that is longer than any adapter reads is null. Throws where the document has more structure than a response with
+ * vectors needs, or one value of more than `maxValueBytes`.
  */
 export async function parseLargeJson(
   document: ChunkedBytes,
   maxValueBytes = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
-  const slices = new JsonSlices(largeJsonBytes, () => undefined);
+  const slices = new JsonSlices(largeJsonBytes, { maxListLength: maxContainers });
   // Only an object is parsed in slices, so a list becomes the field of one.
   const isList = firstByte(document) === openBracket;
   if (isList) slices.take(Buffer.from('{"list":'));

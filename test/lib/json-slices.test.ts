@@ -13,7 +13,7 @@ interface Parsed {
 /** `cuts`: offsets at which the text arrives in another chunk; complete slices are parsed after each chunk. */
 function parseInSlices(text: string | Buffer, cuts: readonly number[], sliceBytes: number): Parsed {
   const bytes = Buffer.from(text as string);
-  const slices = new JsonSlices(0, () => undefined, sliceBytes);
+  const slices = new JsonSlices(0, { sliceBytes });
   const offsets = [...cuts.map((at) => at % (bytes.length + 1)), bytes.length];
   let from = 0;
   try {
@@ -145,7 +145,7 @@ describe("a text", () => {
 });
 
 test("bytes of slices that are parsed are dropped while the rest arrives", () => {
-  const slices = new JsonSlices(0, () => undefined, 1000);
+  const slices = new JsonSlices(0, { sliceBytes: 1000 });
   slices.take(Buffer.from('{"input":['));
   const entry = Buffer.from(`"${"x".repeat(98)}",`);
   let most = 0;

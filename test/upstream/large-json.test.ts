@@ -1,5 +1,5 @@
 /** Large JSON of upstreams: refused early where it is larger than vectors need, and parsed in turns otherwise. */
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
@@ -99,6 +99,32 @@ test("while a large response with vectors as numbers is parsed, other requests g
   expect(result.vectors[7]).toEqual(JSON.parse(text).data[7].embedding);
   expect(turns).toBeGreaterThan(20);
 });
+
+describe.each(["before", "after"])(
+  "a long list of numbers in an unknown field %s the vectors",
+  (where) => {
+    const list = `"unknown":[${"0,".repeat(4 * MiB)}0]`;
+    const bytes = Buffer.from(new Float32Array([0.5, 2]).buffer).toString("base64");
+    test.each([
+      ["numbers", "[0.5,2]"],
+      ["base64", `"${bytes}"`],
+    ])("takes no memory, and the vectors as %s are delivered", async (_, vector) => {
+      const data = `"data":[{"index":0,"embedding":${vector}}]`;
+      const text = `{${where === "before" ? `${list},${data}` : `${data},${list}`}}`;
+      const body = ChunkedBytes.of(Buffer.from(text));
+      expect(await parseLargeJson(body)).toMatchObject({ unknown: null, data: [{ index: 0 }] });
+      const allocate = spyOn(Buffer, "allocUnsafeSlow");
+      try {
+        const single: EmbeddingsQuery = { ...query, input: { kind: "text", texts: ["a"] } };
+        const { vectors } = await readEmbeddingsResponse(upstreamResponseOf(text), single);
+        expect(vectors).toEqual([JSON.parse(vector)]);
+        expect(Math.max(...allocate.mock.calls.map(([size]) => size))).toBeLessThan(2 * MiB);
+      } finally {
+        allocate.mockRestore();
+      }
+    });
+  },
+);
 
 describe("an embeddings response that is larger than its vectors need is refused before all of it arrives:", () => {
   const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";

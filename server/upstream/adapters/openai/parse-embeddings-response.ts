@@ -86,14 +86,16 @@ function parseWithoutVectors(
   const surrounding = new SurroundingText(response);
   let from = 0;
   let length = 0;
-  for (let at = response.indexOf(key, 0); at >= 0; at = response.indexOf(key, from)) {
+  for (;;) {
+    // Where the next vector is farther away, there is too much text around the vectors.
+    const at = response.indexOf(key, from, from + maxSurroundingBytes);
+    if (at < 0) break;
     const open = openingQuote(response, at + key.length);
     // Vectors as numbers: there is no text to cut out.
     if (open === "numbers") return undefined;
     if (open === undefined) {
-      surrounding.add(from, at + key.length);
+      if (!surrounding.add(from, at + key.length)) return undefined;
       from = at + key.length;
-      if (surrounding.length > maxSurroundingBytes) return undefined;
       continue;
     }
     // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
@@ -106,12 +108,11 @@ function parseWithoutVectors(
     const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(response, open + 1, close);
     if (vector === undefined) return undefined;
     length = close - open - 1;
-    surrounding.add(from, open + 1);
+    if (!surrounding.add(from, open + 1)) return undefined;
     vectors.push(vector);
     from = close;
   }
-  if (surrounding.length + response.length - from > maxSurroundingBytes) return undefined;
-  surrounding.add(from, response.length);
+  if (!surrounding.add(from, response.length)) return undefined;
   const jsonText = surrounding.text();
   if (vectors.length === 0 || notPlain.test(jsonText)) return undefined;
   if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
@@ -139,8 +140,10 @@ class SurroundingText {
     this.#response = response;
   }
 
-  add(from: number, to: number): void {
+  /** False: the text would be too long. */
+  add(from: number, to: number): boolean {
     const end = this.#length + to - from;
+    if (end > maxSurroundingBytes) return false;
     if (end > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(2 * end);
       this.#buffer.copy(larger, 0, 0, this.#length);
@@ -148,10 +151,7 @@ class SurroundingText {
     }
     this.#response.copy(this.#buffer, this.#length, from, to);
     this.#length = end;
-  }
-
-  get length(): number {
-    return this.#length;
+    return true;
   }
 
   text(): string {
