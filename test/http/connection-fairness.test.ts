@@ -105,6 +105,25 @@ describe("a full connection table", () => {
     expect([one!.received, third!.received]).toEqual(["", ""]);
   });
 
+  test("never evicts a connection for its own request, however long it was open before that", async () => {
+    let now = 0;
+    let readings = 0;
+    const clock = (): number => {
+      readings++;
+      return now;
+    };
+    // The server reads the clock four times in `bodyMs`.
+    await using served = serve(echoBody, { ...options, clock, bodyMs: 40 });
+    await fill(served, ["one", "one", "one"]);
+    const late = await served.connect();
+    await until(() => served.server.connections().open === 4);
+    now = 1000;
+    const before = readings;
+    await until(() => readings > before);
+    late.send(keyed("two"));
+    expect((await late.response()).status).toBe(200);
+  });
+
   test("evicts no body for a key that would hold more connections than the evicted one", async () => {
     await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "two", "three"]);

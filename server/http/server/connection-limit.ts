@@ -96,7 +96,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     this.#surplus.delete(connection);
     const isAdmitted =
       !this.#outOfDescriptors &&
-      (!this.#isOver() || this.#evictIdle() || this.#evictForHolder(connection, holder));
+      (!this.#isOver() || this.#evictIdle(connection) || this.#evictForHolder(connection, holder));
     if (isAdmitted) this.#holders?.set(connection, holder);
     else this.#surplus.add(connection);
     return isAdmitted;
@@ -187,10 +187,13 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return this.#open.size - this.#surplus.size > this.#max;
   }
 
-  /** Closes the connection that has been idle for longest, and for a second at least. */
-  #evictIdle(): boolean {
+  /**
+   * Closes the connection that has been idle for longest, and for a second at least. Never the new connection, which is
+   * idle as well until its request begins.
+   */
+  #evictIdle(newcomer?: C): boolean {
     this.#idle ??= [...this.#open]
-      .filter((connection) => this.#isLongIdle(connection))
+      .filter((connection) => connection !== newcomer && this.#isLongIdle(connection))
       .sort((a, b) => b.lastActivityAt - a.lastActivityAt);
     for (;;) {
       const longest = this.#idle.pop();
