@@ -13,6 +13,7 @@ import { json } from "./http/json-response.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStore } from "./images/image-links.ts";
+import { ignoreRejection } from "./lib/ignore-rejection.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
@@ -38,7 +39,9 @@ import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
+import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
+import { secretsOf } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { wireStoredContent } from "./wiring/stored-content.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
@@ -67,6 +70,8 @@ export interface BuildOptions {
   >;
   /** The storage that replicas share. Absent: everything is in the data folder. */
   readonly shared?: SharedStorage;
+  /** The object store that replicas share. Absent: images and responses are in the data folder. */
+  readonly objects?: ObjectStorage;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -95,6 +100,7 @@ export function build({
   log,
   configChanges,
   shared,
+  objects,
   passwordCost,
   ...webhookOptions
 }: BuildOptions): Gateway {
@@ -132,6 +138,8 @@ export function build({
     replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
     maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
     disk: temp.disk,
+    secrets: secretsOf(settings),
+    images: objects?.images,
     now: Date.now,
   });
 
@@ -192,7 +200,7 @@ export function build({
     isReachable: isTargetReachable,
     disk: temp.disk,
     execute,
-    ...(shared && { shared }),
+    sharedResponses: objects?.responses ?? shared?.responses,
   });
   const budgets = wireBudgets({
     settings,
@@ -377,8 +385,10 @@ export function build({
   }
 
   embeddings.startDriftChecks();
-  const sweeping = setInterval(() => void imageLinks.sweep(), 60_000);
-  void imageLinks.sweep();
+  // While the object store is unreachable, expired images wait for the next sweep.
+  const sweepImages = (): void => ignoreRejection(imageLinks.sweep());
+  const sweeping = setInterval(sweepImages, 60_000);
+  sweepImages();
 
   return {
     url: server.url,

@@ -11,6 +11,7 @@ import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openKeyStore } from "./storage/sqlite/key-store.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
+import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
@@ -36,7 +37,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   let entities: ConfigEntityStore;
   let lock: FolderLock;
   let shared: SharedStorage | undefined;
+  let objects: ObjectStorage | undefined;
   try {
+    objects = await openObjects(settings, env, log);
     shared = await openShared(settings, log, clock);
     keys = shared?.keys ?? openKeyStore(settings.VEXEL_DATA, Date.now);
     entities = shared?.entities ?? openConfigEntityStore(settings.VEXEL_DATA, Date.now);
@@ -80,6 +83,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
         applyEntityChanges: configuration.applyEntityChanges,
       },
       ...(shared && { shared }),
+      ...(objects && { objects }),
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
@@ -123,6 +127,16 @@ async function openShared(
   if (settings.DATABASE_URL === "") return undefined;
   const { openSharedStorage } = await import("./wiring/shared-storage.ts");
   return openSharedStorage({ settings, log, now: Date.now, clock });
+}
+
+async function openObjects(
+  settings: Settings,
+  env: RunOptions["env"],
+  log: Log,
+): Promise<ObjectStorage | undefined> {
+  if (settings.BLOB_URL === "") return undefined;
+  const { openObjectStorage } = await import("./wiring/object-storage.ts");
+  return openObjectStorage({ settings, env, log, now: Date.now });
 }
 
 function openLog(settings: Settings): Log {

@@ -1,4 +1,5 @@
 /** Process settings: one table, read once from the environment. A test compares docs/settings.md with it. */
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 
@@ -44,6 +45,21 @@ export const settingsTable = {
     .string()
     .default("")
     .describe("File with the URL of the Redis server, instead of the URL itself."),
+  DATABASE_URL_FILE: z
+    .string()
+    .default("")
+    .describe("File with the URL of the database, instead of the URL itself."),
+  BLOB_URL: z
+    .string()
+    .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
+    .default("")
+    .describe(
+      "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links and stored responses. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
+    ),
+  BLOB_URL_FILE: z
+    .string()
+    .default("")
+    .describe("File with the URL of the bucket, instead of the URL itself."),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -88,8 +104,12 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "Secret that protects stored credentials, such as the API keys of stored upstreams: their encryption key is derived from it. At least 16 characters; use a random text. Empty: a generated key in the data folder, `secret.key`.",
+      "Secret that protects stored credentials, such as the API keys of stored upstreams, and signs image links: the keys for both are derived from it. At least 16 characters; use a random text. Empty: generated keys in the data folder, `secret.key` and `links.secret`.",
     ),
+  VEXEL_SECRET_FILE: z
+    .string()
+    .default("")
+    .describe("File with the secret, instead of the secret itself."),
   VEXEL_SECRET_PREVIOUS: z
     .string()
     .regex(
@@ -364,6 +384,7 @@ export class SettingsError extends Error {
 
 /** Settings whose value must appear neither on a screen nor in a log. */
 export const secretSettings: ReadonlySet<string> = new Set([
+  "BLOB_URL",
   "DATABASE_URL",
   "REDIS_URL",
   "VEXEL_ADMIN_TOKEN",
@@ -372,6 +393,28 @@ export const secretSettings: ReadonlySet<string> = new Set([
   "VEXEL_SECRET_PREVIOUS",
 ] satisfies (keyof Settings)[]);
 
+/** Settings that may be in a file, such as a mounted secret: `NAME_FILE` has its path. */
+const fileSettings = ["DATABASE_URL", "REDIS_URL", "BLOB_URL", "VEXEL_SECRET"] as const;
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+function withFiles(given: Given): Given {
+  const read = fileSettings.flatMap((name) => {
+    const path = given[`${name}_FILE`];
+    if (path === undefined) return [];
+    if (given[name] !== undefined) {
+      throw new SettingsError(`Set ${name} or ${name}_FILE, not both.`);
+    }
+    try {
+      return [[name, readFileSync(path, "utf8").trim()]];
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SettingsError(`${name}_FILE cannot be read: ${reason}`);
+    }
+  });
+  return { ...given, ...Object.fromEntries(read) };
+}
+
 const displayedValue = (
   name: string,
   given: Readonly<Record<string, string | undefined>>,
@@ -379,21 +422,21 @@ const displayedValue = (
 
 /** An empty variable counts as unset, as it does in most shells' idiom `PORT= npm start`. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
-  const given = Object.fromEntries(
-    Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  const given = withFiles(
+    Object.fromEntries(
+      Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+    ),
   );
   const parsed = schema.safeParse(given);
   if (parsed.success) {
     const problem = oidcProblem(parsed.data);
     if (problem) throw new SettingsError(problem);
     const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = parsed.data;
-    if (parsed.data.DATABASE_URL !== "" && parsed.data.VEXEL_SECRET === "") {
+    const shared = (["DATABASE_URL", "BLOB_URL"] as const).find((name) => parsed.data[name] !== "");
+    if (shared !== undefined && parsed.data.VEXEL_SECRET === "") {
       throw new SettingsError(
-        "DATABASE_URL is set without VEXEL_SECRET. Gateways that share a database encrypt stored credentials with the same secret: set VEXEL_SECRET to the same random text for all of them.",
+        `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`,
       );
-    }
-    if (parsed.data.REDIS_URL !== "" && parsed.data.REDIS_URL_FILE !== "") {
-      throw new SettingsError("Set REDIS_URL or REDIS_URL_FILE, not both.");
     }
     if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
     throw new SettingsError(

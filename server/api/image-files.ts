@@ -3,7 +3,7 @@ import { type ByteRange, parseRange } from "../http/range.ts";
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toErrorResponse } from "../request/error-response.ts";
-import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
 export interface ImageFileStore {
   find(name: string): Promise<StoredImageFile | undefined>;
@@ -12,7 +12,8 @@ export interface ImageFileStore {
 export interface StoredImageFile {
   readonly type: string;
   readonly size: number;
-  readonly content: Blob;
+  /** Read when it is sent. */
+  readonly content: Pick<Blob, "stream" | "slice">;
 }
 
 export interface ImageFilesOptions {
@@ -47,13 +48,21 @@ export const createImageFiles =
       headers: {
         ...common,
         "content-type": type,
-        "content-disposition": `inline; filename="image-${name.slice(0, 8)}${name.slice(name.indexOf("."))}"`,
+        "content-disposition": `inline; filename="image-${name.slice(name.indexOf(".") - 8)}"`,
         "accept-ranges": "bytes",
         ...(range && { "content-range": `bytes ${range.from}-${range.to}/${size}` }),
       },
-      body: range ? content.slice(range.from, range.to + 1) : content,
+      body: range
+        ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from)
+        : bodyOf(content, size),
     };
   };
+
+const bodyOf = (content: Pick<Blob, "stream">, length: number): StreamedBody => ({
+  length,
+  open: () => content.stream(),
+  close: async () => undefined,
+});
 
 /** If-None-Match: the client already has this image. */
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {

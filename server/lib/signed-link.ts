@@ -12,13 +12,13 @@ export const signLink = (name: string, expires: number, secret: Uint8Array): str
   `?expires=${expires}&signature=${signatureOf(name, expires, secret).toString("base64url")}`;
 
 /**
- * Returns the expiry in Unix seconds; undefined if the signature is invalid or the link has expired. `now`: Unix
+ * Returns the expiry in Unix seconds; undefined if no secret made the signature, or the link has expired. `now`: Unix
  * milliseconds.
  */
 export function verifyLink(
   name: string,
   search: string,
-  secret: Uint8Array,
+  secrets: readonly Uint8Array[],
   now: number,
 ): number | undefined {
   const parameters = new URLSearchParams(search);
@@ -26,11 +26,15 @@ export function verifyLink(
   // The signature covers the number, so only its canonical spelling is accepted.
   const expires = /^[1-9]\d{0,11}$/.test(expiresText) ? Number(expiresText) : 0;
   const text = parameters.get("signature") ?? "";
-  const received = Buffer.from(text, "base64url");
-  const expected = signatureOf(name, expires, secret);
-  // Constant time: the duration must not show how much of the signature matches.
-  if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined;
-  // Only the canonical spelling is accepted: the decoder ignores characters that are not base64url, and unused bits.
-  if (text !== expected.toString("base64url")) return undefined;
+  if (!secrets.some((secret) => isSignature(text, signatureOf(name, expires, secret))))
+    return undefined;
   return expires * 1000 > now ? expires : undefined;
+}
+
+function isSignature(text: string, expected: Buffer): boolean {
+  const received = Buffer.from(text, "base64url");
+  // Constant time: the duration must not show how much of the signature matches.
+  if (received.length !== expected.length || !timingSafeEqual(received, expected)) return false;
+  // Only the canonical spelling is accepted: the decoder ignores characters that are not base64url, and unused bits.
+  return text === expected.toString("base64url");
 }

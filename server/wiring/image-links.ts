@@ -1,12 +1,12 @@
-/** Wires image links together: stores an image on disk, signs its link, and serves it to clients that have the link. */
+/** Wires image links together: stores an image, signs its link, and serves it to clients that have the link. */
 import { join } from "node:path";
 import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/route.ts";
 import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../lib/signed-link.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/files/image-files.ts";
-import { openLinkSecret } from "../storage/files/link-secret.ts";
-import type { BlobSource } from "../storage/ports/blob-store.ts";
+import { type LinkSecretOptions, openLinkSecrets } from "../storage/files/link-secret.ts";
+import type { BlobSource, BlobStore } from "../storage/ports/blob-store.ts";
 
 export interface ImageLinksOptions {
   /** The data folder; it must exist. */
@@ -16,6 +16,9 @@ export interface ImageLinksOptions {
   readonly replayMs: number;
   readonly maxBytes: number;
   readonly disk: ImageFilesOptions["disk"];
+  readonly secrets: Pick<LinkSecretOptions, "secret" | "previous">;
+  /** The images that replicas share. Absent: images are in the data folder. */
+  readonly images: BlobStore | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -32,18 +35,19 @@ export interface ImageLinks {
 
 export function createImageLinks(options: ImageLinksOptions): ImageLinks {
   const { folder, maxBytes, disk, now } = options;
-  const store = new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
-  const secret = openLinkSecret(folder);
+  const store =
+    options.images ?? new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
+  const secrets = openLinkSecrets({ folder, ...options.secrets });
   return {
     store: async (image, publicUrl, isReplayed = false) => {
       const ttlMs = options.ttlMs + (isReplayed ? options.replayMs : 0);
       const type = imageTypeOf(image) ?? "application/octet-stream";
-      const { name, expires } = await store.put(sourceOf(image), { type, ttlMs });
-      return `${publicUrl}/files/images/${name}${signLink(name, expires, secret)}`;
+      const { name, expires, url } = await store.put(sourceOf(image), { type, ttlMs });
+      return url ?? `${publicUrl}/files/images/${name}${signLink(name, expires, secrets[0])}`;
     },
     handler: createImageFiles({
-      store: store,
-      check: (name, search) => verifyLink(name, search, secret, now()),
+      store,
+      check: (name, search) => verifyLink(name, search, secrets, now()),
       now,
     }),
     sweep: () => store.sweep(),

@@ -18,6 +18,8 @@ import {
   type ResponseFilesOptions,
   StoreFullError,
 } from "../storage/files/response-files.ts";
+import type { SharedResponses } from "../storage/ports/shared-responses.ts";
+import { SharedResponseStore } from "../storage/shared-response-store.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { hasCredentials, isPrivateHost } from "../upstream/download/address-ranges.ts";
@@ -26,7 +28,6 @@ import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
-import type { SharedStorage } from "./shared-storage.ts";
 
 export interface ImagesWiringOptions {
   readonly settings: Settings;
@@ -42,8 +43,8 @@ export interface ImagesWiringOptions {
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
   readonly execute: Execute;
-  /** The storage that replicas share. Absent: responses are in the data folder only. */
-  readonly shared?: Pick<SharedStorage, "shareResponses">;
+  /** The responses that all replicas replay. Absent: responses are in the data folder only. */
+  readonly sharedResponses: SharedResponses | undefined;
 }
 
 export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
@@ -56,7 +57,7 @@ export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> 
 export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   const { settings, upstreamClient, log, now, clock, registry, limits, isReachable, disk } =
     options;
-  const { execute } = options;
+  const { execute, sharedResponses } = options;
   const imageWorker = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
@@ -65,20 +66,23 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
     disk,
     now,
   });
-  const sharedResponses = options.shared?.shareResponses({
-    local: responses,
-    ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
-    reportUnshared: (error) => log.warn("response-not-shared", { reason: String(error) }),
-  });
+  const store =
+    sharedResponses &&
+    new SharedResponseStore({
+      local: responses,
+      shared: sharedResponses,
+      now,
+      reportUnshared: (error) => log.warn("response-not-shared", { reason: String(error) }),
+    });
   const sweep = (): void => {
     void responses.sweep();
-    // While the database is unreachable, expired responses wait for the next sweep.
+    // While the shared storage is unreachable, expired responses wait for the next sweep.
     ignoreRejection(sharedResponses?.sweep());
   };
   const sweeping = setInterval(sweep, 60_000);
   sweeping.unref();
   sweep();
-  const idempotencyStore = new IdempotencyStore(sharedResponses ?? responses, (error) =>
+  const idempotencyStore = new IdempotencyStore(store ?? responses, (error) =>
     log.warn("response-not-stored", {
       reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
     }),

@@ -7,6 +7,11 @@ export const secretBoxFor = (
 ): SecretBox =>
   new SecretBox({
     folder: settings.VEXEL_DATA,
-    secret: settings.VEXEL_SECRET,
-    previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),
+    ...secretsOf(settings),
   });
+
+/** The present secret, and earlier ones. */
+export const secretsOf = (settings: Pick<Settings, "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">) => ({
+  secret: settings.VEXEL_SECRET,
+  previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),
+});

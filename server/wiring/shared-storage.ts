@@ -12,10 +12,11 @@ import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { SessionStore } from "../storage/ports/session-store.ts";
+import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import { PostgresAuditLog } from "../storage/postgres/audit-log.ts";
 import { PostgresConfigEntityStore } from "../storage/postgres/config-entity-store.ts";
-import { isUnavailable, PostgresDatabase } from "../storage/postgres/database.ts";
+import { PostgresDatabase } from "../storage/postgres/database.ts";
 import { PostgresDeliveryStore } from "../storage/postgres/delivery-store.ts";
 import { PostgresEventStore } from "../storage/postgres/event-store.ts";
 import { PostgresKeyStore } from "../storage/postgres/key-store.ts";
@@ -23,15 +24,13 @@ import { LastKnownEntities } from "../storage/postgres/last-known-entities.ts";
 import { LastKnownKeys } from "../storage/postgres/last-known-keys.ts";
 import { PostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
-import {
-  PostgresResponseStore,
-  type PostgresResponsesOptions,
-} from "../storage/postgres/response-store.ts";
+import { PostgresResponses } from "../storage/postgres/responses.ts";
 import { PostgresSessionStore } from "../storage/postgres/session-store.ts";
 import { SharedSpend } from "../storage/postgres/shared-spend.ts";
 import { PostgresUserStore } from "../storage/postgres/user-store.ts";
 import { LastKnownConfig } from "../storage/sqlite/last-known-config.ts";
 import { StoreError } from "../storage/sqlite/open-database.ts";
+import { isUnavailable } from "../storage/unavailable.ts";
 
 export interface SharedStorage {
   readonly keys: KeyStore;
@@ -44,15 +43,12 @@ export interface SharedStorage {
   readonly ledger: LedgerStore;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
-  /** Responses that every replica replays. `local`: those in the data folder. */
-  shareResponses(
-    options: Pick<PostgresResponsesOptions, "local" | "ttlMs" | "reportUnshared">,
-  ): PostgresResponseStore;
+  readonly responses: SharedResponses;
   close(): Promise<void>;
 }
 
 export interface SharedStorageOptions {
-  readonly settings: Pick<Settings, "DATABASE_URL" | "VEXEL_DATA">;
+  readonly settings: Pick<Settings, "DATABASE_URL" | "VEXEL_DATA" | "VEXEL_RESPONSE_TTL">;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -90,7 +86,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     ledger: new PostgresLedgerStore(db),
     queries: new PostgresLedgerQueries(db, { clock }),
     spend: new SharedSpend(db, now),
-    shareResponses: (responses) => new PostgresResponseStore({ ...responses, db, now }),
+    responses: new PostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
     close: async () => {
       await db.close();
       copy.close();

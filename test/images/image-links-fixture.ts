@@ -39,6 +39,8 @@ export function startLinkServer({
       replayMs: 600_000,
       maxBytes,
       disk: unlimitedDisk,
+      secrets: { secret: "", previous: [] },
+      images: undefined,
       now: () => server.now,
     });
   const server = { now: Date.now() } as LinkServer;

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { decodeBase64Stream, InvalidBase64 } from "../../lib/base64-stream.ts";
 import type { DiskReserve } from "../../lib/disk-reserve.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../../lib/sniff-image.ts";
+import { blobChunks, blobError, blobSize } from "../blob-source.ts";
 import type {
   BlobMetadata,
   BlobSource,
@@ -61,7 +61,7 @@ export class ImageFiles implements BlobStore {
 
   async put(source: BlobSource, { type, ttlMs }: BlobMetadata): Promise<PutBlob> {
     const { folder, now } = this.#options;
-    const size = sizeOf(source);
+    const size = blobSize(source);
     await this.#reserve(size);
     const name = `${randomBytes(24).toString("base64url")}.${extensionOf(type)}`;
     this.#own?.add(name);
@@ -76,7 +76,7 @@ export class ImageFiles implements BlobStore {
       // A disk that became full may have stored part of the file.
       if (await removeIfExists(path + draftEnding)) this.#storedBytes -= size;
       else this.#files.add({ name: name + draftEnding, size, deleteAt: now() + retryMs });
-      throw storeError(cause);
+      throw blobError(cause);
     } finally {
       this.#writing--;
     }
@@ -152,21 +152,11 @@ function noRoom(next: ExpiringFile | undefined, now: number): GatewayError {
   );
 }
 
-const sizeOf = (source: BlobSource): number =>
-  source instanceof Uint8Array || source.encoding === "raw"
-    ? source.length
-    : Math.ceil((source.length * 3) / 4);
-
 /** The modification time of a file is its expiry: no separate index is needed, and it survives a restart. */
 async function write(path: string, source: BlobSource, expires: number): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    if (source instanceof Uint8Array) append(file, source);
-    else {
-      const { encoding } = source;
-      const pieces = encoding === "base64" ? decodeBase64Stream(source.stream()) : source.stream();
-      for await (const piece of pieces) append(file, piece);
-    }
+    for await (const chunk of blobChunks(source)) append(file, chunk);
     await file.utimes(expires, expires);
   } finally {
     await file.close();
@@ -179,16 +169,3 @@ function append({ fd }: FileHandle, bytes: Uint8Array): void {
     done += writeSync(fd, bytes, done, bytes.length - done);
   }
 }
-
-const storeError = (cause: unknown): GatewayError =>
-  cause instanceof InvalidBase64
-    ? new GatewayError(
-        "upstream_invalid",
-        "The upstream's response is not usable: its image is not base64.",
-        { cause },
-      )
-    : new GatewayError(
-        "storage_unavailable",
-        "The image could not be written to disk. Retry later, or use response_format b64_json.",
-        { cause },
-      );

@@ -1,6 +1,4 @@
-/**
- * Storage of images that clients get as links. Local disk today; an object store could implement the same interface.
- */
+/** Storage of images that clients get as links: in the data folder, or in an object store. */
 
 /** Bytes, or a stream that is read while it is stored: raw, or base64 as it was received. */
 export type BlobSource = Uint8Array | StreamedSource;
@@ -23,12 +21,14 @@ export interface PutBlob {
   readonly name: string;
   /** Unix seconds. */
   readonly expires: number;
+  /** A link that the store itself serves. Absent: the gateway serves the blob. */
+  readonly url?: string;
 }
 
 export interface FoundBlob {
   readonly type: string;
   readonly size: number;
-  /** Read when it is sent; a slice reads only its part. */
+  /** Read when it is sent; a slice reads only its part. Its own `size` may be unknown. */
   readonly content: Blob;
 }
 

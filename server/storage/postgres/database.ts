@@ -154,6 +154,3 @@ function unavailable(cause: unknown): GatewayError {
     { retryAfterMs: 5000, cause, logDetail: reason },
   );
 }
-
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof GatewayError && error.kind === "storage_unavailable";

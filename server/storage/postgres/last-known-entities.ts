@@ -11,7 +11,7 @@ import type {
 } from "../ports/config-entity-store.ts";
 import type { Page, PageRequest } from "../ports/page.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
-import { isUnavailable } from "./database.ts";
+import { isUnavailable } from "../unavailable.ts";
 
 export class LastKnownEntities implements ConfigEntityStore {
   readonly #store: ConfigEntityStore;

@@ -5,7 +5,7 @@
 import type { KeyChanges, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
 import type { Page, PageRequest } from "../ports/page.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
-import { isUnavailable } from "./database.ts";
+import { isUnavailable } from "../unavailable.ts";
 
 export class LastKnownKeys implements KeyStore {
   readonly #store: KeyStore;

@@ -9,9 +9,10 @@ import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import { PostgresDeliveryStore } from "../../../server/storage/postgres/delivery-store.ts";
 import { PostgresEventStore } from "../../../server/storage/postgres/event-store.ts";
 import { PostgresKeyStore } from "../../../server/storage/postgres/key-store.ts";
-import { PostgresResponseStore } from "../../../server/storage/postgres/response-store.ts";
+import { PostgresResponses } from "../../../server/storage/postgres/responses.ts";
 import { PostgresSessionStore } from "../../../server/storage/postgres/session-store.ts";
 import { PostgresUserStore } from "../../../server/storage/postgres/user-store.ts";
+import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import { sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
@@ -72,7 +73,8 @@ export const postgresResponseStore = inDatabase((url, now) => {
   const reportUnshared = (error: unknown): never => {
     throw error;
   };
-  const store = new PostgresResponseStore({ db, local, ttlMs: responseTtlMs, now, reportUnshared });
+  const shared = new PostgresResponses({ db, ttlMs: responseTtlMs, now });
+  const store = new SharedResponseStore({ local, shared, now, reportUnshared });
   return Object.assign(store, {
     close: async () => {
       await db.close();

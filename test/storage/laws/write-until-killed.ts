@@ -7,6 +7,7 @@ import {
   postgresKeyStore,
   postgresResponseStore,
 } from "./postgres-implementations.ts";
+import { s3BlobStore, s3ResponseStore } from "./s3-implementations.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
 
@@ -22,7 +23,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
-    const store = await find([...responseStores, postgresResponseStore]);
+    const store = await find([...responseStores, postgresResponseStore, s3ResponseStore]);
     return async (id) => {
       const response = store.begin();
       for (let part = 0; part < 20; part++) response.append(`${id};`);
@@ -30,7 +31,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     };
   },
   blobs: async () => {
-    const store = await find(blobStores);
+    const store = await find([...blobStores, s3BlobStore]);
     return async () => {
       const { name } = await store.put(Buffer.alloc(100_000, 7), {
         type: "image/png",

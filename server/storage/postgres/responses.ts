@@ -1,27 +1,14 @@
-/**
- * Stored responses that every replica can replay. A response is written to the data folder first, as without a database,
- * and copied to PostgreSQL when it is committed. While the database is unreachable, only the replica that stored a
- * response replays it.
- */
-import { randomUUID } from "node:crypto";
-import type {
-  ResponseMetadata,
-  ResponseStore,
-  ResponseWriter,
-  StoredResponse,
-} from "../ports/response-store.ts";
-import { isUnavailable, type PostgresDatabase } from "./database.ts";
+/** Stored responses in PostgreSQL, in chunks of a megabyte. */
+import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
+import type { SharedResponses } from "../ports/shared-responses.ts";
+import type { PostgresDatabase } from "./database.ts";
 import type { Queries } from "./queries.ts";
 
 export interface PostgresResponsesOptions {
   readonly db: PostgresDatabase;
-  /** The responses in the data folder. */
-  readonly local: ResponseStore;
   readonly ttlMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** A response is in the data folder only, because the database is unreachable. */
-  readonly reportUnshared: (error: unknown) => void;
 }
 
 interface Row {
@@ -31,62 +18,17 @@ interface Row {
 }
 
 const chunkBytes = 1024 * 1024;
-/** After an error of the database, it is left alone for this long: image requests do not wait for it one by one. */
-const pauseMs = 5000;
 /** A response is deleted a little after it expires, as a request may still be reading it. */
 const graceMs = 60_000;
 
-export class PostgresResponseStore implements ResponseStore {
+export class PostgresResponses implements SharedResponses {
   readonly #options: PostgresResponsesOptions;
-  #pausedUntil = 0;
 
   constructor(options: PostgresResponsesOptions) {
     this.#options = options;
   }
 
-  begin(): ResponseWriter {
-    const { local, now, reportUnshared } = this.#options;
-    const writer = local.begin();
-    const id = randomUUID();
-    let isCopied = false;
-    return {
-      append: (chunk) => writer.append(chunk),
-      commit: async (names, metadata) => {
-        await writer.commit(names, metadata);
-        try {
-          if (!isCopied) await this.#copy(id, names);
-          isCopied = true;
-          await this.#name(id, names, metadata);
-        } catch (error) {
-          if (!isUnavailable(error)) throw error;
-          this.#pausedUntil = now() + pauseMs;
-          reportUnshared(error);
-        }
-      },
-      discard: () => writer.discard(),
-    };
-  }
-
   async find(name: string): Promise<StoredResponse | undefined> {
-    const { local, now } = this.#options;
-    if (now() < this.#pausedUntil) return local.find(name);
-    try {
-      // The database first: another replica may have stored a later response under this name.
-      return (await this.#findShared(name)) ?? (await local.find(name));
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      this.#pausedUntil = now() + pauseMs;
-      return local.find(name);
-    }
-  }
-
-  /** Deletes expired responses. */
-  async sweep(): Promise<void> {
-    const { db, ttlMs, now } = this.#options;
-    await db.query("DELETE FROM vexel.responses WHERE stored_at < $1", [now() - ttlMs - graceMs]);
-  }
-
-  async #findShared(name: string): Promise<StoredResponse | undefined> {
     const { db, ttlMs, now } = this.#options;
     const { rows } = await db.query<Row>(
       `SELECT responses.id, length, metadata
@@ -103,18 +45,15 @@ export class PostgresResponseStore implements ResponseStore {
     };
   }
 
-  /** The body is not visible until it has a name. */
-  async #copy(id: string, [name = ""]: readonly string[]): Promise<void> {
-    const { db, local, now } = this.#options;
-    const stored = await local.find(name);
-    if (!stored) throw new Error("a response that was just stored is not in the data folder");
+  async copy(id: string, response: StoredResponse): Promise<void> {
+    const { db, now } = this.#options;
     await db.transaction(async (transaction) => {
       await transaction.query(
         "INSERT INTO vexel.responses (id, length, stored_at) VALUES ($1, $2, $3)",
-        [id, stored.length, now()],
+        [id, response.length, now()],
       );
       let number = 0;
-      for await (const bytes of inChunks(stored.open())) {
+      for await (const bytes of inChunks(response.open())) {
         await transaction.query(
           "INSERT INTO vexel.response_chunks (response_id, number, bytes) VALUES ($1, $2, $3)",
           [id, number++, bytes],
@@ -123,7 +62,12 @@ export class PostgresResponseStore implements ResponseStore {
     });
   }
 
-  async #name(id: string, names: readonly string[], metadata: ResponseMetadata): Promise<void> {
+  async name(
+    id: string,
+    _length: number,
+    names: readonly string[],
+    metadata: ResponseMetadata,
+  ): Promise<void> {
     const { db, now } = this.#options;
     const { requestId, fingerprint, headers } = metadata;
     const json = JSON.stringify({ requestId, fingerprint, headers });
@@ -135,6 +79,11 @@ export class PostgresResponseStore implements ResponseStore {
         [name, id, json, now()],
       );
     }
+  }
+
+  async sweep(): Promise<void> {
+    const { db, ttlMs, now } = this.#options;
+    await db.query("DELETE FROM vexel.responses WHERE stored_at < $1", [now() - ttlMs - graceMs]);
   }
 }
 

@@ -1,0 +1,201 @@
+/**
+ * Objects in an S3 bucket (`BLOB_URL`). Every operation has a timeout. After an object store did not respond, it is left
+ * alone for a moment, so that requests do not wait for it one by one.
+ */
+import { S3Client, type S3File } from "bun";
+import { errorCode } from "../../lib/error-code.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { runConcurrently } from "../../lib/run-concurrently.ts";
+import type { BlobLocation } from "./blob-url.ts";
+
+export interface ObjectStoreOptions {
+  readonly location: BlobLocation;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** The longest time for a request; an upload has six times as long. */
+  readonly timeoutMs?: number;
+  /** Undefined: the object store responds again. Called when it changes. */
+  readonly onAvailability?: (error: Error | undefined) => void;
+}
+
+export interface StoredObject {
+  readonly key: string;
+  readonly size: number;
+  /** Unix milliseconds, by the clock of the object store. */
+  readonly modifiedAt: number;
+}
+
+/** After a failure, how long the object store is left alone. */
+const pauseMs = 2000;
+/** S3 accepts no smaller parts. One part of each upload is in memory. */
+const partSize = 5 * 1024 * 1024;
+const parallelDeletes = 16;
+const uploadFactor = 6;
+
+export class ObjectStore {
+  readonly #options: Required<ObjectStoreOptions>;
+  readonly #client: S3Client;
+  #pausedUntil = 0;
+  #isAvailable = true;
+
+  constructor(options: ObjectStoreOptions) {
+    this.#options = { timeoutMs: 10_000, onAvailability: () => undefined, ...options };
+    const { prefix: _prefix, links: _links, ...client } = options.location;
+    this.#client = new S3Client(client);
+  }
+
+  /**
+   * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with the
+   * error of the source.
+   */
+  async write(key: string, chunks: AsyncIterable<Uint8Array>, type: string): Promise<void> {
+    const source = stoppable(chunks);
+    const upload = async (): Promise<void> => {
+      try {
+        // A stream that fails ends the upload without an object; Bun's writer would store what it has.
+        const body = new Response(source.chunks());
+        await this.#file(key).write(body, { type, partSize, queueSize: 1 });
+      } catch (error) {
+        if (source.error === undefined) throw error;
+      }
+    };
+    try {
+      await this.#run(upload, uploadFactor);
+    } finally {
+      source.stop();
+    }
+    if (source.error !== undefined) throw source.error;
+  }
+
+  async writeText(key: string, text: string): Promise<void> {
+    await this.#run(() => this.#file(key).write(text, { type: "application/json" }));
+  }
+
+  /** The size of the object, and its content, which is read on demand. Undefined: it does not exist. */
+  async find(key: string): Promise<{ readonly size: number; readonly content: Blob } | undefined> {
+    const file = this.#file(key);
+    const stat = await this.#run(() => orUndefined(file.stat()));
+    // An empty object has no range that could be requested.
+    return stat && { size: stat.size, content: stat.size === 0 ? new Blob() : file };
+  }
+
+  /** Undefined: it does not exist. */
+  readText(key: string): Promise<string | undefined> {
+    return this.#run(() => orUndefined(this.#file(key).text()));
+  }
+
+  /** Deletes expired objects whose keys begin with `start`. Returns the size of the others. */
+  async sweep(start: string, isExpired: (object: StoredObject) => boolean): Promise<number> {
+    let bytes = 0;
+    for await (const page of this.#list(start)) {
+      const expired = page.filter(isExpired).map(({ key }) => key);
+      await runConcurrently(expired, parallelDeletes, (key) =>
+        this.#run(() => this.#file(key).delete()),
+      );
+      for (const object of page) if (!isExpired(object)) bytes += object.size;
+    }
+    return bytes;
+  }
+
+  async *#list(start: string): AsyncGenerator<StoredObject[]> {
+    const prefix = this.#options.location.prefix;
+    for (let continuationToken: string | undefined; ; ) {
+      const page = await this.#run(() =>
+        this.#client.list({
+          prefix: prefix + start,
+          ...(continuationToken !== undefined && { continuationToken }),
+        }),
+      );
+      yield (page.contents ?? []).map(({ key, size = 0, lastModified = "" }) => ({
+        key: key.slice(prefix.length),
+        size,
+        modifiedAt: Date.parse(lastModified),
+      }));
+      continuationToken = page.nextContinuationToken;
+      if (!page.isTruncated || continuationToken === undefined) return;
+    }
+  }
+
+  /** A URL of the object store that needs no other credentials. */
+  presign(key: string, expiresIn: number): string {
+    return this.#file(key).presign({ method: "GET", expiresIn });
+  }
+
+  #file(key: string): S3File {
+    return this.#client.file(this.#options.location.prefix + key);
+  }
+
+  async #run<T>(work: () => Promise<T>, factor = 1): Promise<T> {
+    const { now } = this.#options;
+    const timeoutMs = this.#options.timeoutMs * factor;
+    if (now() < this.#pausedUntil) throw unavailable(new Error("it did not respond just now"));
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const message = `no response within ${timeoutMs} ms`;
+    const timer = setTimeout(() => reject(new Error(message)), timeoutMs);
+    try {
+      const result = await Promise.race([work(), late]);
+      this.#report(undefined);
+      return result;
+    } catch (error) {
+      const reason = new Error(describe(error), { cause: error });
+      this.#pausedUntil = now() + pauseMs;
+      this.#report(reason);
+      throw unavailable(reason);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #report(error: Error | undefined): void {
+    const isAvailable = error === undefined;
+    if (isAvailable === this.#isAvailable) return;
+    this.#isAvailable = isAvailable;
+    this.#options.onAvailability(error);
+  }
+}
+
+/** The chunks of a source that is not read any more once it is stopped, and the error of the source. */
+function stoppable(source: AsyncIterable<Uint8Array>) {
+  let isStopped = false;
+  const result: { error?: unknown; stop(): void; chunks(): AsyncGenerator<Uint8Array> } = {
+    stop: () => {
+      isStopped = true;
+    },
+    async *chunks() {
+      try {
+        for await (const chunk of source) {
+          if (isStopped) throw new Error("the upload has ended");
+          yield chunk;
+        }
+      } catch (error) {
+        result.error = error;
+        throw error;
+      }
+    },
+  };
+  return result;
+}
+
+/** Undefined: the object does not exist. */
+async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (errorCode(error) === "NoSuchKey") return undefined;
+    throw error;
+  }
+}
+
+/** Some errors of Bun's client have no message but a code. */
+function describe(error: unknown): string {
+  const code = errorCode(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return code === "" ? message : `${code}: ${message}`;
+}
+
+const unavailable = (cause: Error): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The object store of this gateway (BLOB_URL) cannot be reached. Retry later, or use response_format b64_json.",
+    { retryAfterMs: pauseMs, cause, logDetail: cause.message },
+  );

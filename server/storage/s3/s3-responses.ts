@@ -1,0 +1,67 @@
+/**
+ * Stored responses in an object store: one object for each body, and one for each name, with the metadata and the id of
+ * the body.
+ */
+import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
+import type { SharedResponses } from "../ports/shared-responses.ts";
+import type { ObjectStore } from "./object-store.ts";
+
+export interface S3ResponsesOptions {
+  readonly objects: ObjectStore;
+  readonly ttlMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+interface Entry extends ResponseMetadata {
+  readonly id: string;
+  readonly length: number;
+  readonly at: number;
+}
+
+const folder = "responses/";
+const bodyKey = (id: string): string => `${folder}${id}.body`;
+const nameKey = (name: string): string => `${folder}${name}.json`;
+/** An object is deleted a little after it expires, as a request may still be reading it. */
+const graceMs = 60_000;
+
+export class S3Responses implements SharedResponses {
+  readonly #options: S3ResponsesOptions;
+
+  constructor(options: S3ResponsesOptions) {
+    this.#options = options;
+  }
+
+  async find(name: string): Promise<StoredResponse | undefined> {
+    const { objects, ttlMs, now } = this.#options;
+    const text = await objects.readText(nameKey(name));
+    if (text === undefined) return undefined;
+    const { id, length, at, ...metadata } = JSON.parse(text) as Entry;
+    if (at + ttlMs <= now()) return undefined;
+    const body = await objects.find(bodyKey(id));
+    if (body?.size !== length) return undefined;
+    return { ...metadata, length, open: () => body.content.stream() };
+  }
+
+  async copy(id: string, response: StoredResponse): Promise<void> {
+    await this.#options.objects.write(bodyKey(id), response.open(), "application/octet-stream");
+  }
+
+  async name(
+    id: string,
+    length: number,
+    names: readonly string[],
+    metadata: ResponseMetadata,
+  ): Promise<void> {
+    const { objects, now } = this.#options;
+    const { requestId, fingerprint, headers } = metadata;
+    const entry: Entry = { requestId, fingerprint, headers, id, length, at: now() };
+    for (const name of names) await objects.writeText(nameKey(name), JSON.stringify(entry));
+  }
+
+  /** By the clock of the object store, which may differ from this machine's by the grace period. */
+  async sweep(): Promise<void> {
+    const { objects, ttlMs, now } = this.#options;
+    await objects.sweep(folder, ({ modifiedAt }) => modifiedAt + ttlMs + graceMs <= now());
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Stored responses that every replica can replay. A response is written to the data folder first, as without shared
+ * storage, and copied to the shared storage when it is committed. While that is unreachable, only the replica that stored
+ * a response replays it.
+ */
+import { randomUUID } from "node:crypto";
+import type { ResponseStore, ResponseWriter, StoredResponse } from "./ports/response-store.ts";
+import type { SharedResponses } from "./ports/shared-responses.ts";
+import { isUnavailable } from "./unavailable.ts";
+
+export interface SharedResponseStoreOptions {
+  /** The responses in the data folder. */
+  readonly local: ResponseStore;
+  readonly shared: SharedResponses;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** A response is in the data folder only, because the shared storage is unreachable. */
+  readonly reportUnshared: (error: unknown) => void;
+}
+
+/** After an error of the shared storage, it is left alone for this long: image requests do not wait for it one by one. */
+const pauseMs = 5000;
+
+export class SharedResponseStore implements ResponseStore {
+  readonly #options: SharedResponseStoreOptions;
+  #pausedUntil = 0;
+
+  constructor(options: SharedResponseStoreOptions) {
+    this.#options = options;
+  }
+
+  begin(): ResponseWriter {
+    const { local, shared, now, reportUnshared } = this.#options;
+    const writer = local.begin();
+    const id = randomUUID();
+    let length: number | undefined;
+    return {
+      append: (chunk) => writer.append(chunk),
+      commit: async (names, metadata) => {
+        await writer.commit(names, metadata);
+        try {
+          length ??= await this.#copy(id, names);
+          await shared.name(id, length, names, metadata);
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+          this.#pausedUntil = now() + pauseMs;
+          reportUnshared(error);
+        }
+      },
+      discard: () => writer.discard(),
+    };
+  }
+
+  async find(name: string): Promise<StoredResponse | undefined> {
+    const { local, shared, now } = this.#options;
+    if (now() < this.#pausedUntil) return local.find(name);
+    try {
+      // The shared storage first: another replica may have stored a later response under this name.
+      return (await shared.find(name)) ?? (await local.find(name));
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      this.#pausedUntil = now() + pauseMs;
+      return local.find(name);
+    }
+  }
+
+  async #copy(id: string, [name = ""]: readonly string[]): Promise<number> {
+    const { local, shared } = this.#options;
+    const stored = await local.find(name);
+    if (!stored) throw new Error("a response that was just stored is not in the data folder");
+    await shared.copy(id, stored);
+    return stored.length;
+  }
+}

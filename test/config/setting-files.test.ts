@@ -1,0 +1,32 @@
+/** Settings with credentials can be in files, such as mounted secrets. */
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSettings } from "../../server/settings.ts";
+import { temporaryFolder } from "../harness.ts";
+
+test("the URLs and the secret are read from files, without the line break at their end", () => {
+  using folder = temporaryFolder();
+  const file = (name: string, text: string): string => {
+    const path = join(folder.path, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const env = {
+    DATABASE_URL_FILE: file("database", "postgres://a:b@c/d\n"),
+    BLOB_URL_FILE: file("blob", "s3://a:b@c\n"),
+    VEXEL_SECRET_FILE: file("secret", "a-secret-of-replicas\n"),
+  };
+  expect(readSettings(env)).toMatchObject({
+    DATABASE_URL: "postgres://a:b@c/d",
+    BLOB_URL: "s3://a:b@c",
+    VEXEL_SECRET: "a-secret-of-replicas",
+  });
+  expect(() => readSettings({ ...env, BLOB_URL: "s3://x" })).toThrow(
+    "Set BLOB_URL or BLOB_URL_FILE, not both.",
+  );
+  expect(() => readSettings({ ...env, BLOB_URL_FILE: `${folder.path}/none` })).toThrow(
+    "BLOB_URL_FILE cannot be read",
+  );
+  expect(() => readSettings({ BLOB_URL: "s3://x" })).toThrow("VEXEL_SECRET");
+});

@@ -1,0 +1,50 @@
+/** The S3 implementations of the storage ports. The location of a storage is a `BLOB_URL` with a prefix of its own. */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
+import { parseBlobUrl } from "../../../server/storage/s3/blob-url.ts";
+import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
+import { S3Images } from "../../../server/storage/s3/s3-images.ts";
+import { S3Responses } from "../../../server/storage/s3/s3-responses.ts";
+import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
+import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
+import { unlimitedDisk } from "../../harness.ts";
+import type { Implementation } from "./backend.ts";
+import { blobMaxBytes } from "./blob-store.laws.ts";
+import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
+
+let server: FakeS3 | undefined;
+
+const inBucket = <Store>(
+  open: (objects: ObjectStore, now: () => number) => Store,
+): Implementation<Store> => ({
+  name: "S3",
+  createStorage: async () => {
+    server ??= startFakeS3({ pageSize: 7 });
+    return { location: server.url(randomUUID()), dispose: async () => undefined };
+  },
+  open: async (url, now) => open(new ObjectStore({ location: parseBlobUrl(url, {}), now }), now),
+});
+
+export const s3BlobStore = inBucket(
+  (objects, now) => new S3Images({ objects, maxBytes: blobMaxBytes, isPresigned: false, now }),
+);
+
+/** Each store has a data folder of its own, like a replica: other stores read its responses from the bucket. */
+export const s3ResponseStore = inBucket((objects, now) => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const limits = { ttlMs: responseTtlMs, maxBytes: responseMaxBytes };
+  const store = new SharedResponseStore({
+    local: new ResponseFiles({ ...limits, folder, disk: unlimitedDisk, now }),
+    shared: new S3Responses({ objects, ttlMs: responseTtlMs, now }),
+    now,
+    reportUnshared: (error) => {
+      throw error;
+    },
+  });
+  return Object.assign(store, {
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  });
+});

@@ -1,0 +1,93 @@
+/** The object store beyond the laws of its ports: `BLOB_URL`, presigned links, timeouts, deletion by any replica. */
+import { afterAll, expect, test } from "bun:test";
+import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
+import { ObjectStore } from "../../server/storage/s3/object-store.ts";
+import { S3Images } from "../../server/storage/s3/s3-images.ts";
+import { S3Responses } from "../../server/storage/s3/s3-responses.ts";
+import { startFakeS3 } from "../fake-s3.ts";
+
+const s3 = startFakeS3({ pageSize: 2 });
+afterAll(() => void s3.stop());
+const png = { type: "image/png", ttlMs: 60_000 };
+
+function open(prefix: string, now: () => number = Date.now, timeoutMs = 10_000) {
+  const objects = new ObjectStore({
+    location: parseBlobUrl(s3.url(prefix), {}),
+    ...{ now, timeoutMs },
+  });
+  return { objects, images: new S3Images({ objects, maxBytes: 1e6, isPresigned: true, now }) };
+}
+
+test("BLOB_URL names bucket, prefix, endpoint, region and credentials", () => {
+  const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret", AWS_SESSION_TOKEN: "t" };
+  expect(parseBlobUrl("s3://images", env)).toEqual({
+    ...{ bucket: "images", prefix: "", region: "us-east-1", links: "gateway" },
+    endpoint: "https://s3.us-east-1.amazonaws.com",
+    ...{ accessKeyId: "id", secretAccessKey: "secret", sessionToken: "t" },
+  });
+  const own = "s3://me:a%2Fb@images/x/y/?endpoint=http://minio:9000&region=eu&links=presigned";
+  expect(parseBlobUrl(own, {})).toEqual({
+    ...{ bucket: "images", prefix: "x/y/", region: "eu", links: "presigned" },
+    endpoint: "http://minio:9000",
+    ...{ accessKeyId: "me", secretAccessKey: "a/b", sessionToken: "" },
+  });
+});
+
+test.each([
+  ["s3://", {}, "must have the form"],
+  ["s3://a:b@c?endpont=x", {}, '"endpont"'],
+  ["s3://a:b@c?endpoint=minio:9000", {}, "endpoint must be"],
+  ["s3://a:b@c?links=public", {}, "gateway or presigned"],
+  ["s3://bucket", {}, "no credentials"],
+  ["s3://a:b@c", { AWS_SESSION_TOKEN: "other" }, "AWS_SESSION_TOKEN"],
+])("BLOB_URL=%p is refused", (url, env, problem) => {
+  expect(() => parseBlobUrl(url, env)).toThrow(problem);
+});
+
+test("a presigned link is served by the object store", async () => {
+  const { url = "" } = await open("presigned").images.put(Buffer.from("an image"), png);
+  const response = await fetch(url);
+  expect(response.headers.get("content-type")).toBe("image/png");
+  expect(await response.text()).toBe("an image");
+  expect((await fetch(url.replace(/Expires=\d+/, "Expires=6000"))).status).toBe(403);
+});
+
+test("an object store that does not respond is an error within the timeout, and is then left alone", async () => {
+  const { images } = open("hang", Date.now, 20);
+  const release = s3.hang();
+  const before = s3.requests.length;
+  const failure = { kind: "storage_unavailable", details: { retryAfterMs: 2000 } };
+  await expect(images.put(Buffer.from("a"), png)).rejects.toMatchObject(failure);
+  await expect(images.put(Buffer.from("a"), png)).rejects.toMatchObject(failure);
+  expect(s3.requests.length - before).toBe(1);
+  release();
+});
+
+test("wrong credentials are reported, without the secret", async () => {
+  const location = { ...parseBlobUrl(s3.url("x"), {}), secretAccessKey: "wrong-secret" };
+  const reported: string[] = [];
+  const objects = new ObjectStore({
+    ...{ location, now: Date.now },
+    onAvailability: (error) => reported.push(String(error)),
+  });
+  await expect(objects.readText("a")).rejects.toMatchObject({ kind: "storage_unavailable" });
+  expect(reported.join()).toContain("SignatureDoesNotMatch");
+  expect(reported.join()).not.toContain("wrong-secret");
+});
+
+test("expired images and responses are deleted from the bucket by any replica", async () => {
+  let now = Date.now();
+  const [first, second] = [open("sweep", () => now), open("sweep", () => now)];
+  const names: string[] = [];
+  for (let at = 0; at < 5; at++) {
+    const ttlMs = at === 0 ? 600_000 : 60_000;
+    names.push((await first.images.put(Buffer.from("image"), { ...png, ttlMs })).name);
+  }
+  const responses = new S3Responses({ objects: second.objects, ttlMs: 60_000, now: () => now });
+  await second.objects.writeText("responses/a.json", "{}");
+  now += 130_000;
+  await second.images.sweep();
+  await responses.sweep();
+  const left = [...s3.objects.keys()].filter((key) => key.startsWith("sweep/"));
+  expect(left).toEqual([`sweep/images/${names[0]}`]);
+});
