@@ -141,6 +141,7 @@ export const en = {
   "keys.models": "Models",
   "keys.modelsHint": "Model ids, separated by commas. * matches any characters.",
   "keys.expires": "Expires",
+  "keys.edit.title": "Change the key {name}",
   "keys.rotate": "Rotate",
   "keys.rotate.title": "Rotate the key {name}?",
   "keys.rotate.description":

@@ -138,6 +138,7 @@ export const zh: Messages = {
   "keys.models": "模型",
   "keys.modelsHint": "模型名称，以逗号分隔。* 匹配任意字符。",
   "keys.expires": "过期时间",
+  "keys.edit.title": "修改密钥 {name}",
   "keys.rotate": "轮换",
   "keys.rotate.title": "轮换密钥 {name}？",
   "keys.rotate.description": "将以相同设置创建新密钥。请选择旧密钥继续有效的时间。",

@@ -9,12 +9,15 @@ export function EntityForm({
   problem,
   message = problem.other,
   save,
+  action,
   children,
 }: {
   readonly problem: FormProblem;
   /** Shown at the end of the form. */
   readonly message?: string | undefined;
   readonly save: () => Promise<unknown>;
+  /** The text of the button. Absent: "Save". */
+  readonly action?: string;
   readonly children: ReactNode;
 }) {
   const t = useT();
@@ -31,7 +34,7 @@ export function EntityForm({
       <FormError message={message} />
       <div className="flex justify-end">
         <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.save")}
+          {action ?? t("action.save")}
         </Button>
       </div>
     </form>

@@ -1,13 +1,12 @@
-/** The form of a new API key: its project, models, expiry, limits and budget. */
+/** The form of an API key: its project, models, expiry, limits and budget. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { CreatedApiKey } from "../../../contract/admin.ts";
+import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
-import type { Texts } from "../../lib/text-values.ts";
-import { Button } from "../../ui/button.tsx";
+import { type Texts, textsOf } from "../../lib/text-values.ts";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Input, Select } from "../../ui/input.tsx";
 import {
   BudgetFields,
@@ -23,17 +22,20 @@ import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 
 /** Members of empty inputs are absent. */
-function bodyOf(texts: Texts, limits: Texts, budget: Texts): object {
+function bodyOf(texts: Texts, limits: Texts, budget: Texts, before: ApiKey | undefined): object {
   const { name = "", models = "", project, expires, priority, embedding, image } = texts;
   const limit = limitsIn(limits);
   const amounts = budgetIn(budget);
   const globs = models.split(",").map((glob) => glob.trim());
+  const isSameDay = expires !== "" && expires === dayOf(before);
   return {
     name: name.trim(),
     models: globs.filter((glob) => glob !== ""),
     ...(project && { project }),
-    ...(expires && { expires }),
+    // The form shows the day only: an unchanged day keeps its time.
+    ...(expires && { expires: isSameDay ? before?.expires_at : expires }),
     ...(priority === "batch" && { priority }),
+    ...(before?.parameters && { parameters: before.parameters }),
     ...((embedding || image) && {
       defaults: { ...(embedding && { embedding }), ...(image && { image }) },
     }),
@@ -42,21 +44,42 @@ function bodyOf(texts: Texts, limits: Texts, budget: Texts): object {
   };
 }
 
-export function KeyForm({ onCreated }: { onCreated: (key: CreatedApiKey) => unknown }) {
+const dayOf = (key: ApiKey | undefined): string => key?.expires_at?.slice(0, 10) ?? "";
+
+const textsIn = (key: ApiKey): Texts => ({
+  ...textsOf(key),
+  ...textsOf(key.defaults),
+  models: key.models.join(", "),
+  expires: dayOf(key),
+});
+
+interface KeyFormProps<Saved> {
+  /** Undefined: a new key. */
+  readonly apiKey: ApiKey | undefined;
+  readonly onSaved: (saved: Saved) => unknown;
+}
+
+export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
+  apiKey,
+  onSaved,
+}: KeyFormProps<Saved>) {
   const t = useT();
   const { data: projects } = useQuery(projectsQuery);
   const { data: models } = useQuery(modelsQuery);
-  const [texts, setTexts] = useState<Texts>({ models: "*" });
-  const [limits, setLimits] = useState<Texts>({});
-  const [budget, setBudget] = useState<Texts>({});
+  const [texts, setTexts] = useState<Texts>(() => (apiKey ? textsIn(apiKey) : { models: "*" }));
+  const [limits, setLimits] = useState<Texts>(() => textsOf(apiKey?.limits ?? undefined));
+  const [budget, setBudget] = useState<Texts>(() => textsOf(apiKey?.budget ?? undefined));
   const problem = useFormProblem([
     ...["name", "project", "models", "expires", "defaults"],
     ...limitNames.map((each) => `limits.${each}`),
     ...budgetNames.map((each) => `budget.${each}`),
   ]);
-  const create = async (): Promise<void> => {
-    const body = bodyOf(texts, limits, budget);
-    await onCreated(await call<CreatedApiKey>("/keys", { method: "POST", body }));
+  const save = async (): Promise<void> => {
+    const body = bodyOf(texts, limits, budget, apiKey);
+    const saved = apiKey
+      ? call<Saved>(`/keys/${apiKey.id}`, { method: "PUT", body })
+      : call<Saved>("/keys", { method: "POST", body });
+    await onSaved(await saved);
   };
   const control = (name: string) => ({
     value: texts[name] ?? "",
@@ -66,13 +89,10 @@ export function KeyForm({ onCreated }: { onCreated: (key: CreatedApiKey) => unkn
   const modelsOf = (kind: "embedding" | "image") =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
   return (
-    <form
-      className="flex flex-col gap-3"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(create);
-      }}
+    <EntityForm
+      problem={problem}
+      save={save}
+      action={apiKey ? t("action.save") : t("action.create")}
     >
       <Field label={t("keys.name")} error={problem.of("name")} required>
         {(ids) => <Input {...ids} {...control("name")} />}
@@ -121,12 +141,6 @@ export function KeyForm({ onCreated }: { onCreated: (key: CreatedApiKey) => unkn
           </Field>
         ))}
       </More>
-      <FormError message={problem.other} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("action.create")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }

@@ -37,6 +37,7 @@ export function KeysPage() {
     await call(`/keys/${id}`, { method: "DELETE" });
     await reload();
   };
+  const [edited, setEdited] = useState<ApiKey>();
   const [rotated, setRotated] = useState<ApiKey>();
   return (
     <Page
@@ -92,6 +93,9 @@ export function KeysPage() {
                 key.origin.source === "store" &&
                 key.revoked_at === null && (
                   <span className="flex gap-1">
+                    <Button size="small" look="quiet" onClick={() => setEdited(key)}>
+                      {t("action.edit")}
+                    </Button>
                     <Button size="small" look="quiet" onClick={() => setRotated(key)}>
                       {t("keys.rotate")}
                     </Button>
@@ -108,13 +112,29 @@ export function KeysPage() {
         />
       </Card>
       <Dialog title={t("keys.create")} isOpen={isCreating} onClose={() => setCreating(false)}>
-        <KeyForm
-          onCreated={async (key) => {
+        <KeyForm<CreatedApiKey>
+          apiKey={undefined}
+          onSaved={async (key) => {
             setCreating(false);
             setCreated(key);
             await reload();
           }}
         />
+      </Dialog>
+      <Dialog
+        title={t("keys.edit.title", { name: edited?.name ?? "" })}
+        isOpen={edited !== undefined}
+        onClose={() => setEdited(undefined)}
+      >
+        {edited && (
+          <KeyForm<ApiKey>
+            apiKey={edited}
+            onSaved={async () => {
+              setEdited(undefined);
+              await reload();
+            }}
+          />
+        )}
       </Dialog>
       <Dialog
         title={t("keys.rotate.title", { name: rotated?.name ?? "" })}

@@ -3,9 +3,8 @@ import { useState } from "react";
 import type { CreatedApiKey } from "../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Button } from "../../ui/button.tsx";
+import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { FormError } from "../../ui/form-error.tsx";
 import { Select } from "../../ui/input.tsx";
 import { useFormProblem } from "../../ui/use-form-problem.ts";
 
@@ -25,13 +24,7 @@ export function RotateForm({ id, onRotated }: RotateFormProps) {
     await onRotated(await call<CreatedApiKey>(`/keys/${id}/rotate`, { method: "POST", body }));
   };
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void problem.run(rotate);
-      }}
-    >
+    <EntityForm problem={problem} save={rotate} action={t("keys.rotate")}>
       <Field label={t("keys.overlap")}>
         {(ids) => (
           <Select {...ids} value={hours} onChange={({ target }) => setHours(target.value)}>
@@ -43,12 +36,6 @@ export function RotateForm({ id, onRotated }: RotateFormProps) {
           </Select>
         )}
       </Field>
-      <FormError message={problem.other} />
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={problem.isSaving}>
-          {t("keys.rotate")}
-        </Button>
-      </div>
-    </form>
+    </EntityForm>
   );
 }

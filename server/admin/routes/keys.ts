@@ -72,6 +72,27 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     return store(context, "key.created", body.name, body.models, settings);
   };
 
+  const update = async (context: AdminApiContext): Promise<Response> => {
+    const before = await findActive(context);
+    const body = await readBody(context, creation);
+    if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
+    const { id, hash, hint, createdAt } = before;
+    const changed = { name: body.name, models: body.models, ...settingsOf(body) };
+    if (!(await keys.update(id, changed))) throw noActiveKey();
+    await applyKeyChanges();
+    const after = { ...changed, id, hash, hint, createdAt, revokedAt: null };
+    const shown = shownStored(after, now());
+    await audit.record({
+      actor: context.get("actor").name,
+      action: "key.updated",
+      subject: after.name,
+      before: shownStored(before, now()),
+      after: shown,
+      address: addressOf(context),
+    });
+    return context.json(shown);
+  };
+
   const rotate = async (context: AdminApiContext): Promise<Response> => {
     const { overlapHours } = await readBody(context, rotation);
     const before = await findActive(context);
@@ -134,7 +155,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     );
     throw isConfigured && context.get("actor").projects === null
       ? new GatewayError("entity_read_only", "This key is defined in the configuration file.")
-      : new GatewayError("entity_not_found", "No active key has this id.");
+      : noActiveKey();
   };
 
   return [
@@ -158,6 +179,17 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       response: "CreatedApiKey",
       status: 201,
       handle: create,
+    },
+    {
+      method: "PUT",
+      path: "/keys/:id",
+      role: "developer",
+      scope: "project",
+      summary:
+        "Replace the name, models, limits and other settings of an API key. The key itself stays.",
+      body: creation,
+      response: "ApiKey",
+      handle: update,
     },
     {
       method: "POST",
@@ -202,6 +234,9 @@ function requireProject(
     { param: "project" },
   );
 }
+
+const noActiveKey = (): GatewayError =>
+  new GatewayError("entity_not_found", "No active key has this id.");
 
 const settingsOf = (body: z.output<typeof creation>): KeySettings => ({
   ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),

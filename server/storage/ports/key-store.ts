@@ -21,15 +21,19 @@ export interface KeySettings {
   readonly expiresAt?: number;
 }
 
-export interface NewKey extends KeySettings {
-  readonly id: string;
+/** What can be changed in a key. A setting that is absent is removed. */
+export interface KeyUpdate extends KeySettings {
   readonly name: string;
+  /** Globs over model ids. */
+  readonly models: readonly string[];
+}
+
+export interface NewKey extends KeyUpdate {
+  readonly id: string;
   /** SHA-256 of the key in hex. */
   readonly hash: string;
   /** The first characters, so that people can distinguish keys. */
   readonly hint: string;
-  /** Globs over model ids. */
-  readonly models: readonly string[];
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -61,6 +65,8 @@ export interface KeyStore {
   findActive(idOrName: string): Promise<readonly StoredKey[]>;
   /** False: there is no active key with this id. `at`: Unix milliseconds. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** Replaces name, models and settings. False: there is no active key with this id. */
+  update(id: string, update: KeyUpdate): Promise<boolean>;
   /** Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds. */
   expire(id: string, at: number): Promise<boolean>;
   /** All keys, revoked ones included, in the order of their creation. */

@@ -1,5 +1,12 @@
 /** API keys in PostgreSQL, shared by all replicas. */
-import type { KeyChanges, KeySettings, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
+import type {
+  KeyChanges,
+  KeySettings,
+  KeyStore,
+  KeyUpdate,
+  NewKey,
+  StoredKey,
+} from "../ports/key-store.ts";
 import type { Page, PageRequest } from "../ports/page.ts";
 import type { PostgresDatabase } from "./database.ts";
 import type { Queries } from "./queries.ts";
@@ -64,6 +71,15 @@ export class PostgresKeyStore implements KeyStore {
         at,
         revision,
       ]);
+    });
+  }
+
+  update(id: string, { name, models, ...settings }: KeyUpdate): Promise<boolean> {
+    return this.#change(id, async (db, revision) => {
+      await db.query(
+        "UPDATE vexel.keys SET name = $2, models = $3, settings = $4, revision = $5 WHERE id = $1",
+        [id, name, JSON.stringify(models), JSON.stringify(settings), revision],
+      );
     });
   }
 

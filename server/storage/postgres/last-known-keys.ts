@@ -2,7 +2,7 @@
  * A key store that copies what it reads to the data folder. Until the database was read once, the copy replaces a
  * database that is unreachable; later, readers get the error and keep what they have.
  */
-import type { KeyChanges, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
+import type { KeyChanges, KeyStore, KeyUpdate, NewKey, StoredKey } from "../ports/key-store.ts";
 import type { Page, PageRequest } from "../ports/page.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { isUnavailable } from "../unavailable.ts";
@@ -47,6 +47,10 @@ export class LastKnownKeys implements KeyStore {
 
   revoke(id: string, at: number): Promise<boolean> {
     return this.#store.revoke(id, at);
+  }
+
+  update(id: string, update: KeyUpdate): Promise<boolean> {
+    return this.#store.update(id, update);
   }
 
   expire(id: string, at: number): Promise<boolean> {

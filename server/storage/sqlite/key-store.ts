@@ -1,7 +1,14 @@
 /** API keys in `vexel.db`. The gateway and the command line may have the file open at the same time. */
 import type { Database } from "bun:sqlite";
 import { existsSync, mkdirSync } from "node:fs";
-import type { KeyChanges, KeySettings, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
+import type {
+  KeyChanges,
+  KeySettings,
+  KeyStore,
+  KeyUpdate,
+  NewKey,
+  StoredKey,
+} from "../ports/key-store.ts";
 import type { Page, PageRequest } from "../ports/page.ts";
 import { gatewayDatabasePath, openGatewayDatabase } from "./gateway-database.ts";
 import { StoreError } from "./open-database.ts";
@@ -83,27 +90,33 @@ class SqliteKeyStore implements KeyStore {
   }
 
   async revoke(id: string, at: number): Promise<boolean> {
-    const update = this.#db.transaction((): boolean => {
-      const { changes } = this.#db
-        .query("UPDATE keys SET revoked_at = $at WHERE id = $id AND revoked_at IS NULL")
-        .run({ at, id });
-      if (changes === 0) return false;
-      const revision = nextRevision(this.#db, "keys");
-      this.#db.query("UPDATE keys SET revision = $revision WHERE id = $id").run({ revision, id });
-      return true;
+    return this.#change(id, "revoked_at = $at", { at });
+  }
+
+  async update(id: string, update: KeyUpdate): Promise<boolean> {
+    const { name, models, ...settings } = update;
+    return this.#change(id, "name = $name, models = $models, settings = $settings", {
+      name,
+      models: JSON.stringify(models),
+      settings: JSON.stringify(settings),
     });
-    return update.immediate();
   }
 
   async expire(id: string, at: number): Promise<boolean> {
+    return this.#change(
+      id,
+      `settings = json_set(coalesce(settings, '{}'), '$.expiresAt',
+         min($at, coalesce(settings ->> '$.expiresAt', $at)))`,
+      { at },
+    );
+  }
+
+  /** Changes an active key. False: there is none with this id. */
+  #change(id: string, assignments: string, values: Record<string, string | number>): boolean {
     const update = this.#db.transaction((): boolean => {
       const { changes } = this.#db
-        .query(
-          `UPDATE keys SET settings = json_set(coalesce(settings, '{}'), '$.expiresAt',
-             min($at, coalesce(settings ->> '$.expiresAt', $at)))
-           WHERE id = $id AND revoked_at IS NULL`,
-        )
-        .run({ at, id });
+        .query(`UPDATE keys SET ${assignments} WHERE id = $id AND revoked_at IS NULL`)
+        .run({ ...values, id });
       if (changes === 0) return false;
       const revision = nextRevision(this.#db, "keys");
       this.#db.query("UPDATE keys SET revision = $revision WHERE id = $id").run({ revision, id });

@@ -85,6 +85,21 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       expect(await store.revision()).toBe(2);
     });
 
+    law("an update replaces the settings of an active key, and readers get it", async (open) => {
+      const store = await open();
+      await store.create(newKey("a", { limits: { concurrent: 2 }, expiresAt: 9000 }));
+      const { name, models, limits, expiresAt, ...fixed } = newKey("a");
+      const update = { name: "new", models: ["m-*"], defaults: { image: "m-1" } };
+      expect(await store.update("a", update)).toBe(true);
+      const updated = { ...fixed, ...update, revokedAt: null };
+      expect(await store.findActive("new")).toEqual([updated]);
+      expect((await store.changesSince(1, 10)).changes).toEqual([{ key: updated, isNew: false }]);
+      await store.revoke("a", 5000);
+      expect(await store.update("a", update)).toBe(false);
+      expect(await store.update("unknown", update)).toBe(false);
+      expect(await store.revision()).toBe(3);
+    });
+
     law("all active keys of a name are found", async (open) => {
       const store = await open();
       for (const id of ["a", "b", "c"]) await store.create(newKey(id, { name: "same" }));
