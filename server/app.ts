@@ -34,11 +34,13 @@ import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate
 import { wireConnectionTests } from "./wiring/connection-tests.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
+import { gatewayGauges } from "./wiring/gateway-gauges.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
+import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import { secretsOf } from "./wiring/secret-box.ts";
@@ -51,7 +53,7 @@ import { wireTempStorage } from "./wiring/temp-storage.ts";
 const spoolAbove = 256 * 1024;
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
-const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
+const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 /**
  * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
  * listener closes.
@@ -170,6 +172,24 @@ export function build({
     onRateLimitExhausted: onRateLimitExhausted,
   });
   const limits = wireLimits({ settings, snapshot, clock });
+  // The gauges are read only after the parts below are created.
+  const metrics = wireMetrics({
+    settings,
+    clock,
+    startedAt,
+    gauges: () =>
+      gatewayGauges({
+        version,
+        targets,
+        embeddings,
+        isReady,
+        ledger: ledgerWiring,
+        inFlight: pipeline.inFlight,
+        queued: () => limits.admission.queued,
+        connections: () => server.connections(),
+        others: [],
+      }),
+  });
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
   const embeddings = wireEmbeddings({
@@ -184,6 +204,7 @@ export function build({
     registry: targetRegistry,
     limits,
     execute,
+    onBatch: metrics && ((requests) => metrics.requests.observeBatch(requests)),
   });
   const isTargetReachable = ({ upstream }: Target): Promise<boolean> =>
     probe(upstream, { send: transport.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
@@ -228,6 +249,7 @@ export function build({
       }
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
       live.publish(record);
+      metrics?.requests.observe(record, clock());
     },
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     timeoutMs: {
@@ -286,6 +308,7 @@ export function build({
         isReady() ? 200 : 503,
       );
     },
+    metrics: metrics?.handler ?? noMetrics,
     openapi: async ({ publicUrl }) => {
       // Loaded on demand: few gateways ever serve it, and loading it would delay every start.
       const { buildOpenapi } = await import("./api/openapi.ts");
@@ -368,13 +391,16 @@ export function build({
         const level = quietRoutes.has(route) && fields.status < 400 ? "debug" : "info";
         const durationMs = Math.round(latencyMs * 10) / 10;
         log[level]("request", { ...fields, endpoint: route, durationMs, requestId });
+        metrics?.requests.observeOther({ route, status: fields.status });
       },
       onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
   let server: Listener;
   try {
     server = startListening();
+    metrics?.listen();
   } catch (error) {
+    void metrics?.close();
     certificate.close();
     admin?.close();
     void embeddings.close();
@@ -412,6 +438,7 @@ export function build({
       admin?.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
+      await metrics?.close();
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);
       limits.admission.close();

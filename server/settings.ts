@@ -68,6 +68,20 @@ export const settingsTable = {
     .enum(["auto", "text", "json"])
     .default("auto")
     .describe("`auto`: readable lines on a terminal, JSON otherwise."),
+  VEXEL_METRICS_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe("Port for metrics (`GET /metrics`) alone, on the address `HOST`. 0: none."),
+  VEXEL_METRICS_TOKEN: z
+    .string()
+    .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
+    .default("")
+    .describe(
+      "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
+    ),
   VEXEL_TLS_CERT: z
     .string()
     .default("")
@@ -388,6 +402,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
   "DATABASE_URL",
   "REDIS_URL",
   "VEXEL_ADMIN_TOKEN",
+  "VEXEL_METRICS_TOKEN",
   "VEXEL_OIDC_CLIENT_SECRET",
   "VEXEL_SECRET",
   "VEXEL_SECRET_PREVIOUS",

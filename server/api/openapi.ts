@@ -75,6 +75,7 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   imageFile: { type: "image/*" },
   health: { type: "application/json", schema: schemas.statusResponse },
   ready: { type: "application/json", schema: schemas.statusResponse },
+  metrics: { type: "application/openmetrics-text" },
   openapi: { type: "application/json" },
   welcome: { type: "text/html" },
 };

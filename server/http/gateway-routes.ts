@@ -74,6 +74,12 @@ export const gatewayRoutes = [
     summary: "Readiness: 200 while requests are accepted.",
   },
   {
+    name: "metrics",
+    method: "GET",
+    path: "/metrics",
+    summary: "Metrics for Prometheus. Needs the metrics token.",
+  },
+  {
     name: "openapi",
     method: "GET",
     path: "/openapi.json",

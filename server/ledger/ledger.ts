@@ -92,6 +92,10 @@ export class Ledger {
     return [...this.#inMemory, ...this.#options.outbox.rows, ...(this.#group?.rows ?? [])];
   }
 
+  get pendingCount(): number {
+    return this.#pending + (this.#group?.rows.length ?? 0);
+  }
+
   /** Retries the recovery of earlier outboxes. While the ledger cannot be written, each retry includes it. */
   recoverEarlier(): void {
     if (this.#failure === undefined && !this.#recovery.isDone) void this.#recoverInBackground();

@@ -10,6 +10,7 @@ import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ResponseMemory } from "../limits/response-memory.ts";
 import type { RequestRecord } from "../request/request-record.ts";
+import type { StartTrace } from "../request/request-trace.ts";
 import type { ContentRecording } from "./record-content.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
@@ -23,7 +24,9 @@ export interface PipelineServices {
   readonly onDisconnect: "finish" | "cancel";
   /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;
-  /** Logs each request after it has ended. */
+  /** Starts the trace of an HTTP request. Absent: tracing is off. */
+  readonly startTrace?: StartTrace | undefined;
+  /** Logs, counts and traces each request after it has ended. */
   readonly report: (record: RequestRecord, error?: GatewayError) => void;
   /** Logs an internal error that does not change the response. */
   readonly onInternalError: (requestId: string, error: unknown) => void;

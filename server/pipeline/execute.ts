@@ -16,6 +16,7 @@ import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Priority } from "../request/priority.ts";
+import type { RequestTrace } from "../request/request-trace.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -50,6 +51,8 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
    * shedder or toward the limits of the key, the project and the model: with a limit of one, it would wait for itself.
    */
   readonly isPartOfRequest?: boolean;
+  /** Its trace context, as part of another request. Absent: the request is not traced. */
+  readonly trace?: RequestTrace;
   readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost">;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
@@ -70,6 +73,8 @@ export async function execute<Q extends LimitedQuery, A, T>(
   const counter = isPartOfRequest ? alreadyCounted : loadShedder;
   const lifetime = new RequestLifetime(services, counter, endpoint, source);
   const { record } = lifetime;
+  record.trace = request.trace;
+  record.receivedAt = record.startedAt;
   try {
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();

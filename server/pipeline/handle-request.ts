@@ -46,6 +46,8 @@ export async function handleRequest<Q extends LimitedQuery, A>(
 ): Promise<OutgoingResponse> {
   const { services, endpoint, incoming } = http;
   const lifetime = new RequestLifetime(services, http.loadShedder, endpoint, incoming);
+  const { record } = lifetime;
+  record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
   let response: OutgoingResponse;
   let content: RecordedContent | undefined;
   try {
@@ -54,14 +56,15 @@ export async function handleRequest<Q extends LimitedQuery, A>(
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
     if (endpoint.kind === "embedding") {
-      lifetime.record.cachePolicy = cachePolicyOf(incoming.headers);
+      record.cachePolicy = cachePolicyOf(incoming.headers);
     }
     const nameModel = modelNamer(http, caller, snapshot);
     const parsed = await endpoint.read(incoming, caller.id, nameModel);
     lifetime.ownFiles(parsed);
+    record.receivedAt = services.clock();
     const { query } = parsed;
     // Not the name as it was sent: an unknown model name may be anything, such as an API key or a prompt.
-    lifetime.record.model = snapshot.models.get(query.model)?.id;
+    record.model = snapshot.models.get(query.model)?.id;
     const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.route = route;
     if (route.storeContentMs !== undefined) {

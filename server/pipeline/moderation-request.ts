@@ -27,12 +27,12 @@ export function createCheckPrompt({
   const sendTo = (target: Target, prompt: string): Send<ModerationQuery, ModerationResponse> =>
     pinnedTo(
       target,
-      composeStages([enforceTargetLimits(limits)], ({ query, signal }) =>
-        moderation(prompt, query.model, target, signal),
+      composeStages([enforceTargetLimits(limits)], ({ query, signal, traceHeaders }) =>
+        moderation(prompt, query.model, target, signal, traceHeaders),
       ),
     );
   return ({ query: { model, prompt }, record, signal }, target) => {
-    const { caller, requestId, priority } = record;
+    const { caller, requestId, priority, trace } = record;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
       requestId: `${requestId}-moderation`,
@@ -41,6 +41,7 @@ export function createCheckPrompt({
       priority,
       signal,
       isPartOfRequest: true,
+      ...(trace && { trace: trace.child() }),
       endpoint: {
         operation: "moderations",
         kind: "image",

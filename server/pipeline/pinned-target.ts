@@ -5,8 +5,9 @@ import type { Target } from "../upstream/contract.ts";
 export const pinnedTo =
   <Q, A>(target: Target, send: Send<Q, A>): Send<Q, A> =>
   (request) => {
-    const { routing } = request.record;
+    const { routing, trace } = request.record;
     routing.startAttempt(target);
     routing.upstreamRequests++;
-    return send({ ...request, target });
+    const traceHeaders = trace?.headersOf(trace.spanId);
+    return send({ ...request, target, traceHeaders });
   };

@@ -94,7 +94,7 @@ export const embeddingsStages = (
       adaptParameters(learned),
       enforceTargetLimits(limits),
     ],
-    (request) => upstream(request.query, targetOf(request), request.signal),
+    (request) => upstream(request.query, targetOf(request), request.signal, request.traceHeaders),
   );
 };
 
@@ -141,10 +141,22 @@ export const imageStages = (
   ];
   return {
     generations: composeStages(stages<GenerationQuery>(), (request) =>
-      upstream.generations(request.query, targetOf(request), request.signal, request.temp),
+      upstream.generations(
+        request.query,
+        targetOf(request),
+        request.signal,
+        request.temp,
+        request.traceHeaders,
+      ),
     ),
     edits: composeStages(stages<EditQuery>(), (request) =>
-      upstream.edits(request.query, targetOf(request), request.signal, request.temp),
+      upstream.edits(
+        request.query,
+        targetOf(request),
+        request.signal,
+        request.temp,
+        request.traceHeaders,
+      ),
     ),
   };
 };

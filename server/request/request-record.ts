@@ -8,6 +8,7 @@ import type { Caller } from "./caller.ts";
 import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
 import type { Priority } from "./priority.ts";
+import type { RequestTrace } from "./request-trace.ts";
 import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
 
 /** The attempts at targets. */
@@ -37,7 +38,12 @@ export class RoutingRecord {
   }
 
   /** `startedAt`: milliseconds, monotonic. Absent: the attempt is not part of the timeline. */
-  startAttempt(target: Target, startedAt?: number, isHedge = false): TimedAttempt | undefined {
+  startAttempt(
+    target: Target,
+    startedAt?: number,
+    isHedge = false,
+    spanId?: string,
+  ): TimedAttempt | undefined {
     if (this.target !== undefined && this.target !== target) this.#hasSeveralTargets = true;
     this.#previousTarget = this.target;
     this.target = target;
@@ -52,6 +58,7 @@ export class RoutingRecord {
       endedAt: undefined,
       error: undefined,
       queuedMs: 0,
+      spanId,
     };
     this.timedAttempts.push(attempt);
     return attempt;
@@ -130,6 +137,10 @@ export class RequestRecord {
   readonly at: number;
   /** When the request arrived: milliseconds, monotonic. */
   startedAt = 0;
+  /** When the body was read and its parameters were valid: milliseconds, monotonic. 0: they were not. */
+  receivedAt = 0;
+  /** Undefined: tracing is off. */
+  trace: RequestTrace | undefined;
   /** The time in the queues of the gateway. */
   queuedMs = 0;
   caller: Caller | undefined;

@@ -9,6 +9,7 @@ import type { Route } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Operation } from "./operation.ts";
 import type { RequestRecord } from "./request-record.ts";
+import type { TraceHeaders } from "./request-trace.ts";
 
 export interface StageRequest<Q> {
   readonly operation: Operation;
@@ -23,6 +24,8 @@ export interface StageRequest<Q> {
   /** Temp storage for large values, until the request ends. */
   readonly temp: RequestTemp;
   readonly record: RequestRecord;
+  /** The trace context of one attempt, for its upstream requests. Absent: tracing is off. */
+  readonly traceHeaders?: TraceHeaders | undefined;
   /** The queue wait of one attempt at a target with limits: it says nothing about the latency of the target. */
   readonly queueWait?: QueueWait | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
@@ -55,6 +58,7 @@ export const forTarget = <Q>(
   target: Target,
   signal: AbortSignal,
   queueWait: QueueWait | undefined,
+  traceHeaders: TraceHeaders | undefined,
 ): StageRequest<Q> => ({
   operation: request.operation,
   query: request.query,
@@ -65,6 +69,7 @@ export const forTarget = <Q>(
   temp: request.temp,
   record: request.record,
   queueWait,
+  traceHeaders,
   tried: request.tried,
 });
 

@@ -17,6 +17,8 @@ export interface TimedAttempt {
   error: string | undefined;
   /** The time in the queue of the target, if the target has limits. */
   queuedMs: number;
+  /** The id of its span. Absent: tracing is off. */
+  readonly spanId?: string | undefined;
 }
 
 /** A request that is split into hundreds of chunks has an attempt for each. */

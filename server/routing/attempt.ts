@@ -1,5 +1,6 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { TraceHeaders } from "../request/request-trace.ts";
 import { forTarget, type QueueWait, type Send, type StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
@@ -52,10 +53,11 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     const { target } = candidate;
     const { signal } = context;
     const attempt = new RunningAttempt(options, request, candidate, context);
-    const { queueWait } = attempt;
     let response: A;
     try {
-      response = await next(forTarget(request, target, signal, queueWait));
+      response = await next(
+        forTarget(request, target, signal, attempt.queueWait, attempt.traceHeaders),
+      );
     } catch (error) {
       attempt.fail(error, isNewError(error));
       throw error;
@@ -92,6 +94,8 @@ class RunningAttempt<Q, A> {
   readonly #timed: TimedAttempt | undefined;
   /** Undefined: a target without limits has no queue. */
   readonly queueWait: QueueWait | undefined;
+  /** Undefined: tracing is off. */
+  readonly traceHeaders: TraceHeaders | undefined;
 
   constructor(
     options: AttemptOptions<Q, A>,
@@ -106,8 +110,10 @@ class RunningAttempt<Q, A> {
     this.#startedAt = options.clock();
     this.#isProbe = health.start(this.#startedAt);
     this.queueWait = target.scopes && newQueueWait();
-    const { routing } = request.record;
-    this.#timed = routing.startAttempt(target, this.#startedAt, context.isHedge);
+    const { routing, trace } = request.record;
+    const spanId = trace?.newSpanId();
+    this.traceHeaders = spanId === undefined ? undefined : trace?.headersOf(spanId);
+    this.#timed = routing.startAttempt(target, this.#startedAt, context.isHedge, spanId);
   }
 
   succeed(): void {

@@ -31,16 +31,22 @@ import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.
 import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/transport.ts";
 
+/** Added to every upstream request of one call, such as its trace context. Absent: none. */
+type ExtraHeaders = Readonly<Record<string, string>> | undefined;
+
 /** `temp`: temp storage for large parts of a response. */
 type GenerateImage<Q> = (
   query: Q,
   target: Target,
   signal: AbortSignal,
   temp: RequestTemp,
+  headers?: ExtraHeaders,
 ) => Promise<ImageResponse>;
 
 export type UpstreamClient = {
-  readonly embeddings: NonNullable<EmbeddedModel["embeddings"]>;
+  readonly embeddings: (
+    ...args: [...Parameters<NonNullable<EmbeddedModel["embeddings"]>>, headers?: ExtraHeaders]
+  ) => Promise<EmbeddingsResponse>;
   readonly generations: GenerateImage<GenerationQuery>;
   readonly edits: GenerateImage<EditQuery>;
   /** Embedding capabilities of a target. */
@@ -51,6 +57,7 @@ export type UpstreamClient = {
     model: string,
     target: Target,
     signal: AbortSignal,
+    headers?: ExtraHeaders,
   ) => Promise<ModerationResponse>;
   /** Image capabilities of a target. */
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
@@ -108,10 +115,11 @@ export function createUpstreamClient({
     context: ErrorContext,
     signal: AbortSignal,
     read: (response: UpstreamResponse) => Promise<A>,
+    headers: ExtraHeaders,
   ): Promise<A> => {
     const { upstream } = context.target;
     const sendAuthenticated = (authenticated: UpstreamRequest): Promise<A> =>
-      send(authenticated, signal).then((response) => {
+      send(withHeaders(authenticated, headers), signal).then((response) => {
         // Some servers respond to a POST with 201.
         if (response.status >= 200 && response.status <= 299) {
           observeRateLimit?.(response, context.target);
@@ -150,6 +158,7 @@ export function createUpstreamClient({
     target: Target,
     signal: AbortSignal,
     temp: RequestTemp,
+    headers: ExtraHeaders,
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
     // `operation` decides the type of the query.
@@ -157,7 +166,7 @@ export function createUpstreamClient({
     if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
     const sendAuthenticated: SendAuthenticated = (request, until) =>
-      sendAndRead(adapter, request, context, until, async (response) => response);
+      sendAndRead(adapter, request, context, until, async (response) => response, headers);
     const read: ReadFirst = async (response) => {
       try {
         return await endpoint.fromUpstream(response, { query, target, temp });
@@ -180,7 +189,7 @@ export function createUpstreamClient({
     embeddingCapabilities: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
       embeddedModelCapabilities,
-    embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsResponse> => {
+    embeddings: (query, target, signal, headers) => {
       const embeddedModel = embedded.get(target.upstream.kind);
       if (embeddedModel?.embeddings) return embeddedModel.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
@@ -191,10 +200,16 @@ export function createUpstreamClient({
         const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
         const context = { target, model: query.model };
         const sendQuery = (serialized: UpstreamRequest): Promise<EmbeddingsResponse> =>
-          sendAndRead(adapter, serialized, context, signal, (response) =>
-            endpoint
-              .fromUpstream(response, query, target)
-              .catch((error) => throwErrorInside(error, response, adapter, context)),
+          sendAndRead(
+            adapter,
+            serialized,
+            context,
+            signal,
+            (response) =>
+              endpoint
+                .fromUpstream(response, query, target)
+                .catch((error) => throwErrorInside(error, response, adapter, context)),
+            headers,
           );
         return request.body instanceof LargeJson
           ? serialize(request, request.body, adapter, signal).then(sendQuery)
@@ -203,24 +218,29 @@ export function createUpstreamClient({
         return Promise.reject(error);
       }
     },
-    generations: async (query: GenerationQuery, target, signal, temp) =>
+    generations: async (query: GenerationQuery, target, signal, temp, headers) =>
       embedded.get(target.upstream.kind)?.generations?.(query, target, signal) ??
-      generateOverHttp("generations", query, target, signal, temp),
-    edits: async (query: EditQuery, target, signal, temp) =>
+      generateOverHttp("generations", query, target, signal, temp, headers),
+    edits: async (query: EditQuery, target, signal, temp, headers) =>
       embedded.get(target.upstream.kind)?.edits?.(query, target, signal) ??
-      generateOverHttp("edits", query, target, signal, temp),
-    moderation: (prompt, model, target, signal) => {
+      generateOverHttp("edits", query, target, signal, temp, headers),
+    moderation: (prompt, model, target, signal, headers) => {
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.moderations;
       if (!endpoint || !adapter) return Promise.reject(unsupported(model));
       const request = endpoint.toUpstream(prompt, target);
-      return sendAndRead(adapter, request, { target, model }, signal, endpoint.fromUpstream);
+      const context = { target, model };
+      return sendAndRead(adapter, request, context, signal, endpoint.fromUpstream, headers);
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
       embeddedImageCapabilities,
   };
 }
+
+/** After the signature, which covers only the adapter's own headers. */
+const withHeaders = (request: UpstreamRequest, headers: ExtraHeaders): UpstreamRequest =>
+  headers ? { ...request, headers: { ...request.headers, ...headers } } : request;
 
 /** More than any model needs: 8,192 numbers of 64 bytes each, spaces included. */
 const maxBytesPerInput = 512 * 1024;

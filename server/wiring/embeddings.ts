@@ -37,6 +37,8 @@ export interface EmbeddingsWiringOptions {
   readonly emit: Emit;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
+  /** Called with the number of requests of each micro-batch of at least two. */
+  readonly onBatch?: ((requests: number) => void) | undefined;
   /** Called only after `startDriftChecks`. */
   readonly execute: Execute;
 }
@@ -69,6 +71,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     registry,
     limits,
     execute,
+    onBatch,
   } = options;
   const { cache, file } = createCache(settings, log, now);
 
@@ -123,6 +126,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
       onBatch: (requests) => {
         batched.batches++;
         batched.requests += requests;
+        onBatch?.(requests);
       },
       clock,
     },

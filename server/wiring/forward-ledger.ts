@@ -22,9 +22,13 @@ export interface LedgerForwardingOptions {
 export interface LedgerForwarding {
   /** US dollars, of all replicas. Undefined: the database has not been read yet. */
   spent(owner: BudgetOwner, period: string): number | undefined;
+  /** Rows that the database does not have yet, counted up to a maximum. */
+  backlog(): number;
+  isReachable(): boolean;
   close(): Promise<void>;
 }
 
+const maxCountedRows = 100_000;
 const refreshEveryMs = 2000;
 
 export function forwardLedger(options: LedgerForwardingOptions): LedgerForwarding {
@@ -62,6 +66,8 @@ export function forwardLedger(options: LedgerForwardingOptions): LedgerForwardin
       const unforwarded = store.sumUnforwarded(owner, period);
       return known + unforwarded + sumDollars(chargedTo(owner, period, pendingRows()));
     },
+    backlog: () => store.countRows(maxCountedRows) + pendingRows().length,
+    isReachable: () => forwarder.isReachable,
     close: () => forwarder.close(),
   };
 }

@@ -16,7 +16,7 @@ import type { Outbox } from "../storage/ports/outbox.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
-import { forwardLedger } from "./forward-ledger.ts";
+import { forwardLedger, type LedgerForwarding } from "./forward-ledger.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
 export interface LedgerWiringOptions {
@@ -39,6 +39,8 @@ export interface LedgerWiring {
   readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(spender: BudgetOwner, period: string): number;
+  /** Undefined: the ledger is in the data folder only. */
+  readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
   close(): Promise<void>;
 }
 
@@ -134,6 +136,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
   return {
     ledger,
     queries,
+    forwarding,
     reservations: {
       // Reservations are needed only after a kill, so a disk error does not fail the request.
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),

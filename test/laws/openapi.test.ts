@@ -39,9 +39,11 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
+const metricsToken = "metrics-token-0123456789";
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
     `${configFor(url)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
+  settings: { VEXEL_METRICS_TOKEN: metricsToken },
 });
 beforeEach(() => fake.clear());
 afterAll(close);
@@ -325,6 +327,14 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   imageFile: async () => [await fetch(await imageLink())],
   health: async () => [await get("/healthz")],
   ready: async () => [await get("/readyz")],
+  metrics: async () => [
+    await fetch(`${gateway.url}/metrics`, {
+      headers: {
+        authorization: `Bearer ${metricsToken}`,
+        accept: "application/openmetrics-text",
+      },
+    }),
+  ],
   openapi: async () => [await get("/openapi.json")],
   welcome: async () => [await get("/")],
 };

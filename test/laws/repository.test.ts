@@ -16,7 +16,6 @@ const workspacePath = /^(?:$|packages\/|console$)/;
 /** Which folders of server/ a folder may import, in the order of the layers. Every folder may import `contract`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   lib: [],
-  observe: [],
   storage: ["lib"],
   upstream: ["lib"],
   workers: ["lib", "upstream"],
@@ -24,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: ["lib", "storage", "upstream"],
   ledger: ["lib", "storage", "upstream"],
   request: ["lib", "upstream", "config", "ledger"],
+  observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
   limits: ["lib", "upstream", "config", "ledger", "request"],
   routing: ["lib", "upstream", "config", "ledger", "request", "limits"],

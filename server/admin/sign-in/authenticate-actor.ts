@@ -1,8 +1,7 @@
 /** Authenticates a request to the admin API: by the admin token of a script, or by the session of a user. */
-import { timingSafeEqual } from "node:crypto";
 import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { keyHash } from "../../lib/key-hash.ts";
+import { isSameSecret } from "../../lib/is-same-secret.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
 
@@ -39,12 +38,8 @@ export async function authenticateActor(
   return { actor: adminTokenActor, session: undefined };
 }
 
-/** Compares hashes of one length in constant time, so the duration reveals nothing about the token. */
-const isSame = (a: string, b: string): boolean =>
-  timingSafeEqual(Buffer.from(keyHash(a)), Buffer.from(keyHash(b)));
-
 function checkAdminToken(presented: string, adminToken: string): void {
-  if (adminToken !== "" && isSame(presented, adminToken)) return;
+  if (adminToken !== "" && isSameSecret(presented, adminToken)) return;
   throw new GatewayError(
     "invalid_api_key",
     "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.",
@@ -64,7 +59,10 @@ async function authenticateSession(
     );
   }
   // A page of another site can send the cookie, but cannot read the CSRF token.
-  if (request.method !== "GET" && !isSame(request.header(csrfHeader) ?? "", session.csrfToken)) {
+  if (
+    request.method !== "GET" &&
+    !isSameSecret(request.header(csrfHeader) ?? "", session.csrfToken)
+  ) {
     throw new GatewayError(
       "invalid_csrf_token",
       `The header ${csrfHeader} is missing or wrong. It must be the csrf_token of GET /admin/api/session.`,

@@ -147,6 +147,16 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       .all(limit);
   }
 
+  /** The number of rows, counted up to `max`. */
+  countRows(max: number): number {
+    const row = this.#db
+      .query<{ count: number }, [number]>(
+        "SELECT count(*) AS count FROM (SELECT 1 FROM ledger LIMIT ?1)",
+      )
+      .get(max);
+    return row?.count ?? 0;
+  }
+
   /** Removes rows that were forwarded. Their sums and their usage stay. */
   remove(requestIds: readonly string[]): void {
     const statement = this.#db.query("DELETE FROM ledger WHERE request_id = ?1");

@@ -1,0 +1,85 @@
+/** Values that are read when metrics are collected: of the process, of targets, queues, caches and the ledger. */
+import { readdirSync } from "node:fs";
+import { otherLabel } from "./instruments.ts";
+import type { MetricSnapshot, Series } from "./metric-snapshot.ts";
+
+export interface Reading {
+  readonly labels?: readonly string[];
+  readonly value: number;
+}
+
+/** One metric whose values another part of the gateway already has. */
+export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
+  /** Absent: it goes up and down. */
+  readonly type?: "counter";
+  readonly labelNames?: readonly string[];
+  /** A single number, or one reading per label set. Undefined: there is no value now. */
+  read(): number | readonly Reading[] | undefined;
+}
+
+/** Further label sets are added up as `other`. */
+const maxSeries = 1000;
+
+export function readGauge({
+  name,
+  help,
+  type,
+  merge,
+  labelNames = [],
+  read,
+}: Gauge): MetricSnapshot {
+  const value = read() ?? [];
+  const readings = typeof value === "number" ? [{ value }] : value;
+  const series = readings
+    .slice(0, maxSeries)
+    .map(({ labels = [], value }): Series => ({ labels, value }));
+  if (readings.length > maxSeries) {
+    series.push({
+      labels: labelNames.map(() => otherLabel),
+      value: readings.slice(maxSeries).reduce((sum, { value }) => sum + value, 0),
+    });
+  }
+  return { name, help, type: type ?? "gauge", labelNames, ...(merge && { merge }), series };
+}
+
+/** The process, under the names that every Prometheus client library uses. `startedAt`: Unix milliseconds. */
+export const processGauges = (startedAt: number): readonly Gauge[] => [
+  {
+    name: "process_cpu_seconds",
+    help: "CPU time of the process.",
+    type: "counter",
+    read: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1_000_000;
+    },
+  },
+  {
+    name: "process_resident_memory_bytes",
+    help: "Memory of the process, without its child processes.",
+    read: () => process.memoryUsage.rss(),
+  },
+  {
+    name: "process_open_fds",
+    help: "Open file descriptors. Absent where the system does not tell.",
+    read: openDescriptors,
+  },
+  {
+    name: "process_start_time_seconds",
+    help: "When the process started, in Unix seconds.",
+    merge: "min",
+    read: () => startedAt / 1000,
+  },
+  {
+    name: "vexel_heap_used_bytes",
+    help: "Memory of JavaScript objects.",
+    read: () => process.memoryUsage().heapUsed,
+  },
+];
+
+function openDescriptors(): number | undefined {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return undefined;
+  }
+}

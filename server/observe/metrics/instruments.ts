@@ -1,0 +1,175 @@
+/**
+ * Counters and histograms of the request path. Each has a maximum of label sets, and counts all further ones as
+ * `other`. An observation costs under 100 ns: prom-client, the usual library, takes 0.5 to 2 µs for the same, which for
+ * the observations of one cached request is a fifth of its CPU time (decision 49).
+ */
+import type { Exemplar, MetricSnapshot, Series } from "./metric-snapshot.ts";
+
+export interface InstrumentOptions {
+  /** Without the suffix `_total` of a counter. */
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  /** The maximum of label sets. */
+  readonly maxSeries?: number;
+}
+
+/** The label values of a series, and of all series beyond the maximum. */
+export const otherLabel = "other";
+
+/** A tree of label values. Its leaves hold the series, so that finding one allocates nothing. */
+type Branch<T> = Map<string, Branch<T> | T>;
+
+class SeriesByLabels<T> {
+  readonly all: T[] = [];
+  readonly #root: Branch<T> = new Map();
+  readonly #create: (labels: readonly string[]) => T;
+  readonly #depth: number;
+  readonly #max: number;
+  #other: T | undefined;
+
+  constructor(depth: number, max: number, create: (labels: readonly string[]) => T) {
+    this.#depth = depth;
+    this.#max = max;
+    this.#create = create;
+  }
+
+  find(labels: readonly string[]): T {
+    if (this.#depth === 0) return this.all[0] ?? this.#add(labels);
+    let found: Branch<T> | T | undefined = this.#root;
+    for (const label of labels) {
+      found = (found as Branch<T>).get(label);
+      if (found === undefined) return this.#add(labels);
+    }
+    return found as T;
+  }
+
+  #add(labels: readonly string[]): T {
+    if (this.all.length >= this.#max) return this.#otherSeries();
+    const series = this.#create(labels);
+    this.all.push(series);
+    let branch = this.#root;
+    labels.forEach((label, index) => {
+      if (index === this.#depth - 1) {
+        branch.set(label, series);
+        return;
+      }
+      const next = (branch.get(label) as Branch<T> | undefined) ?? new Map();
+      branch.set(label, next);
+      branch = next;
+    });
+    return series;
+  }
+
+  #otherSeries(): T {
+    if (this.#other === undefined) {
+      this.#other = this.#create(new Array<string>(this.#depth).fill(otherLabel));
+      this.all.push(this.#other);
+    }
+    return this.#other;
+  }
+}
+
+interface CounterSeries {
+  readonly labels: readonly string[];
+  value: number;
+}
+
+export class Counter {
+  readonly #options: InstrumentOptions;
+  readonly #series: SeriesByLabels<CounterSeries>;
+
+  constructor(options: InstrumentOptions) {
+    this.#options = options;
+    const { labelNames, maxSeries = 1000 } = options;
+    this.#series = new SeriesByLabels(labelNames.length, maxSeries, (labels) => ({
+      labels,
+      value: 0,
+    }));
+  }
+
+  add(amount: number, ...labels: readonly string[]): void {
+    this.#series.find(labels).value += amount;
+  }
+
+  snapshot(): MetricSnapshot {
+    const { name, help, labelNames } = this.#options;
+    return { name, help, type: "counter", labelNames, series: [...this.#series.all] };
+  }
+}
+
+export interface HistogramOptions extends InstrumentOptions {
+  /** The upper bounds of the buckets, ascending, without infinity. */
+  readonly bounds: readonly number[];
+}
+
+/** The request that an exemplar names. */
+export interface ObservedRequest {
+  readonly requestId: string;
+  /** Undefined: its trace is not exported. */
+  readonly traceId: string | undefined;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+interface HistogramSeries {
+  readonly labels: readonly string[];
+  /** Per bucket, not cumulative; the last one has no bound. */
+  readonly buckets: number[];
+  readonly exemplars: (Exemplar | null)[];
+  sum: number;
+}
+
+/** For this long, an exemplar with a trace is not replaced by one without. */
+const traceKeptMs = 60_000;
+
+export class Histogram {
+  readonly #options: HistogramOptions;
+  readonly #series: SeriesByLabels<HistogramSeries>;
+
+  constructor(options: HistogramOptions) {
+    this.#options = options;
+    const { labelNames, bounds, maxSeries = 250 } = options;
+    this.#series = new SeriesByLabels(labelNames.length, maxSeries, (labels) => ({
+      labels,
+      buckets: new Array<number>(bounds.length + 1).fill(0),
+      exemplars: new Array<Exemplar | null>(bounds.length + 1).fill(null),
+      sum: 0,
+    }));
+  }
+
+  observe(value: number, request: ObservedRequest | undefined, ...labels: readonly string[]): void {
+    const series = this.#series.find(labels);
+    const { bounds } = this.#options;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    (series.buckets[bucket] as number)++;
+    series.sum += value;
+    if (request) setExemplar(series.exemplars, bucket, value, request);
+  }
+
+  snapshot(): MetricSnapshot {
+    const { name, help, labelNames, bounds } = this.#options;
+    const series = this.#series.all.map(
+      ({ labels, sum, buckets, exemplars }): Series => ({
+        labels,
+        value: sum,
+        buckets: [...buckets],
+        exemplars: [...exemplars],
+      }),
+    );
+    return { name, help, type: "histogram", labelNames, bounds, series };
+  }
+}
+
+function setExemplar(
+  exemplars: (Exemplar | null)[],
+  bucket: number,
+  value: number,
+  { requestId, traceId, at }: ObservedRequest,
+): void {
+  const current = exemplars[bucket];
+  if (current?.traceId !== undefined && traceId === undefined && at - current.at < traceKeptMs)
+    return;
+  exemplars[bucket] = { requestId, traceId, value, at };
+}

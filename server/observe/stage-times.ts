@@ -1,0 +1,44 @@
+/** The stages of a finished request with their times, for metrics and traces. */
+import type { RequestRecord } from "../request/request-record.ts";
+
+/**
+ * `receive`: authentication, reading and validating the body. `queue`: rate limits, concurrency slots, budgets.
+ * `prepare`: from there to the first attempt. `upstream`: from the first attempt to the end of the last one. `respond`:
+ * from there, or for a request without an attempt from its queue, to the end of the response. `ledger`: writing the row.
+ */
+export const requestStages = [
+  "receive",
+  "queue",
+  "prepare",
+  "upstream",
+  "respond",
+  "ledger",
+] as const;
+export type RequestStage = (typeof requestStages)[number];
+
+/** `startedAt` and `endedAt`: milliseconds, monotonic. */
+export type VisitStage = (stage: RequestStage, startedAt: number, endedAt: number) => void;
+
+/** Stages that the request did not reach, and a queue without a wait, are left out. `endedAt`: of the whole request. */
+export function visitStages(record: RequestRecord, endedAt: number, visit: VisitStage): void {
+  const { startedAt, receivedAt, queuedMs, routing, outcome } = record;
+  const respondedAt = startedAt + outcome.latencyMs;
+  if (receivedAt === 0) {
+    visit("receive", startedAt, respondedAt);
+  } else {
+    visit("receive", startedAt, receivedAt);
+    let at = Math.min(receivedAt + queuedMs, respondedAt);
+    if (queuedMs > 0) visit("queue", receivedAt, at);
+    const attempts = routing.timedAttempts;
+    if (attempts) {
+      const first = (attempts[0] as (typeof attempts)[number]).startedAt;
+      let last = first;
+      for (const attempt of attempts) last = Math.max(last, attempt.endedAt ?? respondedAt);
+      visit("prepare", at, first);
+      visit("upstream", first, last);
+      at = last;
+    }
+    visit("respond", at, Math.max(at, respondedAt));
+  }
+  visit("ledger", respondedAt, endedAt);
+}

@@ -1,0 +1,53 @@
+/** The trace context of a request (W3C Trace Context): its trace, its own span, and the spans of its attempts. */
+
+/** The headers that carry a trace context to an upstream: `traceparent` and, if the client sent it, `tracestate`. */
+export type TraceHeaders = Readonly<Record<string, string>>;
+
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** The span of the client that sent the request. Undefined: the request is the root of its trace. */
+  readonly parentSpanId: string | undefined;
+  /** Head sampling: the spans of the request are exported, and upstreams are asked to record theirs. */
+  readonly isSampled: boolean;
+  /** The client's `tracestate`, passed on unchanged. */
+  readonly traceState: string | undefined;
+}
+
+export class RequestTrace implements TraceContext {
+  readonly traceId: string;
+  readonly parentSpanId: string | undefined;
+  readonly isSampled: boolean;
+  readonly traceState: string | undefined;
+  /** The span of the request. */
+  readonly spanId: string;
+  readonly newSpanId: () => string;
+
+  constructor(context: TraceContext, newSpanId: () => string) {
+    this.traceId = context.traceId;
+    this.parentSpanId = context.parentSpanId;
+    this.isSampled = context.isSampled;
+    this.traceState = context.traceState;
+    this.newSpanId = newSpanId;
+    this.spanId = newSpanId();
+  }
+
+  /** The trace of a request that is part of this one. */
+  child(): RequestTrace {
+    return new RequestTrace({ ...this, parentSpanId: this.spanId }, this.newSpanId);
+  }
+
+  /** For an upstream request that is part of this span. */
+  headersOf(spanId: string): TraceHeaders {
+    const traceparent = `00-${this.traceId}-${spanId}-0${this.isSampled ? 1 : 0}`;
+    return this.traceState === undefined
+      ? { traceparent }
+      : { traceparent, tracestate: this.traceState };
+  }
+}
+
+/** Starts the trace of a request. `headers`: absent for a request of the gateway itself. */
+export type StartTrace = (
+  requestId: string,
+  headers?: { get(name: string): string | null },
+) => RequestTrace;

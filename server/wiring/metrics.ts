@@ -1,0 +1,63 @@
+/** Wires metrics: what requests count, what is read from other parts when metrics are collected, and the endpoint. */
+import { unknownUrl } from "../http/dispatch.ts";
+import type { Handler } from "../http/route.ts";
+import { EventLoopLag } from "../observe/metrics/event-loop-lag.ts";
+import { type Gauge, processGauges, readGauge } from "../observe/metrics/gateway-gauges.ts";
+import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
+import { respondWithMetrics, serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
+import { RequestMetrics } from "../observe/metrics/request-metrics.ts";
+import type { Settings } from "../settings.ts";
+
+export interface MetricsWiringOptions {
+  readonly settings: Settings;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Read at each collection. */
+  readonly gauges: () => readonly Gauge[];
+}
+
+export interface MetricsWiring {
+  readonly requests: RequestMetrics;
+  /** `GET /metrics` on the gateway's own port. */
+  readonly handler: Handler;
+  /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
+  snapshot(): readonly MetricSnapshot[];
+  /** Listens on VEXEL_METRICS_PORT, if it is set. Throws the error of the listener. */
+  listen(): void;
+  close(): Promise<void>;
+}
+
+/** `GET /metrics` without a token, or without metrics. */
+export const noMetrics: Handler = ({ method, path }) => {
+  throw unknownUrl(method, path);
+};
+
+/** Undefined: metrics are off, and cost nothing. */
+export function wireMetrics(options: MetricsWiringOptions): MetricsWiring | undefined {
+  const { settings, clock, startedAt, gauges } = options;
+  const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
+  if (port === 0 && token === "") return undefined;
+  const requests = new RequestMetrics();
+  const lag = new EventLoopLag(clock);
+  const collect = (): readonly MetricSnapshot[] => [
+    ...requests.snapshot(),
+    lag.snapshot(),
+    ...[...gauges(), ...processGauges(startedAt)].map(readGauge),
+  ];
+  let server: ReturnType<typeof serveMetrics> | undefined;
+  return {
+    requests,
+    handler:
+      token === "" ? noMetrics : ({ headers }) => respondWithMetrics(headers, { token, collect }),
+    snapshot: collect,
+    listen: () => {
+      if (port !== 0) server = serveMetrics({ host, port }, { token, collect });
+    },
+    close: async () => {
+      lag.close();
+      await server?.close();
+    },
+  };
+}
