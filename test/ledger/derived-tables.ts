@@ -4,6 +4,8 @@ export const derivedTables = [
   "usage_by_day",
   "usage_without_key",
   "usage_by_day_without_key",
+  "usage_by_key",
+  "usage_by_day_and_key",
   "finished_usage",
   "ledger_segments",
 ] as const;

@@ -9,7 +9,7 @@ import {
   type UsageQuery,
   usageDimensions,
 } from "../ports/ledger-queries.ts";
-import { dayMs } from "./finished-usage.ts";
+import { type coarseTables, dayMs } from "./finished-usage.ts";
 import { columnOf, filterOf } from "./ledger-filter.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
 
@@ -45,11 +45,7 @@ export function readUsage(db: Database, query: UsageQuery): Usage {
 }
 
 interface TableRange extends HourRange {
-  readonly table:
-    | "usage_by_hour"
-    | "usage_without_key"
-    | "usage_by_day"
-    | "usage_by_day_without_key";
+  readonly table: "usage_by_hour" | keyof typeof coarseTables;
   /** The column with the start of the hour or day. */
   readonly start: "hour" | "day";
 }
@@ -81,15 +77,14 @@ const startOfGroup = (
 
 /** The coarsest tables that have the period: first those of finished hours, then the hours themselves. */
 function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): TableRange[] {
-  const { interval, groupBy = [], keyId } = query;
+  const { interval } = query;
   const ranges: TableRange[] = [];
   const add = (range: TableRange): void => {
     if (range.from < range.to) ranges.push(range);
   };
-  const needsKey = keyId !== undefined || groupBy.includes("keyId");
   const end = Math.max(from, Math.min(to, until));
-  const hours = { table: needsKey ? "usage_by_hour" : "usage_without_key", start: "hour" } as const;
-  const dayTable = needsKey ? "usage_by_day" : "usage_by_day_without_key";
+  const { hourTable, dayTable } = tablesFor(query);
+  const hours = { table: hourTable, start: "hour" } as const;
   const days = { table: dayTable, start: "day" } as const;
   const firstDay = Math.ceil(from / dayMs) * dayMs;
   const lastDay = end - (end % dayMs);
@@ -100,6 +95,22 @@ function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): Ta
   } else add({ ...hours, from, to: end });
   add({ table: "usage_by_hour", start: "hour", from: end, to });
   return ranges;
+}
+
+/** The coarsest tables whose groups have every dimension of the query. */
+function tablesFor(query: UsageQuery) {
+  const { groupBy = [] } = query;
+  const needed = new Set([
+    ...groupBy,
+    ...usageDimensions.filter((dimension) => query[dimension] !== undefined),
+  ]);
+  if (!needed.delete("keyId")) {
+    return { hourTable: "usage_without_key", dayTable: "usage_by_day_without_key" } as const;
+  }
+  needed.delete("project");
+  return needed.size === 0
+    ? ({ hourTable: "usage_by_key", dayTable: "usage_by_day_and_key" } as const)
+    : ({ hourTable: "usage_by_hour", dayTable: "usage_by_day" } as const);
 }
 
 /** Hours before this one are in the coarser tables. */

@@ -287,7 +287,7 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       for (const [at] of groups.entries()) await store.append(groups[(at * 11) % 30]!);
       const to = noon + 3 * 24 * hour;
       const expected = rows.filter(({ at }) => at < to);
-      for (const groupBy of [[], ["keyId"], ["model", "upstream"]] as const) {
+      for (const groupBy of [[], ["keyId"], ["keyId", "project"], ["model", "upstream"]] as const) {
         for (const interval of ["hour", "day", "month", "total"] as const) {
           const { groups: found } = await queries.usage({
             from: noon,

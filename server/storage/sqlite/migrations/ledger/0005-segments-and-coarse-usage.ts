@@ -2,7 +2,7 @@
  * Segment summaries of the ledger, usage by day and usage without keys, filled from what exists. The summaries replace
  * the request ids of the roll-ups as the index of the ledger.
  */
-import { FinishedUsage } from "../../finished-usage.ts";
+import { coarseTables, rollUpStatement } from "../../finished-usage.ts";
 import type { Migration } from "../../migrate.ts";
 import { SegmentTable, type SummarizedRow } from "../../segment-table.ts";
 
@@ -49,12 +49,15 @@ export const segmentsAndCoarseUsage: Migration = {
     }
     // Hours before `until` are added up.
     db.run("CREATE TABLE finished_usage (until INTEGER NOT NULL)");
-    db.run("INSERT INTO finished_usage (until) VALUES (0)");
-    const finished = new FinishedUsage(db);
-    const last = db.query<{ hour: number | null }, []>(
-      "SELECT max(hour) AS hour FROM usage_by_hour",
-    );
-    finished.rollUp(last.get()?.hour ?? 0);
-    finished.close();
+    const [{ hour: until } = { hour: null }] = db
+      .query<{ hour: number | null }, []>("SELECT max(hour) AS hour FROM usage_by_hour")
+      .all();
+    db.query("INSERT INTO finished_usage (until) VALUES (?1)").run(until ?? 0);
+    const { usage_by_day, usage_without_key, usage_by_day_without_key } = coarseTables;
+    for (const each of [usage_by_day, usage_without_key, usage_by_day_without_key]) {
+      db.run(
+        rollUpStatement(each, "usage_by_hour WHERE hour < (SELECT until FROM finished_usage)"),
+      );
+    }
   },
 };

@@ -5,6 +5,7 @@ import { spendTable } from "./0002-spend-table.ts";
 import { usageByHour } from "./0003-usage-by-hour.ts";
 import { requestDetails } from "./0004-request-details.ts";
 import { segmentsAndCoarseUsage } from "./0005-segments-and-coarse-usage.ts";
+import { usageByKey } from "./0006-usage-by-key.ts";
 
 export const ledgerMigrations: readonly Migration[] = [
   ledgerTable,
@@ -12,4 +13,5 @@ export const ledgerMigrations: readonly Migration[] = [
   usageByHour,
   requestDetails,
   segmentsAndCoarseUsage,
+  usageByKey,
 ];
