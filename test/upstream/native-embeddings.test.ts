@@ -91,6 +91,17 @@ test("a request that was too large is distinguished from an invalid one", async 
   expect((await read("tei", 422, tei)).definition.status).toBe(413);
 });
 
+test("SAP gets each task type that its orchestration service knows", () => {
+  const { embeddings } = adapterOf("sap");
+  const target = targetOf("sap", "text-embedding-3-small");
+  const sent = (["query", "document", "classification", "clustering"] as const).map((meaning) => {
+    const taskType = { field: "input_type", given: meaning, meaning } as const;
+    const { body } = embeddings.toUpstream({ ...queryWith(), taskType }, target);
+    return (JSON.parse(body as string) as { input: { type: string } }).input.type;
+  });
+  expect(sent).toEqual(["query", "document", "classification", "clustering"]);
+});
+
 test("configured prompts are the values of task types", () => {
   const options = { prompts: { query: "query", document: "passage" } };
   const target = targetOf("tei", "intfloat/e5", { options });

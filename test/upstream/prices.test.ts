@@ -139,6 +139,15 @@ describe("a price is found", () => {
     expect(generated(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
   });
 
+  test("of OpenAI's embedding models at Azure, which are a tenth higher than OpenAI's", () => {
+    const prices = (kind: string) =>
+      ["text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"].map((model) =>
+        listedEmbeddingPrice(at(kind, model)),
+      );
+    expect(prices("openai")).toEqual([0.02, 0.13, 0.1]);
+    expect(prices("azure")).toEqual([0.022, 0.143, 0.11]);
+  });
+
   test("to be nothing for models runs inside the gateway", () => {
     expect(generated(at("sketch", "sketch"))?.images?.[""]).toBe(0);
     expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
