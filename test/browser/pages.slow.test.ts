@@ -1,30 +1,13 @@
-/** Every page of the console: accessible in both themes, and as wide as a phone. */
+/** Every page of the console: accessible in both themes, and as wide as a phone. Each page is opened once for all checks. */
 import { expect } from "bun:test";
-import { seriousFindings } from "./axe.ts";
+import { until } from "../until.ts";
+import { colorRules, seriousFindings } from "./axe.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
 import { sendRequests } from "./console-gateway.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
 
-const signedIn = async (test: BrowserTest): Promise<readonly string[]> =>
-  signedInPages(await sendRequests(test));
-const beforeSignIn = async (): Promise<readonly string[]> => publicPages;
-
 const phone = { width: 390, height: 844 };
-
-/** Opens the pages one after the other, and reports the findings of all of them. */
-const eachPage =
-  (
-    pagesOf: (test: BrowserTest) => Promise<readonly string[]>,
-    check: (test: BrowserTest) => Promise<readonly string[]>,
-  ) =>
-  async (test: BrowserTest): Promise<void> => {
-    const findings: string[] = [];
-    for (const path of await pagesOf(test)) {
-      await test.open(path);
-      findings.push(...(await check(test)).map((finding) => `${path}: ${finding}`));
-    }
-    expect(findings).toEqual([]);
-  };
+const desktop = { width: 1280, height: 720 };
 
 /** Elements that are wider than the window are named, so that a failure says what to mend. */
 const overflows = ({ page }: BrowserTest): Promise<string[]> =>
@@ -37,26 +20,43 @@ const overflows = ({ page }: BrowserTest): Promise<string[]> =>
     return wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 200));
   })()`);
 
-for (const colorScheme of ["light", "dark"] as const) {
-  const findings = ({ page }: BrowserTest) => seriousFindings(page);
-  browserTest(
-    `axe finds nothing serious on any page in the ${colorScheme} theme`,
-    eachPage(signedIn, findings),
-    { context: { colorScheme } },
-  );
-  browserTest(
-    `axe finds nothing serious before the sign-in in the ${colorScheme} theme`,
-    eachPage(beforeSignIn, findings),
-    { as: "nobody", context: { colorScheme } },
-  );
+/** Changes the theme as the system does. Pages before the sign-in read it only when they are opened. */
+async function showDarkTheme({ page, open }: BrowserTest, path: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: "dark" });
+  if (publicPages.includes(path)) await open(path);
+  const isShown = `document.documentElement.dataset.theme === "dark" && document.getAnimations().length === 0`;
+  await until(() => page.evaluate<boolean>(isShown));
 }
 
-browserTest("no page scrolls sideways at the width of a phone", eachPage(signedIn, overflows), {
-  context: { viewport: phone, hasTouch: true },
-});
+async function findingsOf(test: BrowserTest, path: string): Promise<string[]> {
+  const { page, open } = test;
+  await page.setViewportSize(desktop);
+  await page.emulateMedia({ colorScheme: "light" });
+  await open(path);
+  const findings = await seriousFindings(page);
+  await showDarkTheme(test, path);
+  findings.push(...(await seriousFindings(page, colorRules)));
+  await page.setViewportSize(phone);
+  findings.push(...(await overflows(test)));
+  return findings.map((finding) => `${path}: ${finding}`);
+}
+
+/** Opens the pages one after the other, and reports the findings of all of them. */
+async function expectNoFindings(test: BrowserTest, paths: readonly string[]): Promise<void> {
+  const findings: string[] = [];
+  for (const path of paths) findings.push(...(await findingsOf(test, path)));
+  expect(findings).toEqual([]);
+}
+
+const promise =
+  "axe finds nothing serious in the light and the dark theme, and nothing scrolls sideways on a phone";
+
+browserTest(`on every page ${promise}`, async (test) =>
+  expectNoFindings(test, signedInPages(await sendRequests(test))),
+);
 
 browserTest(
-  "no page before the sign-in scrolls sideways at the width of a phone",
-  eachPage(beforeSignIn, overflows),
-  { as: "nobody", context: { viewport: phone, hasTouch: true } },
+  `on the pages before the sign-in ${promise}`,
+  (test) => expectNoFindings(test, publicPages),
+  { as: "nobody" },
 );

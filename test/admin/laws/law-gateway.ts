@@ -55,6 +55,7 @@ export async function startLawGateway() {
   const gateway = await startProcess({
     folder,
     yaml: yamlFor(fake.url),
+    preload: join(import.meta.dir, "../cheap-passwords.ts"),
     env: {
       VEXEL_CONSOLE: "on",
       VEXEL_ADMIN_TOKEN: secrets.adminToken,
