@@ -1,7 +1,7 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
 // with 3 % of the random cases of each property test.
-// `--slowest` lists the files that took longest. Other arguments are folders or files: only their tests run.
+// `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const bun = bunPath();
-const flags = new Set(["--fast", "--slowest"]);
+const flags = new Set(["--fast", "--timings"]);
 const isFast = process.argv.includes("--fast");
-const listSlowest = process.argv.includes("--slowest");
+const isTimed = process.argv.includes("--timings");
 const only = process.argv.slice(2).filter((argument) => !flags.has(argument));
 
 const counted = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
-const durations = [];
+const timings = [];
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 
 /** One more than there are cores, because most tests wait: for a child process, for a timer. */
@@ -53,7 +53,7 @@ const work = [
 await runPool(work, workers);
 rmSync(folder, { recursive: true, force: true });
 
-if (listSlowest) printSlowest();
+if (isTimed) printTimings();
 // Failures are repeated at the end: thousands of lines may separate them from the count.
 for (const failure of failures) console.log(`\n${failure}`);
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
@@ -73,7 +73,13 @@ async function runPool(functions, limit) {
 function runBun(args) {
   // A fraction of the random cases: test/depth.ts.
   const env = isFast ? { LAW_DEPTH: "0.03", ...process.env } : process.env;
-  const child = spawn(bun, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+  // The shell prints the CPU time of the process and of its child processes after their output.
+  const command = isTimed ? ["bash", "-c", '"$@"; code=$?; times; exit $code', "-", bun] : [bun];
+  const child = spawn(command[0], [...command.slice(1), ...args], {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -94,6 +100,7 @@ async function runCheck(name, ...command) {
 
 /** Prints the output of one process in one piece, when the process has ended. */
 async function runTests(files, report) {
+  const start = performance.now();
   const { succeeded, output } = await runBun([
     "test",
     // Only a test that hangs takes this long, on a busy machine too.
@@ -105,9 +112,9 @@ async function runTests(files, report) {
     ...files,
   ]);
   process.stdout.write(output);
-  const { counts, times } = readReport(report);
+  if (isTimed) timings.push(timingOf(files, output, (performance.now() - start) / 1000));
+  const counts = readReport(report);
   for (const name of Object.keys(counted)) counted[name] += counts[name];
-  durations.push(...times);
   failures.push(...failuresIn(output));
   // A test process that crashed, or ran no test, is a failure even if no test failed.
   if (!succeeded && counts.failed === 0) {
@@ -149,6 +156,7 @@ function testFiles(path) {
  * workers end at about the same time.
  */
 function split(files) {
+  if (isTimed) return files.map((file) => [file]);
   const queue = inOrder(files);
   let remaining = queue.reduce((sum, file) => sum + weightOf(file), 0);
   const shards = [];
@@ -186,29 +194,42 @@ function buildInfoPath() {
   return join(root, "node_modules", ".cache", "vexel", "tsbuildinfo");
 }
 
-/** The counts of a test process, and the seconds of each of its files. */
+/** The counts of a test process. */
 function readReport(path) {
   let text = "";
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    return { counts: { passed: 0, failed: 1, skipped: 0 }, times: [] };
+    return { passed: 0, failed: 1, skipped: 0 };
   }
   const [head = ""] = /<testsuites[^>]*>/.exec(text) ?? [];
   const number = (name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
   const failed = number("failures") + number("errors");
   const skipped = number("skipped");
-  // A suite of a file is named like the file; a describe block is a suite with another name.
-  const suites = text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]*\btime="([\d.]+)"/g);
-  return {
-    counts: { passed: number("tests") - failed - skipped, failed, skipped },
-    times: Array.from(suites, ([, file, seconds]) => ({ file, seconds: Number(seconds) })),
-  };
+  return { passed: number("tests") - failed - skipped, failed, skipped };
 }
 
-function printSlowest() {
-  const slowest = durations.toSorted((a, b) => b.seconds - a.seconds).slice(0, 20);
-  console.log("\nThe slowest files, in seconds:");
-  for (const { file, seconds } of slowest)
-    console.log(`${seconds.toFixed(1).padStart(7)}  ${file}`);
+/** The last line of the output is the user and the system time of the child processes of the shell: `0m1.5s 0m0.2s`. */
+function timingOf(files, output, wallSeconds) {
+  const times = output
+    .trimEnd()
+    .split("\n")
+    .at(-1)
+    .matchAll(/(\d+)m([\d.]+)s/g);
+  const cpuSeconds = Array.from(times).reduce((sum, [, m, s]) => sum + 60 * m + Number(s), 0);
+  return { name: files.join(" "), cpuSeconds, wallSeconds };
+}
+
+/** The files with the most CPU time first. A process of its own for each file takes half a second of it. */
+function printTimings() {
+  const total = { name: "all files", cpuSeconds: 0, wallSeconds: 0 };
+  for (const { cpuSeconds, wallSeconds } of timings) {
+    total.cpuSeconds += cpuSeconds;
+    total.wallSeconds += wallSeconds;
+  }
+  console.log("\n    CPU     wall  file");
+  for (const each of [...timings.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds), total]) {
+    const columns = [each.cpuSeconds, each.wallSeconds].map((n) => n.toFixed(1).padStart(7));
+    console.log(`${columns.join("  ")}  ${each.name}`);
+  }
 }
