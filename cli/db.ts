@@ -1,4 +1,4 @@
-/** vexel db: migrates the shared database, and moves a data folder into it. */
+/** vexel db: migrates the shared database, moves a data folder into it, backs up and restores either. */
 import { existsSync } from "node:fs";
 import type { Settings } from "../server/settings.ts";
 import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
@@ -12,23 +12,39 @@ import { type Command, readArguments, settingsOrUsage, table, UsageError } from 
 
 export const db: Command = {
   name: "db",
-  summary: "Migrate the shared database, and move a data folder into it.",
+  summary: "Back up and restore; migrate the shared database, or move a data folder into it.",
   help: `Usage: vexel db migrate
        vexel db move
+       vexel db backup FOLDER [--with-secrets]
+       vexel db restore FOLDER
 
-Both use the PostgreSQL database DATABASE_URL. "migrate" creates and updates its tables;
+"migrate" and "move" use the PostgreSQL database DATABASE_URL. "migrate" creates and updates its tables;
 every gateway does that at its start, too. "move" copies API keys, stored entities, users,
 sessions, the audit log, the ledger and events from the data folder VEXEL_DATA into the
 database, which must be empty. Stop the gateway of the data folder first. All rows are
 moved or none, and the data folder is not changed. Stored credentials stay encrypted with
 their present key: run "vexel config reencrypt" afterwards, unless VEXEL_SECRET was set
-before.`,
+before.
+
+"backup" copies the data folder VEXEL_DATA or, with DATABASE_URL, the database (with
+pg_dump) into a new FOLDER, also while gateways run. The keys that decrypt stored
+credentials and sign image links are copied with --with-secrets only. "restore" copies a
+backup into an empty data folder or an empty database (with pg_restore). No gateway may
+run with them.`,
   run: async (args) => {
-    const { positionals } = readArguments(args, {});
-    const [action, ...more] = positionals;
-    if (more.length > 0) throw new UsageError(`unexpected argument "${more[0]}".`);
+    const { positionals, values } = readArguments(args, { "with-secrets": { type: "boolean" } });
+    const [action, folder, ...more] = positionals;
+    if (action === "backup" || action === "restore") {
+      if (folder === undefined) throw new UsageError("missing argument: FOLDER.");
+      if (more.length > 0) throw new UsageError(`unexpected argument "${more[0]}".`);
+      const { backup, restore } = await import("./backup.ts");
+      return action === "backup"
+        ? backup(settingsOrUsage(), folder, values["with-secrets"] ?? false)
+        : restore(settingsOrUsage(), folder);
+    }
     if (action !== "migrate" && action !== "move")
-      throw new UsageError('expected "migrate" or "move".');
+      throw new UsageError('expected "migrate", "move", "backup" or "restore".');
+    if (folder !== undefined) throw new UsageError(`unexpected argument "${folder}".`);
     const settings = settingsOrUsage();
     if (settings.DATABASE_URL === "") throw new UsageError("DATABASE_URL is not set.");
     const database = await connect(settings);

@@ -1,4 +1,5 @@
 /** Forwarding to the shared ledger: each row arrives once, and a row that is refused stops no other. */
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
@@ -40,6 +41,10 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
   expect(arrived).toEqual(idsOf([...rows, late]).filter((id) => !refused.has(id)));
   expect(reported).toEqual([...refused]);
   expect(idsOf(backlog.oldest(10))).toEqual([...refused]);
+  backlog.remove([...refused]);
+  // The summaries of forwarded rows would otherwise fill the data folder.
+  using db = new Database(backlog.path, { readonly: true });
+  expect(db.query("SELECT count(*) AS count FROM ledger_segments").get()).toEqual({ count: 0 });
   await backlog.close();
 });
 

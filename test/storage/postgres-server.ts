@@ -4,11 +4,12 @@
  */
 import { test } from "bun:test";
 import { randomUUID } from "node:crypto";
-import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import type { Certificate } from "../certificate-fixture.ts";
 import { until } from "../until.ts";
 
 const packages = "/usr/lib/postgresql";
@@ -42,6 +43,7 @@ export class PostgresServer {
   readonly #folder = mkdtempSync(join(tmpdir(), "vexel-postgres-"));
   readonly port: number;
   #process: Bun.Subprocess | undefined;
+  #options: readonly string[] = [];
 
   constructor(port: number) {
     if (binaries === undefined) throw new Error(advice);
@@ -58,13 +60,24 @@ export class PostgresServer {
     removeAtExit(this.#folder);
   }
 
+  /** Accepts TLS connections, from the next start. Others are refused. */
+  requireTls({ cert, key }: Certificate): void {
+    const data = join(this.#folder, "data");
+    for (const [name, text] of Object.entries({ "server.crt": cert, "server.key": key })) {
+      writeFileSync(join(data, name), text, { mode: 0o600 });
+      if (isRoot) chownSync(join(data, name), nobody, nogroup);
+    }
+    writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n");
+    this.#options = ["-c", "ssl=on"];
+  }
+
   async start(): Promise<void> {
     this.#process = Bun.spawn(
       [
         // The server ends with the test process, also after kill -9.
         ...[...unprivileged, "--pdeathsig", "SIGQUIT", join(binaries ?? "", "postgres")],
         ...["-D", join(this.#folder, "data"), "-k", this.#folder, "-p", String(this.port)],
-        ...["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
+        ...["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", ...this.#options],
       ],
       { cwd: this.#folder, stdin: "ignore", stdout: "ignore", stderr: "ignore" },
     );
@@ -84,7 +97,8 @@ export class PostgresServer {
   }
 
   url(database: string): string {
-    return `postgres://vexel@127.0.0.1:${this.port}/${database}`;
+    const mode = this.#options.length > 0 ? "?sslmode=require" : "";
+    return `postgres://vexel@127.0.0.1:${this.port}/${database}${mode}`;
   }
 
   /** An empty database of its own. */

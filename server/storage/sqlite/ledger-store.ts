@@ -162,6 +162,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     const statement = this.#db.query("DELETE FROM ledger WHERE request_id = ?1");
     this.#db.transaction(() => {
       for (const requestId of requestIds) statement.run(requestId);
+      this.#segments.prune();
     })();
     if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
   }
