@@ -18,6 +18,7 @@ import { MemoryShares } from "./lib/memory-shares.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
+import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createServe, type Execute } from "./pipeline/serve.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
@@ -74,6 +75,8 @@ export interface BuildOptions {
   readonly shared?: SharedStorage;
   /** The object store that replicas share. Absent: images and responses are in the data folder. */
   readonly objects?: ObjectStorage;
+  /** Absent: tracing is off. The gateway closes it. */
+  readonly tracing?: Tracing | undefined;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -104,6 +107,7 @@ export function build({
   shared,
   objects,
   passwordCost,
+  tracing,
   ...webhookOptions
 }: BuildOptions): Gateway {
   // First: if the certificate cannot be used, nothing has been opened yet.
@@ -187,6 +191,7 @@ export function build({
         inFlight: pipeline.inFlight,
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
+        tracing,
         others: [],
       }),
   });
@@ -242,6 +247,7 @@ export function build({
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
+    startTrace: tracing?.start,
     report: (record, error) => {
       const level = record.outcome.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
@@ -250,6 +256,7 @@ export function build({
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
       live.publish(record);
       metrics?.requests.observe(record, clock());
+      tracing?.observe(record);
     },
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     timeoutMs: {
@@ -442,6 +449,7 @@ export function build({
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);
       limits.admission.close();
+      await tracing?.close();
       await embeddings.close();
       transport.close();
       await images.close();

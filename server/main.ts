@@ -17,6 +17,7 @@ import { secretBoxFor } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
+import { wireTracing } from "./wiring/tracing.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
 
 export interface RunOptions {
@@ -82,6 +83,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
         entities: configuration.entities,
         applyEntityChanges: configuration.applyEntityChanges,
       },
+      tracing: await wireTracing({ settings, log, clock, random: Math.random }),
       ...(shared && { shared }),
       ...(objects && { objects }),
     });

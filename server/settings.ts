@@ -82,6 +82,36 @@ export const settingsTable = {
     .describe(
       "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
     ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .regex(/^(https?:\/\/\S+)?$/, "must be an http:// or https:// URL")
+    .default("")
+    .describe(
+      "Base URL of an OpenTelemetry collector that receives traces over OTLP/HTTP, such as `http://collector:4318`. Empty: no traces.",
+    ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(["http/protobuf", "http/json"])
+    .default("http/protobuf")
+    .describe("Encoding of exported traces."),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      "parentbased_traceidratio",
+      "parentbased_always_on",
+      "parentbased_always_off",
+      "traceidratio",
+      "always_on",
+      "always_off",
+    ])
+    .default("parentbased_traceidratio")
+    .describe(
+      "Which requests are traced. `parentbased_…` follows the client, if it sent a `traceparent`. Requests that end with a status from 500 are always traced.",
+    ),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.01)
+    .describe("The share of requests that `traceidratio` samples, from 0 to 1."),
   VEXEL_TLS_CERT: z
     .string()
     .default("")

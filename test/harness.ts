@@ -11,6 +11,7 @@ import { describeProblems } from "../server/config/problem.ts";
 import { readYaml } from "../server/config/sources/yaml-source.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
+import type { Tracing } from "../server/observe/traces/open-tracing.ts";
 import { readSettings } from "../server/settings.ts";
 import { SecretBox } from "../server/storage/encrypt-secret.ts";
 import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
@@ -77,6 +78,8 @@ export interface GatewayOptions {
   readonly logLevel?: Level;
   /** Short delays: the last retry would otherwise follow after an hour. */
   readonly webhookDelaysMs?: readonly number[];
+  /** Absent: tracing is off. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** In this process: it starts fast, and its exceptions fail the test. */

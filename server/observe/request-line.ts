@@ -24,6 +24,7 @@ export interface RequestLogRecord {
   };
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number } | undefined;
   readonly deliveredImages?: number | undefined;
+  readonly trace?: { readonly traceId: string } | undefined;
 }
 
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
@@ -47,4 +48,5 @@ export const requestLine = (record: RequestLogRecord): Fields => ({
   bytesIn: record.outcome.bytesIn,
   bytesOut: record.outcome.bytesOut,
   requestId: record.requestId,
+  traceId: record.trace?.traceId,
 });

@@ -3,6 +3,7 @@ import type { ShownTarget } from "../../contract/admin.ts";
 import type { ConnectionCounts } from "../http/server/http-server.ts";
 import type { Gauge, Reading } from "../observe/metrics/gateway-gauges.ts";
 import { targetLabel } from "../observe/metrics/request-metrics.ts";
+import type { Tracing } from "../observe/traces/open-tracing.ts";
 import type { EmbeddingsWiring } from "./embeddings.ts";
 import type { LedgerWiring } from "./ledger.ts";
 
@@ -15,7 +16,9 @@ export interface GaugeSources {
   readonly ledger: Pick<LedgerWiring, "ledger" | "forwarding">;
   readonly connections: () => ConnectionCounts;
   readonly isReady: () => boolean;
-  /** Metrics of optional parts, such as traces and the leases of shared counters. */
+  /** Absent: tracing is off. */
+  readonly tracing?: Pick<Tracing, "counts"> | undefined;
+  /** Metrics of optional parts, such as the leases of shared counters. */
   readonly others: readonly Gauge[];
 }
 
@@ -56,6 +59,7 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
     ...targetGauges(targets),
     ...cacheGauges(embeddings),
     ...ledgerGauges(ledger),
+    ...traceCounters(sources.tracing),
     ...sources.others,
   ];
 }
@@ -152,5 +156,30 @@ const ledgerGauges = ({ ledger, forwarding }: GaugeSources["ledger"]): readonly 
     help: "1 while ledger rows reach the shared database. Absent without DATABASE_URL.",
     merge: "min",
     read: () => forwarding && Number(forwarding.isReachable()),
+  },
+];
+
+const traceCounters = (tracing: GaugeSources["tracing"]): readonly Gauge[] => [
+  {
+    name: "vexel_trace_spans",
+    help: "Spans that were sent to the collector. outcome: exported or failed.",
+    type: "counter",
+    labelNames: ["outcome"],
+    read: () => {
+      const counts = tracing?.counts();
+      return (
+        counts &&
+        (["exported", "failed"] as const).map((outcome) => ({
+          labels: [outcome],
+          value: counts[outcome],
+        }))
+      );
+    },
+  },
+  {
+    name: "vexel_trace_requests_dropped",
+    help: "Requests whose spans were dropped, because the collector is slow or away.",
+    type: "counter",
+    read: () => tracing?.counts().droppedRequests,
   },
 ];

@@ -1,0 +1,137 @@
+/**
+ * OpenTelemetry traces over OTLP/HTTP. This file and the packages that it imports are loaded only if a collector is
+ * configured. A collector that is slow or away costs spans and never a request: at most `maxPendingSpans` wait for it.
+ */
+
+import { ExportResultCode } from "@opentelemetry/core";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace";
+import { withTimeout } from "../../lib/with-timeout.ts";
+import type { RequestRecord } from "../../request/request-record.ts";
+import type { StartTrace } from "../../request/request-trace.ts";
+import type { Log } from "../log.ts";
+import { requestSpans } from "./request-spans.ts";
+import { createStartTrace, type SamplingOptions } from "./trace-context.ts";
+
+export interface TracingOptions {
+  /** The base URL of the collector. */
+  readonly endpoint: string;
+  readonly protocol: "http/protobuf" | "http/json";
+  readonly sampling: SamplingOptions;
+  readonly version: string;
+  readonly log: Log;
+  readonly random: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface TraceCounts {
+  /** Spans that the collector accepted. */
+  readonly exported: number;
+  /** Spans that the collector refused, or did not respond to. */
+  readonly failed: number;
+  /** Requests whose spans were dropped, because too many others were waiting. */
+  readonly droppedRequests: number;
+}
+
+export interface Tracing {
+  readonly start: StartTrace;
+  /** Exports the spans of a request that was sampled, or that ended with a server error. */
+  readonly observe: (record: RequestRecord) => void;
+  readonly counts: () => TraceCounts;
+  /** Exports the waiting spans, within a bounded time. */
+  close(): Promise<void>;
+}
+
+/** Spans that wait for the collector or are being sent to it. */
+const maxPendingSpans = 4096;
+/** Small batches: writing one takes the thread that serves requests. */
+const batchSpans = 256;
+const batchDelayMs = 1000;
+const exportTimeoutMs = 10_000;
+const closeTimeoutMs = 2000;
+/** Unsampled requests with an error that are traced each second: an outage must not cost its own CPU. */
+const maxErrorsPerSecond = 50;
+
+export function openTracing(options: TracingOptions): Tracing {
+  const { endpoint, protocol, sampling, version, log, random, clock } = options;
+  const counts = { exported: 0, failed: 0, droppedRequests: 0 };
+  let pending = 0;
+  const Exporter = protocol === "http/json" ? JsonExporter : ProtobufExporter;
+  const exporter = new Exporter({
+    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    timeoutMillis: exportTimeoutMs,
+  });
+  const report = reportChanges(log);
+  const countingExporter: SpanExporter = {
+    export: (spans, onResult) =>
+      exporter.export(spans, (result) => {
+        pending -= spans.length;
+        const isExported = result.code === ExportResultCode.SUCCESS;
+        counts[isExported ? "exported" : "failed"] += spans.length;
+        report(isExported, result.error);
+        onResult(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+  const processor = new BatchSpanProcessor({
+    exporter: countingExporter,
+    // Never reached: `observe` drops whole requests before.
+    maxQueueSize: 2 * maxPendingSpans,
+    maxExportBatchSize: batchSpans,
+    scheduledDelayMillis: batchDelayMs,
+    exportTimeoutMillis: exportTimeoutMs + 1000,
+  });
+  const origin = {
+    resource: resourceFromAttributes({ "service.name": "vexel", "service.version": version }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
+    instrumentationScope: { name: "vexel", version },
+  };
+  const mayTraceError = errorBudget(clock);
+  return {
+    start: createStartTrace(sampling, random),
+    observe: (record) => {
+      const { trace, outcome } = record;
+      if (!trace) return;
+      if (!trace.isSampled && (outcome.status < 500 || !mayTraceError())) return;
+      if (pending >= maxPendingSpans) {
+        counts.droppedRequests++;
+        return;
+      }
+      const spans = requestSpans(record, trace, clock(), origin);
+      pending += spans.length;
+      for (const span of spans) processor.onEnd(span);
+    },
+    counts: () => counts,
+    close: async () => {
+      // The last spans may fail, too.
+      await withTimeout(Promise.allSettled([processor.shutdown()]), closeTimeoutMs);
+    },
+  };
+}
+
+/** Logs once that spans are lost, and once that the collector accepts them again. */
+function reportChanges(log: Log): (isExported: boolean, error: Error | undefined) => void {
+  let wasExported = true;
+  return (isExported, error) => {
+    if (isExported === wasExported) return;
+    wasExported = isExported;
+    if (isExported) log.warn("traces-recovered");
+    else log.warn("traces-not-exported", { reason: error?.message });
+  };
+}
+
+function errorBudget(clock: () => number): () => boolean {
+  let secondStartedAt = 0;
+  let traced = 0;
+  return () => {
+    if (clock() - secondStartedAt >= 1000) {
+      secondStartedAt = clock();
+      traced = 0;
+    }
+    return ++traced <= maxErrorsPerSecond;
+  };
+}

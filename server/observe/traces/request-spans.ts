@@ -1,0 +1,191 @@
+/**
+ * The spans of a finished request: one for the request, one for each stage and one for each attempt, with the GenAI
+ * semantic conventions. Attributes are names, counts and error codes; never a key, a prompt or a message.
+ */
+import type { Attributes } from "@opentelemetry/api";
+import type { Operation } from "../../request/operation.ts";
+import type { RequestRecord } from "../../request/request-record.ts";
+import type { RequestTrace } from "../../request/request-trace.ts";
+import { canceled, type TimedAttempt } from "../../request/timeline.ts";
+import type { Target, Upstream } from "../../upstream/contract.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import { visitStages } from "../stage-times.ts";
+import { FinishedSpan, SpanKind, type SpanOrigin, type SpanValues } from "./finished-span.ts";
+
+/** The conventions' names of operations. They have none for moderation. */
+const operationNames: Readonly<Record<Operation, string>> = {
+  embeddings: "embeddings",
+  generations: "generate_content",
+  edits: "generate_content",
+  moderations: "moderation",
+};
+
+/** The conventions' names of providers, where they differ from the kind of the upstream. */
+const providerNames: Readonly<Record<string, string>> = {
+  azure: "azure.ai.openai",
+  "azure-ai": "azure.ai.inference",
+  bedrock: "aws.bedrock",
+  gemini: "gcp.gemini",
+  mistral: "mistral_ai",
+  vertex: "gcp.vertex_ai",
+  watsonx: "ibm.watsonx.ai",
+  xai: "x_ai",
+};
+
+/** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
+export function requestSpans(
+  record: RequestRecord,
+  trace: RequestTrace,
+  endedAt: number,
+  origin: SpanOrigin,
+): FinishedSpan[] {
+  const unixTime = (monotonic: number): number => record.at + (monotonic - record.startedAt);
+  const spans = [new FinishedSpan(requestSpan(record, trace, unixTime(endedAt)), origin)];
+  const childOf = (values: Pick<SpanValues, "name" | "startedAt" | "endedAt">): SpanValues => ({
+    kind: SpanKind.INTERNAL,
+    traceId: trace.traceId,
+    spanId: trace.newSpanId(),
+    parentSpanId: trace.spanId,
+    isError: false,
+    attributes: {},
+    ...values,
+  });
+  visitStages(record, endedAt, (stage, from, to) => {
+    // The spans of the attempts show this stage.
+    if (stage === "upstream") return;
+    const times = { startedAt: unixTime(from), endedAt: unixTime(to) };
+    spans.push(new FinishedSpan(childOf({ name: stage, ...times }), origin));
+  });
+  for (const attempt of record.routing.timedAttempts ?? []) {
+    const attemptEnd = attempt.endedAt ?? record.startedAt + record.outcome.latencyMs;
+    const error = errorOf(attempt, record);
+    const values = childOf({
+      name: `${operationNameOf(record)} ${attempt.target.model}`,
+      startedAt: unixTime(attempt.startedAt),
+      endedAt: unixTime(attemptEnd),
+    });
+    const span: SpanValues = {
+      ...values,
+      kind: SpanKind.CLIENT,
+      spanId: attempt.spanId ?? values.spanId,
+      isError: error !== undefined && error !== canceled,
+      attributes: attemptAttributes(attempt, record, error),
+    };
+    spans.push(new FinishedSpan(span, origin));
+  }
+  return spans;
+}
+
+function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number): SpanValues {
+  const { outcome, model, routing } = record;
+  const operation = operationNameOf(record);
+  return {
+    name: model === undefined ? operation : `${operation} ${model}`,
+    // The moderation of a prompt is a request of the gateway itself.
+    kind: record.endpoint === "moderations" ? SpanKind.CLIENT : SpanKind.SERVER,
+    traceId: trace.traceId,
+    spanId: trace.spanId,
+    parentSpanId: trace.parentSpanId,
+    isParentRemote: record.endpoint !== "moderations",
+    startedAt: record.at,
+    endedAt,
+    isError: outcome.status >= 500,
+    attributes: {
+      ...commonAttributes(record, routing.target, model),
+      ...usageAttributes(record),
+      ...(outcome.error !== undefined && { "error.type": outcome.error }),
+      "http.response.status_code": outcome.status,
+      "vexel.request_id": record.requestId,
+      ...(record.caller && { "vexel.key_id": record.caller.id }),
+      ...(record.caller?.project !== undefined && { "vexel.project": record.caller.project }),
+      ...(record.cost.actual !== undefined && { "vexel.cost_dollars": record.cost.actual }),
+      "vexel.attempts": routing.attempts,
+      ...(routing.batchSize !== undefined && { "vexel.batch_requests": routing.batchSize }),
+    },
+  };
+}
+
+const operationNameOf = ({ endpoint }: RequestRecord): string =>
+  operationNames[endpoint as Operation] ?? endpoint;
+
+function commonAttributes(
+  record: RequestRecord,
+  target: Target | undefined,
+  model: string | undefined,
+): Attributes {
+  const operation = operationNameOf(record);
+  return {
+    "gen_ai.operation.name": operation,
+    ...(operation === "generate_content" && { "gen_ai.output.type": "image" }),
+    ...(model !== undefined && { "gen_ai.request.model": model }),
+    ...(target && {
+      "gen_ai.provider.name": providerNames[target.upstream.kind] ?? target.upstream.kind,
+    }),
+  };
+}
+
+function usageAttributes({
+  usage,
+  embeddings,
+  images,
+  deliveredImages,
+}: RequestRecord): Attributes {
+  const { inputTokens, outputTokens } = usage ?? {};
+  return {
+    ...(inputTokens !== undefined && { "gen_ai.usage.input_tokens": inputTokens }),
+    ...(outputTokens !== undefined && { "gen_ai.usage.output_tokens": outputTokens }),
+    ...(embeddings.inputs > 0 && {
+      "vexel.inputs": embeddings.inputs,
+      "vexel.cached_inputs": embeddings.cachedInputs,
+    }),
+    ...(deliveredImages !== undefined && {
+      "gen_ai.request.choice.count": images.requested,
+      "vexel.images": deliveredImages,
+    }),
+  };
+}
+
+function attemptAttributes(
+  attempt: TimedAttempt,
+  record: RequestRecord,
+  error: string | undefined,
+): Attributes {
+  const { target, queuedMs, isHedge } = attempt;
+  const { upstreamTokens } = record.embeddings;
+  // The tokens of a split request belong to several attempts.
+  const isOnlyAttempt = record.routing.attempts === 1 && error === undefined;
+  return {
+    ...commonAttributes(record, target, target.model),
+    ...serverAttributes(target.upstream),
+    ...(isOnlyAttempt && upstreamTokens && { "gen_ai.usage.input_tokens": upstreamTokens }),
+    ...(error !== undefined && { "error.type": error }),
+    "vexel.upstream": target.upstream.id,
+    ...(queuedMs > 0 && { "vexel.queued_ms": queuedMs }),
+    ...(isHedge && { "vexel.is_hedge": true }),
+  };
+}
+
+function errorOf(
+  { target, endedAt, error }: TimedAttempt,
+  { routing, outcome }: RequestRecord,
+): string | undefined {
+  const isWinner = target === routing.target && outcome.error === undefined;
+  return error ?? (endedAt === undefined && !isWinner ? canceled : undefined);
+}
+
+const attributesByUpstream = new WeakMap<Upstream, Attributes>();
+
+/** Host and port only: the rest of a URL may contain a credential. */
+function serverAttributes(upstream: Upstream): Attributes {
+  const known = attributesByUpstream.get(upstream);
+  if (known) return known;
+  const url = URL.parse(upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "");
+  const attributes: Attributes = url
+    ? {
+        "server.address": url.hostname,
+        "server.port": Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+      }
+    : {};
+  attributesByUpstream.set(upstream, attributes);
+  return attributes;
+}
