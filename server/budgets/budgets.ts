@@ -25,8 +25,8 @@ export interface Estimate {
 export interface ThresholdEvent {
   readonly type: "budget.threshold";
   readonly data: EventData["budget.threshold"];
-  /** Deduplication key: identical for the same threshold of the same budget in the same period. */
-  readonly once: string;
+  /** Identical for the same threshold of the same budget in the same period. */
+  readonly deduplicationKey: string;
 }
 
 export interface BudgetsOptions {
@@ -43,7 +43,7 @@ export interface Budgets {
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
 }
 
-interface BudgetLine {
+interface BudgetInPeriod {
   readonly budgeted: BudgetedOwner;
   readonly period: Period;
   /** Such as 2026-11-15. */
@@ -52,33 +52,33 @@ interface BudgetLine {
   readonly counter: BudgetCounter;
 }
 
-type ReportThresholds = (line: BudgetLine) => void;
+type ReportThresholds = (budget: BudgetInPeriod) => void;
 
 /** The reservation of one request. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
-  readonly #lines: readonly BudgetLine[];
+  readonly #budgets: readonly BudgetInPeriod[];
   readonly #maxDollars: number;
-  /** Lines that reserve the likely cost instead of the upper bound. */
-  readonly #underReservedLines: readonly BudgetLine[];
+  /** Budgets that reserve the likely cost instead of the upper bound. */
+  readonly #underReserved: readonly BudgetInPeriod[];
   readonly #report: ReportThresholds;
   #isSettled = false;
 
   constructor(
-    lines: readonly BudgetLine[],
+    budgets: readonly BudgetInPeriod[],
     maxDollars: number,
     estimate: number | undefined,
     report: ReportThresholds,
-    underReservedLines: readonly BudgetLine[] = none,
+    underReserved: readonly BudgetInPeriod[] = none,
   ) {
     this.estimate = estimate;
-    this.#lines = lines;
+    this.#budgets = budgets;
     this.#maxDollars = maxDollars;
-    this.#underReservedLines = underReservedLines;
+    this.#underReserved = underReserved;
     this.#report = report;
-    for (const line of lines) {
-      const isUnderReserved = underReservedLines.includes(line);
-      line.counter.reserve(this.#reservedOn(isUnderReserved), isUnderReserved);
+    for (const budget of budgets) {
+      const isUnderReserved = underReserved.includes(budget);
+      budget.counter.reserve(this.#reservedOn(isUnderReserved), isUnderReserved);
     }
   }
 
@@ -97,22 +97,22 @@ class BudgetReservation implements Reservation {
   #end(dollars: number): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    for (const line of this.#lines) {
-      const isUnderReserved = this.#underReservedLines.includes(line);
-      line.counter.release(this.#reservedOn(isUnderReserved), isUnderReserved);
+    for (const budget of this.#budgets) {
+      const isUnderReserved = this.#underReserved.includes(budget);
+      budget.counter.release(this.#reservedOn(isUnderReserved), isUnderReserved);
       if (dollars <= 0) continue;
-      line.counter.spend(dollars);
-      this.#report(line);
+      budget.counter.spend(dollars);
+      this.#report(budget);
     }
   }
 }
 
-const none: readonly BudgetLine[] = [];
+const none: readonly BudgetInPeriod[] = [];
 
 export function createBudgets(options: BudgetsOptions): Budgets {
   const { counters, emit } = options;
-  const linesOf = (budgeted: BudgetedOwner, at: number): BudgetLine[] =>
-    periods.flatMap((period): BudgetLine[] => {
+  const budgetsOf = (budgeted: BudgetedOwner, at: number): BudgetInPeriod[] =>
+    periods.flatMap((period): BudgetInPeriod[] => {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
       const name = periodNames(at)[period];
@@ -122,29 +122,32 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     });
 
   /**
-   * Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another
-   * configuration.
+   * Cache: the budgets of a key in their current periods stay the same for a day, unless a counter was evicted or
+   * loaded for another configuration.
    */
-  const cachedLines = new WeakMap<
+  const cachedBudgets = new WeakMap<
     readonly BudgetedOwner[],
-    { readonly day: string; readonly lines: BudgetLine[] }
+    { readonly day: string; readonly budgets: BudgetInPeriod[] }
   >();
-  const isCurrent = ({ budgeted, name, limit, counter }: BudgetLine): boolean => {
+  const isCurrent = ({ budgeted, name, limit, counter }: BudgetInPeriod): boolean => {
     if (!counters.isCurrent(counter, budgeted, name)) return false;
     counter.watch(limit);
     return true;
   };
-  const cachedLinesOf = (charged: readonly BudgetedOwner[], at: number): readonly BudgetLine[] => {
+  const cachedBudgetsOf = (
+    charged: readonly BudgetedOwner[],
+    at: number,
+  ): readonly BudgetInPeriod[] => {
     const { day } = periodNames(at);
-    const cached = cachedLines.get(charged);
-    if (cached?.day === day && cached.lines.every(isCurrent)) return cached.lines;
-    const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
-    cachedLines.set(charged, { day, lines });
-    return lines;
+    const cached = cachedBudgets.get(charged);
+    if (cached?.day === day && cached.budgets.every(isCurrent)) return cached.budgets;
+    const budgets = charged.flatMap((budgeted) => budgetsOf(budgeted, at));
+    cachedBudgets.set(charged, { day, budgets });
+    return budgets;
   };
 
   const report = (
-    { budgeted, period, name, limit, counter }: BudgetLine,
+    { budgeted, period, name, limit, counter }: BudgetInPeriod,
     refused = false,
   ): void => {
     const { scope, id } = budgeted;
@@ -162,7 +165,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
           spent: counter.spent,
           budget: limit,
         },
-        once: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
+        deduplicationKey: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
       });
     }
   };
@@ -172,17 +175,17 @@ export function createBudgets(options: BudgetsOptions): Budgets {
    * exceeds even when all reservations in flight turn out to cost nothing; any other refusal is temporary.
    */
   const refuse = (
-    exceededLines: readonly BudgetLine[],
+    exceeded: readonly BudgetInPeriod[],
     { dollars, maxDollars }: Pick<Estimate, "dollars" | "maxDollars">,
     at: number,
   ): GatewayError => {
-    const exhaustedLines = exceededLines.filter(({ counter, limit }) =>
+    const exhausted = exceeded.filter(({ counter, limit }) =>
       counter.isExhaustedFor(dollars || undefined, limit),
     );
-    for (const line of exceededLines) report(line, exhaustedLines.includes(line));
-    const isTemporary = exhaustedLines.length === 0;
+    for (const budget of exceeded) report(budget, exhausted.includes(budget));
+    const isTemporary = exhausted.length === 0;
     // The error names the budget with the longest period: a reset of a shorter one would not help.
-    const named = (isTemporary ? exceededLines : exhaustedLines).toSorted(longestPeriodFirst)[0]!;
+    const named = (isTemporary ? exceeded : exhausted).toSorted(longestPeriodFirst)[0]!;
     return overBudgetError(named.budgeted, statusOf(named, at), {
       dollars,
       maxDollars,
@@ -197,28 +200,28 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
       counters.evictIdle();
-      const lines = cachedLinesOf(charged, at);
+      const budgets = cachedBudgetsOf(charged, at);
       // A free request is always served.
       const isFree = dollars === 0 && isCertain;
       const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
-      const exceedsUpperBound = ({ counter, limit }: BudgetLine): boolean =>
+      const exceedsUpperBound = ({ counter, limit }: BudgetInPeriod): boolean =>
         counter.wouldExceed(maxOrUnknown, limit);
-      if (isFree || !lines.some(exceedsUpperBound)) {
-        return new BudgetReservation(lines, maxDollars ?? 0, dollars, report);
+      if (isFree || !budgets.some(exceedsUpperBound)) {
+        return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report);
       }
-      const underReservedLines = lines.filter(exceedsUpperBound);
+      const underReserved = budgets.filter(exceedsUpperBound);
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
       // could never be spent.
-      const exceededLines = underReservedLines.filter(
+      const exceeded = underReserved.filter(
         ({ counter, limit }) =>
           counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),
       );
-      if (exceededLines.length > 0) throw refuse(exceededLines, { dollars, maxDollars }, at);
-      return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, underReservedLines);
+      if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
+      return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report, underReserved);
     },
     status: (budgeted, at) => {
       counters.evictIdle();
-      return linesOf(budgeted, at).map((line) => statusOf(line, at));
+      return budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
     },
   };
 }
@@ -228,10 +231,10 @@ const isAmount = (cost: number | undefined): cost is number =>
 
 const rank = (period: Period): number => periods.indexOf(period);
 
-const longestPeriodFirst = (a: BudgetLine, b: BudgetLine): number =>
+const longestPeriodFirst = (a: BudgetInPeriod, b: BudgetInPeriod): number =>
   rank(b.period) - rank(a.period);
 
-function statusOf({ period, limit, counter }: BudgetLine, at: number): BudgetStatus {
+function statusOf({ period, limit, counter }: BudgetInPeriod, at: number): BudgetStatus {
   const resetsAt = endOfPeriod(period, at);
   const { spent, reserved } = counter;
   return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };

@@ -12,8 +12,8 @@ import type { DeliveryQueue } from "./delivery-queue.ts";
 export interface EmittedEvent<T extends EventType> {
   readonly type: T;
   readonly data: EventData[T];
-  /** Deduplication key of an event that occurs once, such as a threshold in one month: a second one is not recorded. */
-  readonly once?: string;
+  /** For an event that occurs once, such as a threshold in one month: a second one with this key is not recorded. */
+  readonly deduplicationKey?: string;
 }
 
 /** The only part of events that other features use. */
@@ -150,12 +150,16 @@ export function createEvents(options: EventsOptions): Events {
     );
   };
 
-  const createEvent = <T extends EventType>({ type, data, once }: EmittedEvent<T>): NewEvent => ({
+  const createEvent = <T extends EventType>({
+    type,
+    data,
+    deduplicationKey,
+  }: EmittedEvent<T>): NewEvent => ({
     id: newId(),
     type,
     at: now(),
     data: truncated(data) as Readonly<Record<string, unknown>>,
-    ...(once !== undefined && { once }),
+    ...(deduplicationKey !== undefined && { deduplicationKey }),
   });
 
   return {

@@ -23,7 +23,7 @@ export const createExpiringKeys =
       emit({
         type: "key.expiring",
         data: { id, name, expires_at },
-        once: `key.expiring ${id} ${expires_at}`,
+        deduplicationKey: `key.expiring ${id} ${expires_at}`,
       });
     }
   };

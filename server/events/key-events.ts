@@ -76,11 +76,15 @@ function eventsOf({ key, isNew }: KeyChange, isAfter: (at: number) => boolean): 
   const events: TimedEvent[] = [];
   if (isNew && isAfter(createdAt)) {
     const data = { id, name, models };
-    const event: KeyEvent = { type: "key.created", data, once: `key.created ${id}` };
+    const event: KeyEvent = { type: "key.created", data, deduplicationKey: `key.created ${id}` };
     events.push({ at: createdAt, event });
   }
   if (revokedAt !== null && isAfter(revokedAt)) {
-    const event: KeyEvent = { type: "key.revoked", data: { id, name }, once: `key.revoked ${id}` };
+    const event: KeyEvent = {
+      type: "key.revoked",
+      data: { id, name },
+      deduplicationKey: `key.revoked ${id}`,
+    };
     events.push({ at: revokedAt, event });
   }
   return events;

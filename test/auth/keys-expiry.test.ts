@@ -50,7 +50,7 @@ test("key.expiring is emitted in the last week of a key, not before and not afte
     {
       type: "key.expiring",
       data: { id: "file:soon", name: "soon", expires_at },
-      once: `key.expiring file:soon ${expires_at}`,
+      deduplicationKey: `key.expiring file:soon ${expires_at}`,
     },
   ]);
 });

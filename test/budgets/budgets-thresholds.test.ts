@@ -23,7 +23,7 @@ test("each threshold is emitted once, with the amount spent and the budget", () 
       budget: 10,
     })),
   );
-  expect(new Set(events.map(({ once }) => once)).size).toBe(3);
+  expect(new Set(events.map(({ deduplicationKey }) => deduplicationKey)).size).toBe(3);
 });
 
 test("a request that crosses several thresholds emits all of them", () => {
@@ -41,7 +41,7 @@ test("thresholds reset with the day, and a restarted process does not emit them 
   spend(first.budgets, key, 0.6);
   spend(first.budgets, key, 0.6, noon + dayMs);
   expect(first.events.map(({ data }) => data.percent)).toEqual([50, 50]);
-  expect(first.events[0]?.once).not.toBe(first.events[1]?.once);
+  expect(first.events[0]?.deduplicationKey).not.toBe(first.events[1]?.deduplicationKey);
 
   const second = createTestBudgets({ "key ci 2026-11-15": 0.6, "key ci total": 1.2 });
   spend(second.budgets, key, 0.1);

@@ -168,9 +168,9 @@ test("deliveries in flight at shutdown are due at once at the next start", async
 test("an event with a deduplication key is recorded once", async () => {
   const simulation = startSimulation({ respond: () => ({ status: 200 }) });
   const event = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
-  simulation.events.emit({ ...event, once: "key.revoked key_1" });
-  simulation.events.emit({ ...event, once: "key.revoked key_1" });
-  simulation.events.emit({ ...event, once: "key.revoked key_2" });
+  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_1" });
+  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_1" });
+  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_2" });
   await simulation.pass(minute);
   expect(simulation.attempts).toHaveLength(2);
 });

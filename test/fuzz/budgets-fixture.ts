@@ -78,11 +78,11 @@ export class BudgetSimulation {
   /** The sums of the rows, computed independently of the gateway. */
   readonly #spent = new Map<string, number>();
   #budgets: Budgets;
-  readonly #maxPurses: number;
+  readonly #maxCounters: number;
 
-  constructor(books: Books, maxPurses: number) {
+  constructor(books: Books, maxCounters: number) {
     this.books = books;
-    this.#maxPurses = maxPurses;
+    this.#maxCounters = maxCounters;
     this.#budgets = this.#start();
   }
 
@@ -211,11 +211,11 @@ export class BudgetSimulation {
     return createBudgets({
       counters: new LocalBudgetCounters({
         spentBefore: (spender, period) => this.books.spent(spender, period),
-        maxCounters: this.#maxPurses,
+        maxCounters: this.#maxCounters,
       }),
-      emit: ({ once, data }) => {
+      emit: ({ deduplicationKey, data }) => {
         expect(data.spent).toBeGreaterThan(0);
-        this.emitted.push(once);
+        this.emitted.push(deduplicationKey);
       },
     });
   }

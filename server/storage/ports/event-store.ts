@@ -9,8 +9,8 @@ export interface StoredEvent {
 }
 
 export interface NewEvent extends StoredEvent {
-  /** Deduplication key: an event with the same key is not recorded again. */
-  readonly once?: string;
+  /** An event with the same key is not recorded again. The column is `once`. */
+  readonly deduplicationKey?: string;
 }
 
 export interface EventDelivery {

@@ -37,12 +37,12 @@ export class PostgresEventStore implements EventStore {
   }
 
   record(event: NewEvent, webhooks: readonly string[]): Promise<Recorded> {
-    const { id, type, at, data, once = null } = event;
+    const { id, type, at, data, deduplicationKey = null } = event;
     return this.#db.transaction(async (db) => {
       const { rows } = await db.query<{ seq: string }>(
         `INSERT INTO vexel.events (id, type, at, data, once) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT DO NOTHING RETURNING seq`,
-        [id, type, at, JSON.stringify(data), once],
+        [id, type, at, JSON.stringify(data), deduplicationKey],
       );
       if (!rows[0]) return { isNew: false, overflowed: [] };
       const seq = Number(rows[0].seq);

@@ -35,13 +35,13 @@ export class SqliteEventStore implements EventStore {
   /** Rejects with SQLite errors. */
   async record(event: NewEvent, webhooks: readonly string[]): Promise<Recorded> {
     return this.#db.transaction((): Recorded => {
-      const { id, type, at, data, once = null } = event;
+      const { id, type, at, data, deduplicationKey = null } = event;
       const added = this.#db
         .query<{ seq: number }, [string, string, number, string, string | null]>(
           `INSERT INTO events (id, type, at, data, once) VALUES (?1, ?2, ?3, ?4, ?5)
            ON CONFLICT DO NOTHING RETURNING seq`,
         )
-        .get(id, type, at, JSON.stringify(data), once);
+        .get(id, type, at, JSON.stringify(data), deduplicationKey);
       if (!added) return { isNew: false, overflowed: [] };
       const overflowed = webhooks.filter((webhook) => this.#queue(added.seq, webhook, at));
       if (added.seq % pruneEvery === 0) pruneEvents(this.#db, at);

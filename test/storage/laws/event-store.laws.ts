@@ -104,9 +104,13 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
 
     law("an event with the same deduplication key or id is recorded once", async (open) => {
       const [one, other] = [await open(), await open()];
-      const once = "budget.exhausted key_1 2026-11";
-      expect((await one.events.record(event("evt_1", { once }), ["wh_a"])).isNew).toBe(true);
-      expect((await other.events.record(event("evt_2", { once }), ["wh_a"])).isNew).toBe(false);
+      const deduplicationKey = "budget.exhausted key_1 2026-11";
+      expect((await one.events.record(event("evt_1", { deduplicationKey }), ["wh_a"])).isNew).toBe(
+        true,
+      );
+      expect(
+        (await other.events.record(event("evt_2", { deduplicationKey }), ["wh_a"])).isNew,
+      ).toBe(false);
       expect((await one.events.record(event("evt_1"), ["wh_a"])).isNew).toBe(false);
       expect(await idsOf(other)).toEqual(["evt_1"]);
       expect((await one.deliveries.status("wh_a")).waiting).toBe(1);
