@@ -30,8 +30,8 @@ export interface UpstreamRequest {
   readonly streams?: boolean;
   /** Maximum size of the response, after decompression. Absent: `VEXEL_MAX_RESPONSE_BYTES`, which is never exceeded. */
   readonly maxResponseBytes?: number;
-  /** Not idempotent, because each copy may be billed: the transport never retries it. */
-  readonly once?: boolean;
+  /** Each copy may be billed: the transport never retries it. */
+  readonly isNonIdempotent?: boolean;
 }
 
 /** A body too large to buffer: reopened for each attempt, with a known length. */

@@ -26,7 +26,7 @@ const plan = fc.record({
   pieces: fc.integer({ min: 1, max: 3 }),
   words: fc.string({ unit: "binary", maxLength: 50 }),
   givesUpAfterMs: often<number | undefined>(undefined, fc.constantFrom(0, 1, 3)),
-  once: often(false, fc.constant(true)),
+  isNonIdempotent: often(false, fc.constant(true)),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 type PlannedRequest = Plan & { readonly nonce: number };
@@ -79,9 +79,9 @@ describe("many concurrent requests", () => {
     const one = async (plan: Plan): Promise<void> => {
       const body = JSON.stringify({ ...plan, nonce: nonce++ } satisfies PlannedRequest);
       const cancel = new AbortController();
-      const { givesUpAfterMs, once } = plan;
+      const { givesUpAfterMs, isNonIdempotent } = plan;
       if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
-      const outcome = await client.ask(server.url, body, { once }, cancel.signal).then(
+      const outcome = await client.ask(server.url, body, { isNonIdempotent }, cancel.signal).then(
         (came) => ({ came }),
         (error: Error) => ({ error }),
       );

@@ -163,12 +163,12 @@ describe("a connection that the server closed", () => {
       else echo(request);
     });
     using client = testClient();
-    const once = { once: true };
-    expect(await client.ask(server.url, "a", once)).toBe("a");
-    expect(await client.ask(server.url, "b", once)).toBe("b");
+    const nonIdempotent = { isNonIdempotent: true };
+    expect(await client.ask(server.url, "a", nonIdempotent)).toBe("a");
+    expect(await client.ask(server.url, "b", nonIdempotent)).toBe("b");
     expect(server.received.map(({ connection }) => connection)).toEqual([1, 2]);
     hangsUp = true;
-    expect((await failure(client.ask(server.url, "c", once))).name).toBe("ConnectionLost");
+    expect((await failure(client.ask(server.url, "c", nonIdempotent))).name).toBe("ConnectionLost");
     expect(server.received).toHaveLength(3);
   });
 });

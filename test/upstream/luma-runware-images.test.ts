@@ -113,7 +113,7 @@ describe("Runware", () => {
     const taskUUID = "0f9f1a4c-3a0e-4b8e-9d1f-5c6b7a8d9e0f";
     const data = [{ taskType: "imageInference", taskUUID, status: "processing" }];
     const { poll } = (await read(runware.adapter, target, { data })) as PendingJob;
-    expect(poll!.once).toBeUndefined();
+    expect(poll!.isNonIdempotent).toBeUndefined();
     expect((await bodyOf(poll!)) as unknown).toEqual([{ taskType: "getResponse", taskUUID }]);
   });
 

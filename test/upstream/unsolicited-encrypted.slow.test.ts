@@ -43,8 +43,8 @@ const uploaded = (text: string): StreamedBody => ({
 const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "headers" | "url">>> =
   {
     "taken whole": (body) => ({ body }),
-    "taken as it comes": (body) => ({ body, streams: true, once: true }),
-    "to an upload": (body) => ({ body: uploaded(body), streams: true, once: true }),
+    "taken as it comes": (body) => ({ body, streams: true, isNonIdempotent: true }),
+    "to an upload": (body) => ({ body: uploaded(body), streams: true, isNonIdempotent: true }),
   };
 
 /**

@@ -81,7 +81,7 @@ export class HttpClient {
           request: serializeRequest(request, endpoint),
           ...(request.body instanceof LargeJson && { body: request.body }),
           // A request that is not idempotent needs a new connection.
-          mayReuse: !request.once,
+          mayReuse: !request.isNonIdempotent,
           maxBytes: Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes),
           signal,
           resolve: (response) => resolve(take(response)),

@@ -123,7 +123,10 @@ function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
     throw invalidResponse("an entry has neither an image nor a task");
-  const { once: _, ...poll } = buildRequest(target, { taskType: "getResponse", taskUUID });
+  const { isNonIdempotent: _, ...poll } = buildRequest(target, {
+    taskType: "getResponse",
+    taskUUID,
+  });
   return { kind: "pending", poll };
 }
 

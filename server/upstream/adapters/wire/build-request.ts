@@ -20,7 +20,7 @@ export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): 
   jsonRequest(url, bearer(upstream), body);
 
 /** Not idempotent: each copy that reaches the vendor is billed. Streamed, because an image is too large to buffer. */
-const paid = { once: true, streams: true } as const;
+const paid = { isNonIdempotent: true, streams: true } as const;
 
 /** Files in `body` go from disk to the socket. */
 export const imageJsonRequest = (
