@@ -25,10 +25,10 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     kind: model.kind,
     ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
     ...(model.kind === "image" && { max_images: model.maxImages }),
-    ...(model.endsOn !== undefined && {
-      ends_on: model.endsOn,
+    ...(model.shutdownDate !== undefined && {
+      ends_on: model.shutdownDate,
       // OpenAI's own member, for clients that read its Model type.
-      shutdown_date: model.endsOn,
+      shutdown_date: model.shutdownDate,
     }),
     ...(model.description !== undefined && { description: model.description }),
   });

@@ -12,12 +12,12 @@ import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf } from "./budget.ts";
 import { embeddingWarnings } from "./embedding-warnings.ts";
-import { endsOn, endWarnings } from "./end-dates.ts";
 import { KeyMap } from "./key-map.ts";
 import { unknownReferenceWarnings, unusedGlobWarnings } from "./key-warnings.ts";
 import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
+import { modelShutdownDate, shutdownWarnings } from "./shutdown-dates.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { storedContentOf } from "./store-content.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
@@ -33,7 +33,7 @@ export interface SnapshotSources {
   readonly storedKeys: StoredKeys;
   /** The origin of an entry of the configuration. Absent: the file. */
   readonly originAt?: (list: ConfigList, index: number) => EntityOrigin;
-  /** Unix milliseconds, to compare end dates with. Absent: no warnings about end dates. */
+  /** Unix milliseconds, to compare shutdown dates with. Absent: no warnings about them. */
   readonly now?: number;
 }
 
@@ -140,7 +140,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       ...unusedGlobWarnings(configuredKeys, models),
       ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
       ...embeddingWarnings(snapshot),
-      ...(now === undefined ? [] : endWarnings(snapshot, now)),
+      ...(now === undefined ? [] : shutdownWarnings(snapshot, now)),
     ],
   };
 }
@@ -180,7 +180,7 @@ const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Sourc
       ...(row.kind === "embedding" && contextualFlag(targets)),
       ...row,
       targets,
-      ...endDate(targets),
+      ...shutdownDate(targets),
       source,
       ownedBy: source === "embedded" ? "vexel" : upstream.kind,
     };
@@ -214,7 +214,7 @@ function configuredModel(
     id: row.id,
     kind: row.kind,
     targets: resolved,
-    ...endDate(resolved),
+    ...shutdownDate(resolved),
     source,
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
@@ -253,9 +253,9 @@ const contextualFlag = (
   configured = targets.some(({ model }) => isContextualModel(model)),
 ): Pick<Model, "contextual"> => (configured ? { contextual: true } : {});
 
-const endDate = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
-  const on = endsOn(targets);
-  return on === undefined ? {} : { endsOn: on };
+const shutdownDate = (targets: readonly Target[]): Pick<Model, "shutdownDate"> => {
+  const date = modelShutdownDate(targets);
+  return date === undefined ? {} : { shutdownDate: date };
 };
 
 /**
@@ -268,7 +268,8 @@ function vectorProperties(id: string, targets: readonly Target[]) {
   const [space = ""] = spaces;
   const dimensions = first?.dimensions;
   return {
-    // With `sameSpace` the author declares several spaces to be one. It is unknown which, so no other model shares it.
+    // `sameSpace` declares several spaces to be one. It is unknown which, so no other model shares it. The prefix is part
+    // of stored cache keys: another one would make every stored vector of such a model a cache miss.
     space: spaces.size > 1 ? `vouched:${id}` : space,
     ...(first && known.every((row) => row === first) && { known: first }),
     ...(dimensions !== undefined &&

@@ -1,7 +1,7 @@
 /**
  * Well-known environment variables -> upstreams and their catalog models, so that a provider's API key alone is enough.
  */
-import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
+import { isShutDown, shutdownDateOf } from "../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { type CatalogModel, catalogModels } from "./catalog-models.ts";
 import { ollamaUrl } from "./ollama-url.ts";
@@ -102,11 +102,11 @@ function modelsOf(
         known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
     ),
   );
-  // A list of deployments is complete: the operator decides which models it names, ended ones included.
+  // A list of deployments is complete: the operator decides which models it names, also models that were shut down.
   if (named.length > 0) return named;
   return known.filter(({ id }) => {
-    const end = endDateOf(id, kind);
-    return !end || !hasEnded(end, now);
+    const shutdown = shutdownDateOf(id, kind);
+    return !shutdown || !isShutDown(shutdown, now);
   });
 }
 

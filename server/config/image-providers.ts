@@ -1,7 +1,7 @@
 /**
  * Image models known to be served by each kind of upstream besides OpenAI and Azure. Only a few verified rows: the
  * adapter names the source of each, and any other model of the vendor can be named in vexel.yaml. A model that its
- * vendor ends stays until that day: catalog/ends/images.ts.
+ * vendor shuts down stays until its shutdown date: catalog/shutdowns/images.ts.
  */
 export const imageProviders: Readonly<Record<string, readonly string[]>> = {
   gemini: ["gemini-nano-banana-2.1", "gemini-2.5-flash-image"],

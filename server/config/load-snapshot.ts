@@ -23,7 +23,7 @@ export interface LoadOptions {
   /** Whether the optional inpainting model is installed. */
   readonly migan?: boolean;
   readonly version?: number;
-  /** Unix milliseconds, to compare the end dates of models with. Absent: none has passed. */
+  /** Unix milliseconds, to compare the shutdown dates of models with. Absent: none has passed. */
   readonly now?: number;
   /** Checks the folders of local models, so that a problem shows before the first request. */
   readonly inspectFolder?: InspectFolder;

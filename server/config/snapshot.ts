@@ -32,8 +32,8 @@ export interface Model {
   readonly source: Source;
   readonly ownedBy: string;
   readonly description?: string;
-  /** The day from which no target serves it, such as `2026-12-01`. Absent: no end date is known. */
-  readonly endsOn?: string;
+  /** The day from which no target serves it, such as `2026-12-01`. Absent: no shutdown date is known. */
+  readonly shutdownDate?: string;
   /** Timeout of a whole request. Absent: the setting applies. */
   readonly timeoutMs?: number;
   /** How long prompts, inputs, vectors and images of its requests are stored. Absent: they are not stored. */

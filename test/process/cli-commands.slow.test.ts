@@ -92,7 +92,9 @@ describe("check", () => {
     const ended = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-1");
     const { code, err } = await run(["check", file("ended.yaml", ended)]);
     expect(code).toBe(0);
-    expect(err).toContain('warning: the model "image-model": "gpt-image-1" at "fake" ended on ');
+    expect(err).toContain(
+      'warning: the model "image-model": "gpt-image-1" at "fake" was shut down on ',
+    );
   });
 
   test("reports every mistake in a file with its location, with exit code 1", async () => {

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { catalogModels } from "../../server/config/catalog-models.ts";
 import { fromEnvironment } from "../../server/config/environment.ts";
-import { endDateOf, hasEnded } from "../../server/upstream/catalog/ends/index.ts";
 import { listedImagePrice } from "../../server/upstream/catalog/prices/index.ts";
+import { isShutDown, shutdownDateOf } from "../../server/upstream/catalog/shutdowns/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 
 const read = Date.parse("2026-11-15");
@@ -15,11 +15,11 @@ const images = Object.entries(catalogModels).flatMap(([kind, rows]) =>
 
 describe("a provisioned image model", () => {
   test.each(images)("%s %s had not ended when the catalog was read", (kind, id) => {
-    const end = endDateOf(id, kind);
-    expect(end && hasEnded(end, read)).not.toBe(true);
+    const shutdown = shutdownDateOf(id, kind);
+    expect(shutdown && isShutDown(shutdown, read)).not.toBe(true);
   });
 
-  test("is left out from the day it ends on", () => {
+  test("is left out from its shutdown date on", () => {
     const env = {
       OPENAI_API_KEY: "k",
       OPENROUTER_API_KEY: "k",
@@ -47,7 +47,7 @@ describe("a provisioned image model", () => {
   });
 });
 
-describe("end dates differ by vendor", () => {
+describe("shutdown dates differ by vendor", () => {
   test.each([
     ["gpt-image-1.5", "openai", "2026-12-01"],
     ["gpt-image-1.5", "azure", "2026-12-16"],
@@ -55,8 +55,8 @@ describe("end dates differ by vendor", () => {
     ["gemini-3.1-flash-image", "vertex", "2027-05-28"],
     ["grok-imagine-image-quality", "xai", "2026-11-02"],
     ["dall-e-3", "openai", "2026-05-12"],
-  ])("%s at %s ends on %s", (model, kind, on) => {
-    expect(endDateOf(model, kind)?.on).toBe(on);
+  ])("%s at %s is shut down on %s", (model, kind, on) => {
+    expect(shutdownDateOf(model, kind)?.on).toBe(on);
   });
 });
 

@@ -175,14 +175,17 @@ function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
 
 const modelItems = ({ snapshot }: AttentionOptions, at: number): ScopedItem[] =>
   [...snapshot().models.values()]
-    .filter(({ endsOn }) => endsOn !== undefined && Date.parse(endsOn) - at < endingWithinMs)
+    .filter(
+      ({ shutdownDate }) =>
+        shutdownDate !== undefined && Date.parse(shutdownDate) - at < endingWithinMs,
+    )
     .slice(0, maxItems)
-    .map(({ id, endsOn = "" }): ScopedItem => {
+    .map(({ id, shutdownDate = "" }): ScopedItem => {
       const item: AttentionItem = {
         type: "model_ending",
         severity: "warning",
         subject: id,
-        detail: endsOn,
+        detail: shutdownDate,
         link: `/model/${id}`,
       };
       return { item, owner: "gateway" };

@@ -45,7 +45,7 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
     context_tokens: model.known?.maxTokens ?? null,
     vector_space: model.space ?? null,
     price: priceText(model),
-    ends_on: model.endsOn ?? null,
+    ends_on: model.shutdownDate ?? null,
     limits: model.limits ?? null,
     stores_content: model.storeContentMs !== undefined,
     options: model.kind === "image" ? imageOptions(model, "generations", capabilitiesOf) : {},

@@ -1,11 +1,11 @@
-/** Operators and clients learn from `vexel check` and `GET /v1/models` when a vendor ends a model. */
+/** Operators and clients learn from `vexel check` and `GET /v1/models` when a vendor shuts a model down. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createModels } from "../../server/api/models.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { endDateOf, endRows } from "../../server/upstream/catalog/ends/index.ts";
+import { shutdownDateOf, shutdownRows } from "../../server/upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const yaml = `
@@ -35,15 +35,17 @@ const at = (now: string) => {
 const warningsAt = (now: string) => at(now).warnings.filter((text) => text.includes(" on 20"));
 
 describe("`vexel check`", () => {
-  test("warns of a model that ends within half a year, and says so of one that has ended", () => {
+  test("warns of a model that is shut down within half a year, and of a model that was shut down", () => {
     expect(warningsAt("2026-08-01")).toEqual([]);
     const [before] = warningsAt("2026-11-16");
-    expect(before).toContain('"ending": "text-embedding-005" at "google" ends on 2027-04-01');
+    expect(before).toContain(
+      '"ending": "text-embedding-005" at "google" will be shut down on 2027-04-01',
+    );
     const [after] = warningsAt("2027-04-01");
-    expect(after).toContain("ended on 2027-04-01");
+    expect(after).toContain("was shut down on 2027-04-01");
   });
 
-  test("warns of each target that ends, also where another serves on", () => {
+  test("warns of each target that is shut down, even if another target goes on serving the model", () => {
     expect(warningsAt("2026-11-16").map((text) => text.split(":")[0])).toEqual([
       'the model "ending"',
       'the model "lasting"',
@@ -51,7 +53,7 @@ describe("`vexel check`", () => {
   });
 });
 
-test("`GET /v1/models` gives the end date of a model whose targets all end, and of no other", () => {
+test("`GET /v1/models` gives the shutdown date of a model only if all its targets are shut down", () => {
   const { snapshot } = at("2026-11-16");
   const { list } = createModels({ snapshot: () => snapshot, startedAt: 0, now: () => 0 });
   const incoming = {
@@ -67,8 +69,8 @@ test("`GET /v1/models` gives the end date of a model whose targets all end, and 
   expect(data.find(({ id }) => id === "lasting")).not.toHaveProperty("ends_on");
 });
 
-describe("every end date", () => {
-  test.each(endRows.map((row) => [`${row.kind} ${row.models[0]}`, row] as const))(
+describe("every shutdown date", () => {
+  test.each(shutdownRows.map((row) => [`${row.kind} ${row.models[0]}`, row] as const))(
     "%s has a day, a source with a date and a kind that exists",
     (_, row) => {
       expect(row.on).toMatch(/^20\d\d-\d\d-\d\d$/);
@@ -79,13 +81,13 @@ describe("every end date", () => {
     },
   );
 
-  test("is found by any spelling a target may have", () => {
-    expect(endDateOf("us.amazon.nova-canvas-v1:0", "bedrock")?.on).toBe("2026-09-30");
-    expect(endDateOf("models/text-embedding-004", "gemini")?.on).toBe("2026-01-14");
-    expect(endDateOf("publishers/google/models/text-embedding-004", "vertex")?.on).toBe(
+  test("is found under every name that a target may give the model", () => {
+    expect(shutdownDateOf("us.amazon.nova-canvas-v1:0", "bedrock")?.on).toBe("2026-09-30");
+    expect(shutdownDateOf("models/text-embedding-004", "gemini")?.on).toBe("2026-01-14");
+    expect(shutdownDateOf("publishers/google/models/text-embedding-004", "vertex")?.on).toBe(
       "2027-04-01",
     );
-    expect(endDateOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
-    expect(endDateOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
+    expect(shutdownDateOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
+    expect(shutdownDateOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
   });
 });

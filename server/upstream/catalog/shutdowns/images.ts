@@ -1,5 +1,5 @@
-/** End dates of image models. */
-import type { EndRow } from "./end-date.ts";
+/** Shutdown dates of image models. */
+import type { ShutdownRow } from "./shutdown-date.ts";
 
 /** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
@@ -7,7 +7,7 @@ const openaiSdk = "openai-python 3.49.0, types/image_model.py, read on 2026-11-1
 
 const gptImage15 = ["gpt-image-1.5", "gpt-image-1.5-2025-12-16"];
 
-export const imageEnds: readonly EndRow[] = [
+export const imageShutdowns: readonly ShutdownRow[] = [
   { kind: "openai", models: ["dall-e-2", "dall-e-3"], on: "2026-05-12", source: openaiSdk },
   { kind: "openai", models: ["gpt-image-1"], on: "2026-10-23", source: openaiSdk },
   {

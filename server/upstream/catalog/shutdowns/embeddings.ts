@@ -1,10 +1,10 @@
-/** End dates of embedding models. */
-import type { EndRow } from "./end-date.ts";
+/** Shutdown dates of embedding models. */
+import type { ShutdownRow } from "./shutdown-date.ts";
 
 /** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
 
-export const embeddingEnds: readonly EndRow[] = [
+export const embeddingShutdowns: readonly ShutdownRow[] = [
   {
     kind: "azure",
     models: ["text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"],
