@@ -21,7 +21,7 @@ import {
   type LimitedQuery,
   queueTurnsOf,
   type RequestOutcome,
-} from "./request-cost.ts";
+} from "./request-demand.ts";
 import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 
 export interface AdmissionOptions {

@@ -4,7 +4,10 @@
  * gateway's own requests.
  */
 
-import { clampBufferedUsage, clampEmbeddingsUsage } from "../ledger/clamp-reported-usage.ts";
+import {
+  dropImplausibleBufferedUsage,
+  dropImplausibleEmbeddingsUsage,
+} from "../ledger/drop-implausible-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
@@ -20,7 +23,7 @@ import type { LimitScope } from "./limit-scope.ts";
 import { noDemand, settleDemand, take } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
-import { actualDemand, demandOf, type LimitedQuery } from "./request-cost.ts";
+import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
 
 export interface TargetLimitOptions {
   readonly admission: Admission;
@@ -131,11 +134,11 @@ function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown
 function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefined {
   if ("vectors" in response)
     return "input" in query
-      ? clampEmbeddingsUsage(response, { query }, ignoreRejected).usage
+      ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreRejected).usage
       : undefined;
   if ("flagged" in response) return response.usage;
   if (response.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = clampBufferedUsage(response, query, ignoreRejected);
+  const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreRejected);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),

@@ -7,7 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
 import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
-import { clampEmbeddingsUsage } from "../ledger/clamp-reported-usage.ts";
+import { dropImplausibleEmbeddingsUsage } from "../ledger/drop-implausible-usage.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -65,7 +65,7 @@ async function verifiedResponse(
   const { embeddings } = request.record;
   embeddings.inputs = 1;
   const verified = verifyEmbeddings(await send(request), request.query, undefined);
-  const response = clampEmbeddingsUsage(verified, request, onImplausibleUsage);
+  const response = dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
   embeddings.upstreamTokens = countedTokens(response);
   return response;
 }

@@ -8,7 +8,7 @@ import { resolveModel } from "../auth/resolve-model.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
-import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { CachePolicy } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { type RequestClient, SignalClient } from "../request/client.ts";

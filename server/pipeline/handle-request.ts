@@ -10,7 +10,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
-import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import { cachePolicyOf } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";

@@ -3,7 +3,7 @@
  * it is sent. A failure is logged, the content is deleted, and the client gets the response unchanged.
  */
 import type { ContentFile } from "../../contract/admin.ts";
-import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
 import type { BodyChunk, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";

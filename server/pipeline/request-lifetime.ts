@@ -13,7 +13,7 @@ import { releaseAll } from "../lib/release-all.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
-import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
+import { type LimitedQuery, reachedUpstream } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { RequestClient } from "../request/client.ts";

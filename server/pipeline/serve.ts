@@ -4,7 +4,7 @@
 
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
-import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { Send } from "../request/stage.ts";

@@ -6,10 +6,10 @@
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
 import { verifyImages } from "../images/verify-images.ts";
 import {
-  clampEmbeddingsUsage,
-  clampImageUsage,
+  dropImplausibleEmbeddingsUsage,
+  dropImplausibleImageUsage,
   type ImplausibleUsage,
-} from "../ledger/clamp-reported-usage.ts";
+} from "../ledger/drop-implausible-usage.ts";
 import type { Route } from "../request/caller.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
@@ -50,14 +50,14 @@ export const verifyEmbeddingsStage =
         ];
       }
       const verified = verifyEmbeddings(response, request.query, request.route.dimensions);
-      return clampEmbeddingsUsage(verified, request, onImplausibleUsage);
+      return dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
     });
 
 export const verifyImagesStage =
   <Q extends GenerationQuery>({ onImplausibleUsage }: VerifyOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) =>
-    clampImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
+    dropImplausibleImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
       request.record.addStep(`${implausible.what} implausible`);
       onImplausibleUsage(request, implausible);
     });

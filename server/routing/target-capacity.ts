@@ -6,7 +6,7 @@
 import type { Admission } from "../limits/admission.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
-import { demandOf, type LimitedQuery } from "../limits/request-cost.ts";
+import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { TargetQueue } from "./routing-options.ts";
 import type { TargetCapacity } from "./select-target.ts";

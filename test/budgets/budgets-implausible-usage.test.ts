@@ -1,10 +1,10 @@
 /** Implausible usage of an upstream is dropped and logged, and uses up no budget. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  clampEmbeddingsUsage,
-  clampImageUsage,
+  dropImplausibleEmbeddingsUsage,
+  dropImplausibleImageUsage,
   type ImplausibleUsage,
-} from "../../server/ledger/clamp-reported-usage.ts";
+} from "../../server/ledger/drop-implausible-usage.ts";
 import type {
   EmbeddingInput,
   GenerationQuery,
@@ -82,11 +82,11 @@ describe("reported embeddings usage", () => {
   const isAccepted = (input: EmbeddingInput, tokens: number): boolean => {
     const reported: ImplausibleUsage[] = [];
     const response = { vectors: [], usage: { inputTokens: tokens } };
-    const clamped = clampEmbeddingsUsage(response, { query: { input } }, (_, more) =>
+    const checked = dropImplausibleEmbeddingsUsage(response, { query: { input } }, (_, more) =>
       reported.push(more),
     );
-    expect(reported).toHaveLength(clamped.usage ? 0 : 1);
-    return clamped.usage !== undefined;
+    expect(reported).toHaveLength(checked.usage ? 0 : 1);
+    return checked.usage !== undefined;
   };
   const texts = (...all: string[]): EmbeddingInput => ({ kind: "text", texts: all });
 
@@ -133,16 +133,18 @@ describe("reported image usage", () => {
 
   test("is accepted up to the documented maximum of any vendor, with its cost", () => {
     const honest = response({ usage: usage(2 * 47_040), cost: 1.2 });
-    expect(clampImageUsage(honest, query, () => expect.unreachable())).toBe(honest);
+    expect(dropImplausibleImageUsage(honest, query, () => expect.unreachable())).toBe(honest);
   });
 
   test("is kept although an implausible cost is dropped", () => {
     const reported: ImplausibleUsage[] = [];
-    const clamped = clampImageUsage(response({ usage: usage(9), cost: 1e6 }), query, (more) =>
-      reported.push(more),
+    const checked = dropImplausibleImageUsage(
+      response({ usage: usage(9), cost: 1e6 }),
+      query,
+      (more) => reported.push(more),
     );
     expect(reported).toEqual([{ what: "cost", reported: 1e6, max: 20 }]);
-    expect(clamped).toEqual(response({ usage: usage(9) }));
+    expect(checked).toEqual(response({ usage: usage(9) }));
   });
 
   test("is dropped from a stream if it is implausible", async () => {
@@ -154,11 +156,11 @@ describe("reported image usage", () => {
       } as const;
     }
     const reported: ImplausibleUsage[] = [];
-    const clamped = clampImageUsage({ kind: "stream", events: events() }, query, (more) =>
+    const checked = dropImplausibleImageUsage({ kind: "stream", events: events() }, query, (more) =>
       reported.push(more),
     );
-    if (clamped.kind !== "stream") throw new Error("the response was not a stream");
-    expect(await Array.fromAsync(clamped.events)).toEqual([
+    if (checked.kind !== "stream") throw new Error("the response was not a stream");
+    expect(await Array.fromAsync(checked.events)).toEqual([
       { type: "completed", image: { kind: "base64", base64: "" } },
     ]);
     expect(reported).toHaveLength(1);

@@ -104,7 +104,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/rate-limits-and-budgets.md",
     "Image size counted when a request names none",
     "1024x1024",
-    "server/limits/request-cost.ts",
+    "server/limits/request-demand.ts",
     "1024 * 1024",
   ],
   [

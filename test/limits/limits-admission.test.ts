@@ -6,7 +6,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
-import { actualDemand, demandOf } from "../../server/limits/request-cost.ts";
+import { actualDemand, demandOf } from "../../server/limits/request-demand.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 

@@ -60,8 +60,8 @@ export const reachedUpstream = (
 ): boolean => routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
 
 /**
- * Unreported usage counts as estimated, unless nothing can have been generated. The request itself counts as one,
- * unless it was not sent for a reason that the client did not cause.
+ * Without reported usage the estimate counts, unless nothing was generated. The request counts as one, unless the
+ * gateway did not send it for reasons of its own.
  */
 export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
   if (error && !wasSent && isGatewayError(error)) return noDemand;

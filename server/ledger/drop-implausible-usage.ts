@@ -29,11 +29,13 @@ const aroundText = 256;
 /** Reported tokens per input token, for a target that reads the tokens as text with another vocabulary. */
 const perToken = 16;
 
-/** `call` is passed to the callback unchanged, so that the usual request creates no closure. */
-export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
+/** `request` is passed to the callback, so that the usual request creates no closure. */
+export function dropImplausibleEmbeddingsUsage<
+  C extends { readonly query: Pick<EmbeddingsQuery, "input"> },
+>(
   response: EmbeddingsResponse,
-  call: C,
-  onImplausibleUsage: (call: C, usage: ImplausibleUsage) => void,
+  request: C,
+  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
   const { inputTokens, totalTokens } = response.usage ?? {};
   const reported =
@@ -42,15 +44,15 @@ export function clampEmbeddingsUsage<C extends { readonly query: Pick<Embeddings
       : Math.max(inputTokens, totalTokens);
   // Nearly all requests return here.
   if (reported === undefined || (reported >= 0 && reported <= aroundText)) return response;
-  const max = maxTokens(call.query.input, reported);
+  const max = maxTokens(request.query.input, reported);
   if (reported >= 0 && reported <= max) return response;
-  onImplausibleUsage(call, { what: "input tokens", reported, max });
+  onImplausibleUsage(request, { what: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...others } = response;
   return others;
 }
 
-/** Twice the tokens of a byte-level vocabulary: normalization may spell out unusual characters first. */
+/** Upper bound: two tokens per byte, because normalization may expand unusual characters. */
 function maxTokens(input: EmbeddingInput, reported: number): number {
   if (input.kind === "tokens") {
     const counted = input.tokens.reduce((sum, { length }) => sum + length, 0);
@@ -72,17 +74,20 @@ const perOutputImage = 65_536;
 /** US dollars per image. No vendor's list price reaches a tenth of it. */
 const dollarsPerImage = 10;
 
-export function clampImageUsage(
+export function dropImplausibleImageUsage(
   response: ImageResponse,
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
 ): ImageResponse {
   return response.kind === "stream"
-    ? { kind: "stream", events: clampEventUsage(response.events, query, onImplausibleUsage) }
-    : clampBufferedUsage(response, query, onImplausibleUsage);
+    ? {
+        kind: "stream",
+        events: dropImplausibleEventUsage(response.events, query, onImplausibleUsage),
+      }
+    : dropImplausibleBufferedUsage(response, query, onImplausibleUsage);
 }
 
-async function* clampEventUsage(
+async function* dropImplausibleEventUsage(
   events: AsyncIterable<ImageEvent>,
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
@@ -91,7 +96,7 @@ async function* clampEventUsage(
     if (event.type === "buffered") {
       yield {
         type: "buffered",
-        response: clampBufferedUsage(event.response, query, onImplausibleUsage),
+        response: dropImplausibleBufferedUsage(event.response, query, onImplausibleUsage),
       };
     } else if (isPlausible(event.usage, query, 1, onImplausibleUsage)) yield event;
     else {
@@ -101,7 +106,7 @@ async function* clampEventUsage(
   }
 }
 
-export function clampBufferedUsage(
+export function dropImplausibleBufferedUsage(
   response: BufferedImageResponse,
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
