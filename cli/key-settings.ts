@@ -10,9 +10,8 @@ import {
   expires as expiresSchema,
   parameters as parametersSchema,
 } from "../server/config/schema.ts";
-import type { Budget } from "../server/lib/budget.ts";
+import { type Budget, periods } from "../server/lib/budget.ts";
 import type { Limits } from "../server/lib/limits.ts";
-import { periods } from "../server/lib/utc-periods.ts";
 import type { KeySettings } from "../server/storage/ports/key-store.ts";
 import { UsageError } from "./command.ts";
 

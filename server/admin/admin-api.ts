@@ -1,8 +1,7 @@
 /** The admin API (/admin/api) as a Hono app: authentication, CSRF protection, roles, and errors in OpenAI's shape. */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import { unknownUrl } from "../http/dispatch.ts";
-import { refuseMethod } from "../http/refuse-method.ts";
+import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
 import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
 import { setSessionCookie } from "./cookies.ts";

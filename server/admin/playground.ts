@@ -5,8 +5,7 @@
 import { keyBudgets } from "../config/budget.ts";
 import { keyLimits } from "../config/limits.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
-import { unknownUrl } from "../http/dispatch.ts";
-import { refuseMethod } from "../http/refuse-method.ts";
+import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";

@@ -1,8 +1,7 @@
 /** The price of a model in words. Several targets with different prices give a range. */
 import type { Model } from "../config/snapshot.ts";
 import type { Price } from "../lib/price.ts";
-import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
-import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
 
 /** null: not known. */
 export function priceText(model: Model): string | null {

@@ -1,11 +1,10 @@
 /** POST /v1/images/edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
-import { outOfRange, parse } from "../http/validate-body.ts";
+import { outOfRange, parse, withoutNulls } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
-import { withoutNulls } from "./fields.ts";
 import {
   booleanFields,
   fieldsWithModel,

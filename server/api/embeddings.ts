@@ -1,10 +1,10 @@
 /** POST /v1/embeddings, and the older route with the model in its path. */
+
 import {
   countedTokens,
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
-import { expectedResponseBytes } from "../embeddings/response-size.ts";
 import {
   areFloat32Numbers,
   isLongResponse,
@@ -12,13 +12,14 @@ import {
   writeBase64Response,
   writeFloatResponse,
   writeLongBase64Response,
-} from "../embeddings/write-vectors.ts";
+} from "../embeddings/vector-formats.ts";
+import { withoutNulls } from "../http/validate-body.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
+import type { Route } from "../request/caller.ts";
 import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody } from "./embeddings-body.ts";
-import { withoutNulls } from "./fields.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
@@ -100,4 +101,27 @@ const largeBodyBytes = 64 * 1024;
 function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
   if (bytes.length < largeBodyBytes) return bytes.list;
   return { length: bytes.length, open: () => bytes.drain(), isInMemory: true };
+}
+
+/** Requests with fewer inputs have small responses. */
+const manyInputs = 8;
+
+/** Of a model that the catalog does not know. */
+const usualDimensions = 1536;
+
+/**
+ * Bytes for each number of a vector: 5.3 in base64, as vectors come from upstreams, once more in the body of the
+ * response, or 11 as text.
+ */
+const bytesPerNumber = { base64: 11, float: 16 } as const;
+
+/** Estimates the memory that a response takes until its last byte is sent. 0 for a request with few inputs. */
+function expectedResponseBytes(
+  { input, dimensions, encoding }: EmbeddingsQuery,
+  { dimensions: configured, known }: Route,
+): number {
+  const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
+  if (inputs < manyInputs) return 0;
+  const length = dimensions ?? configured ?? known?.dimensions ?? usualDimensions;
+  return inputs * length * bytesPerNumber[encoding];
 }

@@ -1,9 +1,8 @@
 /** POST /v1/images/generations. */
 import { z } from "zod";
-import { parse } from "../http/validate-body.ts";
+import { parse, withoutNulls } from "../http/validate-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
-import { withoutNulls } from "./fields.ts";
 import { fieldsWithModel, sharedFields, toQuery } from "./image-fields.ts";
 import { writeImages } from "./image-response.ts";
 

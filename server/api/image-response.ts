@@ -1,8 +1,7 @@
 /** Writes image responses: one JSON body, or server-sent events. */
 
-import { estimateImageUsage, withInputDetails } from "../images/estimate-image-usage.ts";
 import { toJsonBase64 } from "../images/image-head.ts";
-import { sumUsage } from "../images/image-usage.ts";
+import { estimateImageUsage, sumUsage, withInputDetails } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";

@@ -4,6 +4,8 @@
  */
 
 import { timingSafeEqual } from "node:crypto";
+import { keyBudgets } from "../config/budget.ts";
+import { keyLimits } from "../config/limits.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -101,3 +103,36 @@ function isEqualInConstantTime(a: string, b: string): boolean {
 /** Masked like OpenAI's error messages: enough to recognize a key, not enough to use it. */
 const masked = (key: string): string =>
   key.length < 16 ? "****" : `${key.slice(0, 5)}****${key.slice(-4)}`.replace(/[^\x21-\x7e]/g, "?");
+
+/**
+ * Its key ID and its project in the ledger. An operator who configures a project of this name limits the gateway's own
+ * requests.
+ */
+const internalName = "vexel-internal";
+
+const key: Key = {
+  id: internalName,
+  name: internalName,
+  // No SHA-256 in hex, so no presented API key matches it.
+  hash: "",
+  models: ["*"],
+  project: internalName,
+  source: "embedded",
+};
+
+/** One per snapshot: limits are looked up by the identity of its scopes. */
+const callers = new WeakMap<Snapshot, Caller>();
+
+/** The caller of the gateway's own requests, such as those of the drift canary. It has no API key. */
+export function internalCaller(snapshot: Snapshot): Caller {
+  const existing = callers.get(snapshot);
+  if (existing) return existing;
+  const { projects } = snapshot;
+  const caller = brand<Key, "authenticated">({
+    ...key,
+    ...keyLimits(key, projects),
+    ...keyBudgets(key, projects),
+  });
+  callers.set(snapshot, caller);
+  return caller;
+}

@@ -1,5 +1,5 @@
 /** What is spent, reserved and left of a budget. */
-import type { Period } from "../lib/utc-periods.ts";
+import type { Period } from "../lib/budget.ts";
 
 /** The status of one budget in one period. */
 export interface BudgetStatus {

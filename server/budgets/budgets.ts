@@ -4,9 +4,15 @@
  * same dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
-import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
+import {
+  type BudgetedOwner,
+  endOfPeriod,
+  type Period,
+  periodNames,
+  periods,
+  type Reservation,
+} from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import { endOfPeriod, type Period, periodNames, periods } from "../lib/utc-periods.ts";
 import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
 import type { BudgetStatus } from "./budget-status.ts";
 import { overBudgetError, priceUnknownError } from "./over-budget.ts";

@@ -13,9 +13,7 @@ import {
   estimateImageTokens,
   unknownModelTokens,
 } from "../upstream/catalog/images/image-tokens.ts";
-import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
-import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
-import { moderationPriceOf } from "../upstream/catalog/prices/moderation-price.ts";
+import { listedImagePrice, moderationPriceOf, priceOf } from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,

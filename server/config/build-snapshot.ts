@@ -3,7 +3,6 @@
  * embedded models.
  */
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { FrozenMap } from "../lib/frozen-map.ts";
 import { keyHash } from "../lib/key-hash.ts";
 import type { Limits } from "../lib/limits.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
@@ -12,7 +11,7 @@ import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf } from "./budget.ts";
 import { embeddingWarnings } from "./embedding-warnings.ts";
-import { KeyMap } from "./key-map.ts";
+import { FrozenMap, KeyMap } from "./key-map.ts";
 import { unknownReferenceWarnings, unusedGlobWarnings } from "./key-warnings.ts";
 import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import { originKey } from "./origin.ts";

@@ -1,5 +1,5 @@
 /** GET /console and below: the files of the console. Every path without a file is a page of the console. */
-import { refuseMethod } from "../http/refuse-method.ts";
+import { refuseMethod } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { ConsoleFiles } from "./load-console.ts";

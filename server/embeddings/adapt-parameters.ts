@@ -2,8 +2,9 @@
  * Adapts embeddings parameters: the gateway emulates a parameter that a target does not support if the result is the
  * same, or refuses it.
  */
+
 import { GatewayError } from "../lib/gateway-error.ts";
-import { isEmptyObject } from "../lib/is-empty-object.ts";
+import { isEmptyObject } from "../lib/large-json.ts";
 import type { Route } from "../request/caller.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
@@ -13,20 +14,20 @@ import type {
   EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
-import { decodeTokens } from "./decode-tokens.ts";
+import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
 import {
   isPlain,
   type ParameterChanges,
   parameterChanges,
   rejectUnsplittable,
 } from "./parameter-changes.ts";
-import { type UnsplittableReason, unsplittableReason } from "./unsplittable.ts";
+import { type UnsplittableReason, unsplittableReason } from "./split.ts";
 import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
 export type CapabilitiesOf = (target: Target) => EmbeddingCapabilities;
 
 /** The targets' declared capabilities, corrected by what their responses have shown. */
-export interface LearnedCapabilities {
+interface LearnedCapabilities {
   readonly capabilities: CapabilitiesOf;
   /** The target accepts `dimensions` but returns the full length: from now on the parameter is not sent to it. */
   markDimensionsIgnored(target: Target): void;
@@ -200,4 +201,43 @@ function truncateResponse(
     ...others,
     vectors: response.vectors.map((vector) => truncateVector(vector, dimensions)),
   };
+}
+
+/** After this many tokens the event loop gets a turn: a million tokens take tens of milliseconds. */
+const tokensPerTurn = 65_536;
+
+/**
+ * Token arrays to texts, for targets that take texts only or have another vocabulary than the client's. The query with
+ * texts in place of its tokens. Throws where tokens cannot be decoded.
+ */
+export async function decodeTokens(
+  query: EmbeddingsQuery,
+  tokenizer: TokenizerName,
+): Promise<EmbeddingsQuery> {
+  const { input } = query;
+  if (input.kind === "text") return query;
+  const texts: string[] = [];
+  let decoded = 0;
+  for (const [at, tokens] of input.tokens.entries()) {
+    const text = await decode(tokenizer, tokens);
+    if (text === undefined || text === "") throw await noText(at, tokens, tokenizer);
+    texts.push(text);
+    decoded += tokens.length;
+    if (decoded < tokensPerTurn) continue;
+    decoded = 0;
+    await new Promise(setImmediate);
+  }
+  return { ...query, input: { kind: "text", texts } };
+}
+
+async function noText(
+  at: number,
+  tokens: readonly number[],
+  tokenizer: TokenizerName,
+): Promise<GatewayError> {
+  const named = await describeTokenWithoutText(tokenizer, tokens);
+  const reason = named
+    ? `holds ${named} of ${tokenizer}, the tokenizer of OpenAI's embedding models. It has no text: leave it out, or send strings.`
+    : `holds tokens that ${tokenizer}, the tokenizer of OpenAI's embedding models, cannot decode to text. Send strings.`;
+  return new GatewayError("invalid_input", `'$.input' is invalid. Entry ${at} ${reason}`);
 }

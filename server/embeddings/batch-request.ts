@@ -9,7 +9,7 @@ import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { RequestLoad } from "../request/request-load.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { tokensPerInput } from "./share-input-tokens.ts";
+import { tokensPerInput } from "./embedding-usage.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 

@@ -2,18 +2,19 @@
  * Micro-batching stage: joins small requests to a busy target into one upstream request. An idle target gets each
  * request at once.
  */
-import { isEmptyObject } from "../lib/is-empty-object.ts";
+
+import { isEmptyObject } from "../lib/large-json.ts";
 import type { Route } from "../request/caller.ts";
-import { itemsOf, limitsOf } from "../request/request-load.ts";
-import type { Stage } from "../request/stage.ts";
+import { itemsOf, limitsOf, loadOf, type RequestLoad } from "../request/request-load.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
   EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
-import { Batcher } from "./batcher.ts";
-import { unsplittableReason } from "./unsplittable.ts";
+import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
+import { unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
@@ -82,3 +83,177 @@ export const batch =
       return batcher.enqueue(request);
     };
   };
+
+interface BatcherOptions {
+  readonly next: EmbeddingsSend;
+  /** The most inputs, tokens and bytes of one batch. */
+  readonly limits: RequestLoad;
+  /** With this many upstream requests in flight the target counts as busy. */
+  readonly concurrency: number;
+  readonly maxWaitMs: number;
+  /** The most requests that wait at the same time. */
+  readonly maxQueued: number;
+  /** A target that responds faster than this is never busy: waiting for a batch would cost more than it saves. */
+  readonly fastMs: number;
+  /** Called with the number of requests of each batch of at least two. */
+  readonly onBatch: (requests: number) => void;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** A batch that is being filled: requests with equal parameters. */
+interface PendingBatch extends MemberOwner {
+  readonly key: string;
+  readonly route: Route;
+  readonly members: Set<BatchMember>;
+  readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
+  items: number;
+  tokens: number;
+  bytes: number;
+}
+
+/**
+ * Micro-batching for one target: requests pass while the target is not busy; otherwise they wait, and are sent as one
+ * batch.
+ */
+class Batcher {
+  readonly #options: BatcherOptions;
+  /** In insertion order: the oldest batch is sent first. */
+  readonly #pending = new Map<string, PendingBatch>();
+  #inFlight = 0;
+  #queued = 0;
+  /** Moving average (EWMA) of the response time. Infinity until the first response. */
+  #averageMs = Infinity;
+
+  constructor(options: BatcherOptions) {
+    this.#options = options;
+  }
+
+  /** No upstream request is in flight: a new request is sent at once. */
+  get isIdle(): boolean {
+    return this.#inFlight === 0;
+  }
+
+  get isBusy(): boolean {
+    return this.#inFlight >= this.#options.concurrency && this.#averageMs >= this.#options.fastMs;
+  }
+
+  /** Sends a request at once, without a batch. */
+  readonly send: EmbeddingsSend = (request) => {
+    const { next, clock } = this.#options;
+    const startedAt = clock();
+    const response = next(request);
+    this.#inFlight++;
+    // Both outcomes are handled here, so this is never an unhandled rejection; the returned promise still rejects.
+    response.then(() => {
+      const elapsed = clock() - startedAt;
+      this.#averageMs =
+        this.#averageMs === Infinity ? elapsed : this.#averageMs * 0.9 + elapsed * 0.1;
+      this.#onSettled();
+    }, this.#onSettled);
+    return response;
+  };
+
+  /**
+   * Adds the request to a batch, which is sent when the target is no longer busy, when it is full, or after
+   * `maxWaitMs`.
+   */
+  enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
+    const { query, route, signal } = request;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#queued >= this.#options.maxQueued) return this.send(request);
+    const load = loadOf(query.input);
+    // It fills a batch by itself.
+    if (!this.#hasRoom(load, smallest)) return this.send(request);
+    const key = compatibilityKey(query);
+    let batch = this.#pending.get(key);
+    if (batch && batch.route !== route) return this.send(request);
+    // The batch has no room for this request: it is sent now.
+    if (batch && !this.#hasRoom(batch, load)) {
+      this.#flush(batch);
+      batch = undefined;
+    }
+    return this.#add(request, load, batch ?? this.#open(key, route));
+  }
+
+  #hasRoom({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
+    const { limits } = this.#options;
+    return (
+      items + more.items <= limits.items &&
+      tokens + more.tokens <= limits.tokens &&
+      bytes + more.bytes <= limits.bytes
+    );
+  }
+
+  #open(key: string, route: Route): PendingBatch {
+    const flush = () => this.#flush(batch);
+    // Requests of the same turn of the event loop form a batch without a wait.
+    const timer = this.isBusy ? setTimeout(flush, this.#options.maxWaitMs) : setImmediate(flush);
+    const batch: PendingBatch = {
+      key,
+      route,
+      members: new Set(),
+      timer,
+      items: 0,
+      tokens: 0,
+      bytes: 0,
+      onAborted: (member) => this.#drop(member, batch),
+    };
+    this.#pending.set(key, batch);
+    return batch;
+  }
+
+  #add(
+    request: StageRequest<EmbeddingsQuery>,
+    load: RequestLoad,
+    batch: PendingBatch,
+  ): Promise<EmbeddingsResponse> {
+    const member = new BatchMember(request, load);
+    member.owner = batch;
+    batch.members.add(member);
+    this.#queued++;
+    batch.items += load.items;
+    batch.tokens += load.tokens;
+    batch.bytes += load.bytes;
+    if (!this.#hasRoom(batch, smallest)) this.#flush(batch);
+    return member.response;
+  }
+
+  #drop(member: BatchMember, batch: PendingBatch): void {
+    batch.members.delete(member);
+    this.#queued--;
+    batch.items -= member.load.items;
+    batch.tokens -= member.load.tokens;
+    batch.bytes -= member.load.bytes;
+    if (batch.members.size === 0) this.#close(batch);
+  }
+
+  #close({ key, timer }: PendingBatch): void {
+    clearTimeout(timer as never);
+    clearImmediate(timer as never);
+    this.#pending.delete(key);
+  }
+
+  #flush(batch: PendingBatch): void {
+    this.#close(batch);
+    this.#queued -= batch.members.size;
+    if (batch.members.size > 1) this.#options.onBatch(batch.members.size);
+    void sendBatch([...batch.members], this.send, this.#options.concurrency);
+  }
+
+  readonly #onSettled = (): void => {
+    this.#inFlight--;
+    for (const batch of this.#pending.values()) {
+      if (this.isBusy) return;
+      this.#flush(batch);
+    }
+  };
+}
+
+const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1 };
+
+/** Equal for requests that differ only in their inputs and in the encoding, which is applied per client. */
+function compatibilityKey({ input, dimensions, taskType, user }: EmbeddingsQuery): string {
+  if (dimensions === undefined && taskType === undefined && user === undefined) return input.kind;
+  return JSON.stringify([input.kind, dimensions, taskType?.field, taskType?.given, user]);
+}

@@ -1,9 +1,9 @@
 /**
- * Token counts and cost of an embeddings response: as the upstream reports them, or estimated for the client's `usage`
- * if it reports none.
+ * Token counts and cost of an embeddings response: as the upstream reports them, estimated for the client's `usage` if
+ * it reports none, and divided among its inputs, because the cache and batches need the count of each.
  */
 import type { RequestRecord } from "../request/request-record.ts";
-import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
+import { priceOf } from "../upstream/catalog/prices/index.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/count-tokens.ts";
 
@@ -36,4 +36,85 @@ export function embeddingsCost(
   // Sub-requests went to several targets, and the record does not say which target served which.
   if (usedSeveralTargets && targets.some((other) => priceOf(other) !== price)) return undefined;
   return (upstreamTokens * price) / 1_000_000;
+}
+
+/**
+ * Tokens of each input: exact if the model reports them per input, otherwise by an estimate. They add up to the usage.
+ */
+export function tokensPerInput(
+  usage: NonNullable<EmbeddingsResponse["usage"]>,
+  input: EmbeddingInput,
+): readonly number[] {
+  if (usage.perInput) return usage.perInput;
+  return shareTokens(
+    usage.inputTokens,
+    input.kind === "text" ? input.texts.map(quarterTokens) : input.tokens.map((one) => one.length),
+  );
+}
+
+/** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
+export function shareTokens(total: number, weights: readonly number[]): number[] {
+  const shares = shareUsage(total, weights);
+  const least = weights.map((weight) => Math.min(weight, 1));
+  const raised = shares.map((share, at) => Math.max(share, least[at]!));
+  const excess = sumOf(raised) - total;
+  const spare = raised.map((share, at) => share - least[at]!);
+  if (excess === 0 || excess > sumOf(spare)) return shares;
+  const taken = shareUsage(excess, spare);
+  return raised.map((share, at) => share - taken[at]!);
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+
+/** The most characters of a text that are classified. The rest is assumed to have the same mix of characters. */
+const maxClassified = 4_096;
+
+/** Estimated tokens, in quarters: about 4 characters of ASCII make a token, 2 of other alphabets, 1 of CJK. */
+export function quarterTokens(text: string): number {
+  const { length } = text;
+  if (Buffer.byteLength(text) === length) return length;
+  const classified = Math.min(length, maxClassified);
+  let quarters = 0;
+  for (let at = 0; at < classified; at++) {
+    const unit = text.charCodeAt(at);
+    quarters += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 4;
+  }
+  return Math.round((quarters * length) / classified);
+}
+
+/** `total` and `weights` are non-negative integers. Of equal remainders the first gets more. */
+export function shareUsage(total: number, weights: readonly number[]): number[] {
+  let sum = 0;
+  for (const weight of weights) sum += weight;
+  // All weights are 0: each input gets an equal part.
+  const even = sum === 0;
+  if (even) sum = weights.length;
+  const parts: number[] = [];
+  const remainders: number[] = [];
+  let left = total;
+  for (const weight of weights) {
+    const { part, remainder } = divide(total, even ? 1 : weight, sum);
+    parts.push(part);
+    remainders.push(remainder);
+    left -= part;
+  }
+  if (left === 0) return parts;
+  const order = [...parts.keys()].sort((a, b) => remainders[b]! - remainders[a]! || a - b);
+  for (const at of order.slice(0, left)) parts[at]!++;
+  return parts;
+}
+
+/** `total * weight / sum`, exact: a rounding error would add or lose a token. */
+function divide(
+  total: number,
+  weight: number,
+  sum: number,
+): { readonly part: number; readonly remainder: number } {
+  const product = total * weight;
+  if (Number.isSafeInteger(product)) {
+    const remainder = product % sum;
+    return { part: (product - remainder) / sum, remainder };
+  }
+  const large = BigInt(total) * BigInt(weight);
+  return { part: Number(large / BigInt(sum)), remainder: Number(large % BigInt(sum)) };
 }

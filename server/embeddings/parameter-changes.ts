@@ -1,13 +1,13 @@
 /** Parameter changes: what must change in a request before a target can serve it, or why the target cannot. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { isEmptyObject } from "../lib/is-empty-object.ts";
+import { isEmptyObject } from "../lib/large-json.ts";
 import { loadOf } from "../request/request-load.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
-import type { UnsplittableReason } from "./unsplittable.ts";
+import type { UnsplittableReason } from "./split.ts";
 
 export interface ParameterChanges {
   /** The client's fields that are emulated instead of passed on. */

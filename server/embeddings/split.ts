@@ -1,6 +1,7 @@
 /** Splits a request that exceeds a target's limits into concurrent sub-requests, and joins their responses. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
+import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { Route } from "../request/caller.ts";
 import {
@@ -12,6 +13,7 @@ import {
   splitIntoRanges,
 } from "../request/request-load.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
+import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
@@ -20,10 +22,9 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
-import { unsplittableReason } from "./unsplittable.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
-export interface SplitOptions {
+interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** The most sub-requests of one request in flight. */
   readonly maxParallel?: number;
@@ -152,3 +153,21 @@ function halves({ from, to }: InputRange): [InputRange, InputRange] {
 const isTooLarge = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "max_tokens_per_request" || error.definition.status === 413);
+
+export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
+
+/**
+ * Why the request is one unit, which no stage may cache, deduplicate, share with other requests, add to, or split;
+ * undefined if it is not. Its inputs depend on each other, or its extra fields are large: to compare those with the
+ * fields of other requests would hold the event loop, and to split it would send them several times.
+ */
+export function unsplittableReason(
+  { extraFields }: Pick<EmbeddingsQuery, "extraFields">,
+  { contextual }: Pick<Route, "contextual">,
+): UnsplittableReason | undefined {
+  if (contextual === true) return "inputs depend on each other";
+  if (isEmptyObject(extraFields)) return undefined;
+  if (hasContextOption(extraFields)) return "inputs depend on each other";
+  if (isLargeJson(extraFields)) return "large extra fields";
+  return hasNestedContextOption(extraFields) ? "inputs depend on each other" : undefined;
+}

@@ -1,16 +1,22 @@
 /**
  * Vectors in their two wire formats, JSON numbers and base64 of packed little-endian float32: encodes, decodes,
- * inspects and truncates them (Matryoshka).
+ * inspects and truncates them (Matryoshka), and writes embeddings responses as OpenAI does. Concatenated by hand: a
+ * vector is thousands of characters that need no escaping.
  */
+import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import {
   checkBase64,
   checkNumbers,
   checkVector,
   decodeText,
   EncodedVector,
+  maxTextBytes,
+  printFloats,
   type VectorValidity,
 } from "../lib/codec/index.ts";
-import type { Vector } from "../upstream/contract.ts";
+import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
+import { joinChunks } from "../request/operation.ts";
+import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 
 /** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */
 export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefined {
@@ -87,4 +93,157 @@ export function haveSameLength(vectors: readonly Vector[]): boolean {
   const length = dimensionsOf(first);
   for (const vector of vectors) if (dimensionsOf(vector) !== length) return false;
   return true;
+}
+
+const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
+const begin = `{"object":"list","data":[${entry(0)}`;
+
+const endOf = ({ model, tokens, totalTokens = tokens }: ResponseTail): string =>
+  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}}}`;
+
+/** The fields after the vectors. */
+interface ResponseTail {
+  /** The public model id. */
+  readonly model: string;
+  /** For `usage`, which OpenAI's types require: as reported, or estimated. */
+  readonly tokens: number;
+  /** Absent: the same. */
+  readonly totalTokens?: number | undefined;
+}
+
+/**
+ * For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not
+ * need.
+ */
+export function writeBase64Response(
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  tail: ResponseTail,
+): BodyChunks {
+  return base64Range(vectors, 0, vectors.length, `"}${endOf(tail)}`);
+}
+
+/** A range of a response's vectors with the text before each, and the tail after the last vector. */
+function base64Range(
+  vectors: readonly Vector[],
+  from: number,
+  to: number,
+  end: string,
+): BodyChunk[] {
+  const parts: BodyChunk[] = [];
+  for (let at = from; at < to; at++) {
+    parts.push(at === 0 ? `${begin}"` : `"},${entry(at)}"`);
+    const vector = vectors[at] as Vector;
+    parts.push(vector instanceof EncodedVector ? vector.view() : encodeVector(vector));
+  }
+  if (to === vectors.length) parts.push(end);
+  return parts;
+}
+
+/** Numbers that are written without a pause, which bounds the wait of other requests. */
+const numbersPerStep = 100_000;
+
+const vectorsPerStep = (vectors: readonly Vector[]): number =>
+  Math.max(1, Math.floor(numbersPerStep / Math.max(1, dimensionsOf(vectors[0] as Vector))));
+
+/** Whether a response is written in steps. */
+export const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
+  vectors.length > vectorsPerStep(vectors);
+
+/** Like `writeBase64Response`, in steps, for a long response. */
+export async function writeLongBase64Response(
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  tail: ResponseTail,
+  runInTurns: RunInTurns,
+): Promise<ChunkedBytes> {
+  const end = `"}${endOf(tail)}`;
+  const copy = (from: number, to: number) => joinChunks(base64Range(vectors, from, to, end));
+  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, copy)));
+}
+
+/** Runs steps of a computation in turns with those of other requests. */
+export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
+
+/**
+ * Writes the response with vectors as JSON numbers. A long response is printed in steps, and the responses of one API
+ * key one after the other: printed at the same time, many of them would all be in memory before the first one is sent.
+ */
+export async function writeFloatResponse(
+  { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  tail: ResponseTail,
+  runInTurns: RunInTurns,
+): Promise<ChunkedBytes> {
+  const end = `}${endOf(tail)}`;
+  const print = (from: number, to: number) => printRange(vectors, from, to, end);
+  if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([print(0, vectors.length)]);
+  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, print)));
+}
+
+function* writeSteps(
+  vectors: readonly Vector[],
+  writeRange: (from: number, to: number) => Buffer,
+): Generator<void, Buffer[]> {
+  const perStep = vectorsPerStep(vectors);
+  const buffers: Buffer[] = [];
+  for (let from = 0; from < vectors.length; from += perStep) {
+    if (from > 0) yield;
+    buffers.push(writeRange(from, Math.min(from + perStep, vectors.length)));
+  }
+  return buffers;
+}
+
+/** Prints a range of a response's vectors with the text before each, and the tail after the last vector. */
+function printRange(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
+  const entries = vectors.slice(from, to).map(printable);
+  let maxBytes = Buffer.byteLength(end);
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    maxBytes += begin.length + entry(from + at).length;
+    maxBytes += typeof vector === "string" ? vector.length : maxTextBytes(dimensionsOf(vector));
+  }
+  // Pages that are never written to take no memory.
+  const text = Buffer.allocUnsafeSlow(maxBytes);
+  let length = 0;
+  for (let at = 0; at < entries.length; at++) {
+    const vector = entries[at] as Printable;
+    const before = from + at === 0 ? begin : `},${entry(from + at)}`;
+    length += text.write(before, length, "latin1");
+    if (typeof vector === "string") length += text.write(vector, length, "latin1");
+    else length = printFloats(numbersOf(vector), text, length);
+  }
+  if (to === vectors.length) length += text.write(end, length);
+  return text.subarray(0, length);
+}
+
+type Printable = string | Float32Array | EncodedVector;
+
+/**
+ * Numbers of a JSON response are printed as float32 if every number is exactly a float32: then a vector has the same
+ * text now as later from the cache. Numbers with more precision keep their digits.
+ */
+function printable(vector: Vector): Printable {
+  if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
+  const numbers = floatsOf(vector) ?? [];
+  if (numbers instanceof Float32Array) return numbers;
+  if (areFloat32(numbers)) return Float32Array.from(numbers);
+  // JSON can represent negative zero, but JavaScript prints it as 0.
+  return numbers.includes(0)
+    ? `[${numbers.map((number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
+    : JSON.stringify(numbers);
+}
+
+const areFloat32 = (numbers: readonly number[]): boolean =>
+  numbers.every((number) => Math.fround(number) === number);
+
+/**
+ * Whether the upstream sent only float32 numbers, which `writeFloatResponse` prints in fewer digits than JSON.stringify
+ * does.
+ */
+export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
+  vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
+
+/** A view that is valid until the next decoding: print it immediately. */
+function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
+  if (vector instanceof Float32Array) return vector;
+  const { buffer, byteOffset, length } = vector.decode();
+  return new Float32Array(buffer, byteOffset, length / 4);
 }

@@ -4,10 +4,11 @@
  * is allowed could take seconds of CPU time, and many times its size in memory; within these bounds, a value that
  * cannot be parsed in slices (`json-slices.ts`) takes at most 50 ms for each 10 MB.
  */
+
+import { isAscii } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
 import { maxTextLength } from "../lib/max-text-length.ts";
-import { exceededLimit, type SliceLimits } from "../lib/slice-limits.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
@@ -90,3 +91,43 @@ const tooMany = (bound: keyof typeof jsonBounds, what: string, advice: string): 
     "request_too_large",
     `The JSON body has more than ${jsonBounds[bound].toLocaleString("en-US")} ${what}. ${advice}`,
   );
+
+const backslash = 0x5c;
+const letterU = 0x75;
+
+/** The limits of what makes a slice expensive to parse. */
+interface SliceLimits {
+  /** Characters (UTF-16 code units), if one of them is not ASCII: then each takes two bytes. */
+  readonly wideCharacters: number;
+  /** Escape sequences, each of which takes as long as ten characters. */
+  readonly escapes: number;
+}
+
+/** The limit that a slice exceeds. Slices with fewer bytes than `wideCharacters` are not examined. */
+export function exceededLimit(
+  slice: Buffer,
+  { wideCharacters, escapes }: SliceLimits,
+): keyof SliceLimits | undefined {
+  if (slice.length <= wideCharacters) return undefined;
+  const isPlain = !slice.includes(backslash);
+  if (isPlain && isAscii(slice)) return undefined;
+  let isWide = false;
+  let characters = 0;
+  let escaped = 0;
+  for (let at = 0; at < slice.length; at++, characters++) {
+    const byte = slice[at] as number;
+    if (byte === backslash) {
+      const isUnicode = slice[at + 1] === letterU;
+      at += isUnicode ? 5 : 1;
+      isWide ||= isUnicode;
+      if (++escaped > escapes) return "escapes";
+    } else if (byte >= 0x80) {
+      isWide = true;
+      // A character of four bytes is two code units; a byte that continues a character is none.
+      if (byte >= 0xf0) characters++;
+      else if (byte < 0xc0) characters--;
+    }
+    if (isWide && characters >= wideCharacters) return "wideCharacters";
+  }
+  return undefined;
+}

@@ -4,15 +4,13 @@
  */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { newRequestId } from "../lib/request-id.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
 import { addCors, type Cors } from "./cors.ts";
-import { dispatch, mountOf } from "./dispatch.ts";
-import { matchPath, type PathMatch, routeName, routeOf } from "./match-route.ts";
-import { type BodyLimits, ReceivedRequest } from "./received-request.ts";
+import { dispatch, matchPath, mountOf, type PathMatch, routeName, routeOf } from "./dispatch.ts";
+import { type BodyLimits, newRequestId, ReceivedRequest } from "./received-request.ts";
 import type { Mount } from "./route.ts";
 import type { Handlers, RouteName } from "./routes.ts";
 import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";

@@ -1,6 +1,6 @@
 /** Step 1: a request as the pipeline sees it: its head, and its body within the bounds of the settings. */
+
 import type { MemoryShares } from "../lib/memory-shares.ts";
-import { newRequestId } from "../lib/request-id.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
@@ -16,7 +16,7 @@ export interface BodyLimits {
   readonly jsonMemory: MemoryShares;
 }
 
-export interface ReceivedRequestOptions extends BodyLimits {
+interface ReceivedRequestOptions extends BodyLimits {
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
   /** The scheme on which the gateway listens. A proxy in front may serve another one. */
@@ -127,4 +127,11 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   countReceived(bytes: number): void {
     this.bytesReceived += bytes;
   }
+}
+
+/** Request ids: sortable by time, unguessable, in the shape of OpenAI's. */
+export function newRequestId(): string {
+  const id = Bun.randomUUIDv7();
+  // Sliced at the hyphens, which have fixed positions: half the cost of `replaceAll`.
+  return `req_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`;
 }

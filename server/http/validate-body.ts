@@ -1,6 +1,6 @@
 /**
- * Step 4: validates a body against its schema. The first issue becomes the error that OpenAI would give, with the
- * parameter and the fix.
+ * Step 4: removes null members from a body, and validates it against its schema. The first issue becomes the error that
+ * OpenAI would give, with the parameter and the fix.
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -92,7 +92,7 @@ export function outOfRange(
   );
 }
 
-export const formatPath = (path: readonly PropertyKey[]): string =>
+const formatPath = (path: readonly PropertyKey[]): string =>
   path
     .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at ? "." : ""}${String(step)}`))
     .join("");
@@ -141,3 +141,22 @@ const size = (origin: string): string =>
   })[origin] ?? "value";
 const measure = (value: unknown): string | number =>
   typeof value === "string" || Array.isArray(value) ? value.length : String(value);
+
+/**
+ * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.
+ */
+export function withoutNulls(body: unknown): Record<string, unknown> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new GatewayError(
+      "invalid_json",
+      'The body must be a JSON object, such as {"model": "..."}.',
+    );
+  }
+  const fields = body as Record<string, unknown>;
+  for (const name in fields) {
+    if (fields[name] === null) {
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+    }
+  }
+  return fields;
+}

@@ -2,8 +2,10 @@
  * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, and
  * merges their responses.
  */
+
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { MissingGroup } from "../request/missing.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import type { MissingGroup } from "../request/request-record.ts";
 import type {
   BufferedImageResponse,
   GenerationQuery,
@@ -11,15 +13,15 @@ import type {
   ImageResponse,
 } from "../upstream/contract.ts";
 import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
-import { mergeResponses } from "./merge-responses.ts";
-import { mergeStreams } from "./merge-streams.ts";
+import { commonMetadata } from "./image-metadata.ts";
+import { sumUsage } from "./image-usage.ts";
 import type { Plan } from "./plan/image-plan.ts";
 import { advanceSeed } from "./seeds.ts";
 
 /** One client must not use all concurrency slots of an upstream. */
 const maxParallel = 4;
 
-export interface FanOutOptions<Q> {
+interface FanOutOptions<Q> {
   readonly send: (query: Q) => Promise<ImageResponse>;
   /** The client gets a stream: an error can be its last event. */
   readonly isStreaming: boolean;
@@ -214,4 +216,56 @@ async function* topUpStream(
 export async function* eventsOf(response: ImageResponse): AsyncGenerator<ImageEvent> {
   if (response.kind === "buffered") yield { type: "buffered", response };
   else yield* response.events;
+}
+
+/** Merges several image responses into one: all images, and the metadata that they have in common. */
+export function mergeResponses(responses: readonly BufferedImageResponse[]): BufferedImageResponse {
+  const [first] = responses;
+  if (!first) throw new GatewayError("internal", "There is no response to merge.");
+  if (responses.length === 1) return first;
+  // The sum is known only if every response reports its part.
+  const usage = responses.every((response) => response.usage)
+    ? responses.map((response) => response.usage).reduce(sumUsage, undefined)
+    : undefined;
+  const cost = responses.every((response) => response.cost !== undefined)
+    ? responses.reduce((sum, response) => sum + (response.cost ?? 0), 0)
+    : undefined;
+  const results = responses.flatMap((response) => response.results);
+  const generated = responses.reduce(
+    (sum, response) => sum + (response.generated ?? response.results.length),
+    0,
+  );
+  const { usage: _, cost: __, generated: ___, ...others } = first;
+  return {
+    ...others,
+    metadata: responses.map(({ metadata }) => metadata).reduce(commonMetadata),
+    results,
+    ...(generated !== results.length && { generated }),
+    ...(usage && { usage }),
+    ...(cost !== undefined && { cost }),
+  };
+}
+
+/** Merges several streams into one, in order of arrival. */
+async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const readNext = async (at: number) => ({
+    at,
+    result: await (iterators[at] as AsyncIterator<T>).next(),
+  });
+  const waiting = new Map(iterators.map((_, at) => [at, readNext(at)]));
+  try {
+    while (waiting.size > 0) {
+      const { at, result } = await Promise.race(waiting.values());
+      if (result.done) waiting.delete(at);
+      else {
+        waiting.set(at, readNext(at));
+        yield result.value;
+      }
+    }
+  } finally {
+    // Closes the sources that have not ended, and ignores their errors.
+    for (const pending of waiting.values()) ignoreRejection(pending);
+    for (const at of waiting.keys()) ignoreRejection(iterators[at]?.return?.());
+  }
 }

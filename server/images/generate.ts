@@ -26,11 +26,11 @@ import type {
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { LoadedImage } from "./image-head.ts";
+import { MissingRecorder } from "./missing-images.ts";
 import type { Policy } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
-import { MissingRecorder } from "./record-missing.ts";
-import { prepareSources } from "./sources/prepare-sources.ts";
+import { prepareSources } from "./prepare-sources.ts";
 
 /** Context of one image job: its signal, its API key and where its result goes. */
 export interface ImageJob {

@@ -1,8 +1,7 @@
 /** Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel. */
 import { decodeBase64Stream } from "../lib/base64-stream.ts";
-import { imageSize } from "../lib/image-size.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
-import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
+import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { LoadedImage } from "../upstream/contract.ts";
 
 export type { LoadedImage };

@@ -1,7 +1,16 @@
-/** Missing images of a request: how many, and with which errors they failed. */
+/**
+ * Missing images of a request: how many, with which errors they failed, and how they are recorded (routing steps, and
+ * what may have been billed).
+ */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { MissingGroup, MissingImages } from "../request/missing.ts";
+import { toGatewayError } from "../request/error-response.ts";
+import type { MissingGroup, MissingImages, RequestRecord } from "../request/request-record.ts";
+import { targetName } from "../request/target-name.ts";
+import { errorCodeOf } from "../routing/retry-policy.ts";
+import type { ImageEvent, Target } from "../upstream/contract.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
+import { imagesIn } from "./fan-out.ts";
 
 export const missingFor = (count: number, error: unknown): MissingImages =>
   toMissing([{ count, error }]);
@@ -12,7 +21,7 @@ export const missingFrom = (groups: readonly MissingGroup[]): MissingImages | un
 
 function toMissing(groups: readonly MissingGroup[]): MissingImages {
   const failed = groups.find(({ error }) => error !== undefined);
-  const kind = errorCodeOf(failed?.error);
+  const kind = missingKindOf(failed?.error);
   return { count: countMissing(groups), kind, ...(failed && { error: failed.error }), groups };
 }
 
@@ -23,7 +32,7 @@ export const countMissing = (groups: readonly MissingGroup[]): number =>
  * Assigns missing images to the failed upstream requests. The remaining images failed afterwards, with
  * `error`, or for an unknown reason.
  */
-export function attributeMissing(
+function attributeMissing(
   missingCount: number,
   failedRequests: readonly MissingGroup[],
   error: unknown,
@@ -40,12 +49,12 @@ export function attributeMissing(
 }
 
 /** Short descriptions for the ledger, one for each error code. */
-export function describeMissing(groups: readonly MissingGroup[], requested: number): string[] {
+function describeMissing(groups: readonly MissingGroup[], requested: number): string[] {
   const counts = new Map<string, { count: number; mayBeBilled: boolean }>();
   for (const { count, error, mayBeBilled = false } of groups) {
-    const entry = counts.get(`${errorCodeOf(error)} ${mayBeBilled}`);
+    const entry = counts.get(`${missingKindOf(error)} ${mayBeBilled}`);
     if (entry) entry.count += count;
-    else counts.set(`${errorCodeOf(error)} ${mayBeBilled}`, { count, mayBeBilled });
+    else counts.set(`${missingKindOf(error)} ${mayBeBilled}`, { count, mayBeBilled });
   }
   return [...counts].map(
     ([key, { count, mayBeBilled }]) =>
@@ -54,9 +63,83 @@ export function describeMissing(groups: readonly MissingGroup[], requested: numb
 }
 
 /** Without an error, the upstream returned fewer images than requested. */
-const errorCodeOf = (error: unknown): ErrorKind =>
+const missingKindOf = (error: unknown): ErrorKind =>
   error === undefined
     ? "upstream_invalid"
     : error instanceof GatewayError
       ? error.kind
       : "internal";
+
+interface TargetAttempt {
+  readonly record: RequestRecord;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+  /** How many images are requested from the target. */
+  readonly imageCount: number;
+}
+
+/** Whether an upstream request that ended with this error may have been billed. */
+export const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
+  mayHaveBeenBilled(1, toGatewayError(error, signal));
+
+export class MissingRecorder {
+  readonly #attempt: TargetAttempt;
+  readonly #failures: MissingGroup[] = [];
+
+  constructor(attempt: TargetAttempt) {
+    this.#attempt = attempt;
+    // An earlier target may have left missing images.
+    attempt.record.images.missing = undefined;
+  }
+
+  /** One upstream request failed. */
+  addFailure({ count, error }: MissingGroup): void {
+    const { record, signal } = this.#attempt;
+    const mayBeBilled = isBillingUncertain(error, signal);
+    this.#failures.push({ count, error, mayBeBilled });
+    if (mayBeBilled) record.images.possiblyBilled += count;
+  }
+
+  /** All upstream requests failed: the target failed with this error. */
+  failAll(error: unknown): void {
+    const { record, imageCount, signal } = this.#attempt;
+    const descriptions = describeMissing(this.#failures, imageCount);
+    if (descriptions.length > 1) this.#step(descriptions);
+    this.#step([errorCodeOf(error)]);
+    // Then the whole request is counted as possibly billed, not its parts.
+    if (isBillingUncertain(error, signal)) {
+      record.images.possiblyBilled -= countMissing(
+        this.#failures.filter(({ mayBeBilled }) => mayBeBilled),
+      );
+    }
+  }
+
+  /** `delivered`: the number of delivered images. `error`: why others that arrived were not delivered. */
+  settle(delivered: number, error: unknown): void {
+    const { record, imageCount } = this.#attempt;
+    const groups = attributeMissing(imageCount - delivered, this.#failures, error);
+    record.images.missing = missingFrom(groups);
+    this.#step(describeMissing(groups, imageCount));
+  }
+
+  /** Passes the events through, and records the missing images at their end. */
+  async *watch(events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
+    let delivered = 0;
+    try {
+      for await (const event of events) {
+        delivered += imagesIn(event);
+        yield event;
+      }
+    } catch (error) {
+      // The error of one upstream request says nothing about the images of the others.
+      this.settle(delivered, this.#failures.length > 0 ? undefined : error);
+      throw error;
+    }
+    this.settle(delivered, undefined);
+  }
+
+  #step(descriptions: readonly string[]): void {
+    const { record, target } = this.#attempt;
+    for (const each of descriptions) record.addStep(`${targetName(target)}: ${each}`);
+  }
+}

@@ -3,7 +3,7 @@
  * metadata.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { invalidResponse } from "../request/invalid-response.ts";
+import { invalidResponse } from "../request/error-response.ts";
 import type {
   BufferedImageResponse,
   ImageContent,

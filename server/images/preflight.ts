@@ -1,12 +1,19 @@
 /**
- * Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. An edit
- * with a mask is inpainting.
+ * Preflight of image requests, before any upstream request: refuses parameters that no target supports and, for an
+ * edit, images that do not decode to their last byte or masks that do not fit. An edit with a mask is inpainting.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
-import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
+import type {
+  EditQuery,
+  FilePart,
+  GenerationQuery,
+  ImageResponse,
+  ImageSource,
+  Target,
+} from "../upstream/contract.ts";
 import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";
 import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
@@ -23,7 +30,7 @@ export interface EditRules {
   readonly key?: string;
 }
 
-export interface CheckedEdit {
+interface CheckedEdit {
   /** The same query, with files in place of data: URLs. */
   readonly query: EditQuery;
   /** One for each image. Undefined for a URL or a file id, which is not downloaded yet. */
@@ -64,7 +71,7 @@ export async function checkEdit(
   return { query: local, images, ...(mask && { mask }) };
 }
 
-export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
+interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
   /** Accepted media types. Absent: png, jpeg and webp. */
   readonly types?: readonly string[];
 }
@@ -221,3 +228,49 @@ function tooManyImages(images: readonly ImageSource[]): GatewayError {
     { param: field },
   );
 }
+
+/**
+ * Preflight stages, before any upstream request: limits the image count, requires a capable target and checks the
+ * uploads.
+ */
+export const limitImageCount =
+  <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
+  (next) =>
+  (request) => {
+    const { n } = request.query.options;
+    const { maxImages } = request.route;
+    if (n !== undefined && n > maxImages) {
+      throw new GatewayError(
+        "invalid_value",
+        `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
+        { param: "n" },
+      );
+    }
+    return next(request);
+  };
+
+interface PreflightOptions {
+  /** The reason why this target cannot serve the request. Undefined where it can. */
+  readonly rejectionReason: (request: StageRequest<GenerationQuery>, target: Target) => unknown;
+  /** Returns the query with its uploads inspected to the last pixel. Throws GatewayError for an invalid upload. */
+  readonly checkEdit: (
+    query: EditQuery,
+    request: StageRequest<GenerationQuery>,
+  ) => Promise<EditQuery>;
+}
+
+export const preflight =
+  <Q extends GenerationQuery>({
+    rejectionReason,
+    checkEdit,
+  }: PreflightOptions): Stage<Q, ImageResponse> =>
+  (next) =>
+  async (request) => {
+    const reasons = request.route.targets.map((target) => rejectionReason(request, target));
+    // The error of the first target is reported: it is the operator's preferred one.
+    if (reasons.length > 0 && reasons.every((reason) => reason !== undefined)) throw reasons[0];
+    const { query } = request;
+    if (!("images" in query)) return next(request);
+    const checked = await checkEdit(query as GenerationQuery as EditQuery, request);
+    return next({ ...request, query: { ...query, ...checked } });
+  };

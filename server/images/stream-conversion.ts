@@ -2,8 +2,7 @@
  * Converts between streamed and buffered responses: the client gets the form it requested, whatever the upstream sent.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { toGatewayError } from "../request/error-response.ts";
-import { invalidResponse } from "../request/invalid-response.ts";
+import { invalidResponse, toGatewayError } from "../request/error-response.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   BufferedImageResponse,

@@ -1,4 +1,4 @@
-/** Whether the process can open another file or socket. */
+/** File descriptors: whether the process can open another file or socket, and spare descriptors for a shortage. */
 import { closeSync, openSync } from "node:fs";
 import { errorCode } from "./error-code.ts";
 
@@ -13,5 +13,35 @@ export function descriptorShortage(): DescriptorShortage | undefined {
   } catch (error) {
     const code = errorCode(error);
     return code === "EMFILE" || code === "ENFILE" ? code : undefined;
+  }
+}
+
+const spareCount = 8;
+
+/**
+ * Detects that the process is out of file descriptors. The listening socket then stays readable and accepts nothing,
+ * which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can
+ * be accepted and refused.
+ */
+export class SpareDescriptors {
+  #held: number[] = [];
+
+  /**
+   * Opens the spare descriptors. False if the process has no descriptor left: then all spare descriptors are released.
+   */
+  hold(): boolean {
+    try {
+      while (this.#held.length < spareCount) this.#held.push(openSync("/dev/null", "r"));
+    } catch {
+      // The shortage is detected below, before the spare descriptors are released.
+    }
+    // One more descriptor must be available, or the next connection cannot be accepted.
+    const isOut = descriptorShortage() !== undefined;
+    if (isOut || this.#held.length < spareCount) this.release();
+    return !isOut;
+  }
+
+  release(): void {
+    for (const descriptor of this.#held.splice(0)) closeSync(descriptor);
   }
 }

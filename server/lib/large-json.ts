@@ -1,6 +1,7 @@
 /**
- * Serializes a large JSON value to UTF-8 bytes in steps. The text as a string would take up to twice the size of its
- * bytes, and making it would hold the event loop for 4 ms for each MB of characters that are not Latin.
+ * The size of JSON values, and the serialization of large ones to UTF-8 bytes in steps. The text as a string would take
+ * up to twice the size of its bytes, and making it would hold the event loop for 4 ms for each MB of characters that
+ * are not Latin.
  */
 import { GarbageHint } from "./garbage-hint.ts";
 import { freeBuffer } from "./spill-buffer.ts";
@@ -207,4 +208,38 @@ function endOfPieceOf(text: string, from: number): number {
   const to = Math.min(from + pieceLength, text.length);
   const last = text.charCodeAt(to - 1);
   return to < text.length && last >= 0xd800 && last < 0xdc00 ? to - 1 : to;
+}
+
+const maxValues = 1024;
+const maxCharacters = 64 * 1024;
+
+/**
+ * Whether a JSON value is large: more values, or more characters, than code may sort, compare or copy while other
+ * requests wait. The count stops at the bound, so the check takes microseconds for any value.
+ */
+export const isLargeJson = (value: unknown): boolean => new Count().isBeyond(value);
+
+class Count {
+  #values = 0;
+  #characters = 0;
+
+  /** Adds the value, and stops at the first bound that is passed. */
+  isBeyond(value: unknown): boolean {
+    this.#values += 1;
+    if (typeof value === "string") this.#characters += value.length;
+    if (this.#values > maxValues || this.#characters > maxCharacters) return true;
+    if (typeof value !== "object" || value === null) return false;
+    if (Array.isArray(value)) return value.some((entry) => this.isBeyond(entry));
+    for (const name in value) {
+      this.#characters += name.length;
+      if (this.isBeyond((value as Readonly<Record<string, unknown>>)[name])) return true;
+    }
+    return false;
+  }
+}
+
+/** Whether an object has no members. Reads at most the first member, and allocates no list of them. */
+export function isEmptyObject(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
 }

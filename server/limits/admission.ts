@@ -7,7 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { Priority } from "../request/priority.ts";
+import type { Priority } from "../request/request-headers.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { LimitScope } from "./limit-scope.ts";

@@ -9,14 +9,14 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
-import type { CachePolicy } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { type RequestClient, SignalClient } from "../request/client.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
-import type { Priority } from "../request/priority.ts";
+import type { CachePolicy, Priority } from "../request/request-headers.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
+
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";

@@ -4,19 +4,17 @@
  */
 
 import { authenticate } from "../auth/authenticate.ts";
-import { defaultModel } from "../auth/default-model.ts";
-import { resolveModel } from "../auth/resolve-model.ts";
+import { defaultModel, resolveModel } from "../auth/resolve-model.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
-import { cachePolicyOf } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { priorityOf } from "../request/priority.ts";
+import { cachePolicyOf, priorityOf } from "../request/request-headers.ts";
 import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";

@@ -20,7 +20,7 @@ import type { RequestClient } from "../request/client.ts";
 import { Deadline } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
-import type { Priority } from "../request/priority.ts";
+import type { Priority } from "../request/request-headers.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { PipelineServices } from "./dependencies.ts";
 

@@ -8,25 +8,28 @@ import {
   supportsParameters,
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
-import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
-import { cacheOnly } from "../embeddings/cache-only.ts";
+import { type CacheStageOptions, cacheOnly, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
 import { type CheckPrompt, moderate } from "../images/moderate.ts";
-import { limitImageCount, preflight } from "../images/preflight-stage.ts";
+import { limitImageCount, preflight } from "../images/preflight.ts";
 import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
-import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
 import { sizeClassOf } from "../routing/health/latency-stats.ts";
 import { routeRequest } from "../routing/route-request.ts";
+import {
+  embeddingPrice,
+  imagePrice,
+  targetCapacity,
+  targetQueue,
+  watchStreamEnd,
+} from "../routing/routing-options.ts";
 import { addStep } from "../routing/routing-steps.ts";
-import { targetCapacity, targetQueue } from "../routing/target-capacity.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import { watchStreamEnd } from "../routing/watch-stream-end.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type {
   EditQuery,
@@ -36,7 +39,7 @@ import type {
   ImageResponse,
   Target,
 } from "../upstream/contract.ts";
-import { type VerifyOptions, verifyEmbeddingsStage, verifyImagesStage } from "./verify-stage.ts";
+import { type VerifyOptions, verifyEmbeddingsStage, verifyImagesStage } from "./verify-response.ts";
 
 export interface StageLists {
   readonly embeddings: Send<EmbeddingsQuery, EmbeddingsResponse>;

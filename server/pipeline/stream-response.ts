@@ -10,7 +10,7 @@ import { withTimeout } from "../lib/with-timeout.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { BodyChunk } from "../request/http-types.ts";
-import { lengthOf } from "../request/response-bodies.ts";
+import { lengthOf } from "../request/operation.ts";
 
 export interface StreamEvent {
   /** Text in memory, or JSON that is read while it is sent. */

@@ -5,11 +5,11 @@ import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/response-bodies.ts";
+import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/operation.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import type { WrittenResponse } from "./endpoint.ts";
 import type { RequestLifetime } from "./request-lifetime.ts";
-import { addParameterHeaders } from "./response-headers.ts";
 import {
   type StreamTimes,
   settleAtEnd,
@@ -131,4 +131,36 @@ function ok(
 ): OutgoingResponse {
   if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
   return { status: 200, headers, body };
+}
+
+/** Proxies refuse responses with long headers, and a client chooses the names of the fields it sends. */
+const maxBytes = 1024;
+
+/**
+ * Adds the headers that name request fields which were not served as given: nothing is changed or left out in silence.
+ * Returns `headers`.
+ */
+function addParameterHeaders(
+  { parameters: { adapted, dropped }, images: { missing } }: RequestRecord,
+  headers: Record<string, string>,
+): Record<string, string> {
+  if (adapted?.length) headers["vexel-adapted"] = listNames(adapted);
+  if (dropped?.length) headers["vexel-dropped"] = listNames(dropped);
+  if (missing) headers["vexel-missing"] = `${missing.count}; error=${missing.kind}`;
+  return headers;
+}
+
+/** The names, as many as fit; then how many more there are. */
+function listNames(names: readonly string[]): string {
+  let list = "";
+  for (const [at, name] of names.entries()) {
+    const extended = at === 0 ? name : `${list}, ${name}`;
+    if (extended.length > maxBytes) {
+      return at === 0
+        ? `${names.length} ${names.length === 1 ? "field" : "fields"}`
+        : `${list}, ... and ${names.length - at} more`;
+    }
+    list = extended;
+  }
+  return list;
 }

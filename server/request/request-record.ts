@@ -1,18 +1,18 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
 
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { Reservation } from "../lib/budget.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { CachePolicy } from "./cache-policy.ts";
 import type { Caller } from "./caller.ts";
-import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
-import type { Priority } from "./priority.ts";
+import type { CachePolicy, Priority } from "./request-headers.ts";
 import type { RequestTrace } from "./request-trace.ts";
+
 import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
 
 /** The attempts at targets. */
-export class RoutingRecord {
+class RoutingRecord {
   /** The target of the last attempt. */
   target: Target | undefined;
   attempts = 0;
@@ -72,7 +72,7 @@ export class RoutingRecord {
 }
 
 /** The inputs of an embeddings request. */
-export interface EmbeddingsRecord {
+interface EmbeddingsRecord {
   /** 0 for other requests. */
   inputs: number;
   /** Inputs that this request did not send to an upstream: cached, in flight for another request, or duplicates. */
@@ -90,7 +90,7 @@ export interface ParametersRecord {
 }
 
 /** The images of an image request. */
-export interface ImagesRecord {
+interface ImagesRecord {
   /** How many images the client requested. */
   requested: number;
   /** Images in the response: sent to the client, or stored for it. Undefined if there is no image response. */
@@ -106,7 +106,7 @@ export interface ImagesRecord {
 }
 
 /** Costs in US dollars. */
-export interface CostRecord {
+interface CostRecord {
   /** Undefined if the cost is unknown. */
   actual: number | undefined;
   /**
@@ -121,7 +121,7 @@ export interface CostRecord {
 }
 
 /** How the request ended. */
-export interface OutcomeRecord {
+interface OutcomeRecord {
   status: number;
   /** The key of the error in the error table. */
   error: string | undefined;
@@ -265,4 +265,23 @@ function callAll(listeners: readonly (() => void)[]): void {
   } finally {
     if (others.length > 0) callAll(others);
   }
+}
+
+/** Images that were requested and are not part of the response: how many, and why. */
+export interface MissingGroup {
+  readonly count: number;
+  /** Why they failed. Undefined: the upstream returned fewer images than requested. */
+  readonly error: unknown;
+  /** The upstream may have generated them, but no response reports their cost. */
+  readonly mayBeBilled?: boolean;
+}
+
+/** Images that could not be generated, while others of the same request could. */
+export interface MissingImages {
+  readonly count: number;
+  readonly kind: ErrorKind;
+  /** The error of the first missing image, if there was one. */
+  readonly error?: unknown;
+  /** All missing images, grouped by error. */
+  readonly groups: readonly MissingGroup[];
 }

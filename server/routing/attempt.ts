@@ -6,7 +6,7 @@ import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import { wasCutOff } from "./hedge.ts";
-import type { Candidate } from "./policies/policy.ts";
+import type { Candidate } from "./policies.ts";
 import { errorCodeOf, isUnsent } from "./retry-policy.ts";
 
 export interface AttemptOptions<Q, A> {

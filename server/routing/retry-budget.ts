@@ -1,8 +1,4 @@
-/**
- * Retry budget: when everything fails, retries do not multiply the load. Every request earns a fifth of a retry. A few
- * retries per second are free, so that clients with little traffic have some. The share and the ten-second window are
- * Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
- */
+/** The budgets of a model's additional attempts: retries and hedged requests. */
 
 const share = 0.2;
 const reservePerSecond = 5;
@@ -13,6 +9,11 @@ const reserve = reservePerSecond * seconds;
 const burst = 4;
 const burstMs = 100;
 
+/**
+ * Retry budget: when everything fails, retries do not multiply the load. Every request earns a fifth of a retry. A few
+ * retries per second are free, so that clients with little traffic have some. The share and the ten-second window are
+ * Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
+ */
 export class RetryBudget {
   readonly #earned = new Uint32Array(seconds);
   readonly #spent = new Uint32Array(seconds);
@@ -67,5 +68,28 @@ export class RetryBudget {
       this.#earned[at] = 0;
       this.#spent[at] = 0;
     }
+  }
+}
+
+/** Hedge budget of a model: every request earns a share of a hedge; unused hedges accumulate up to `max`. */
+export class HedgeBudget {
+  readonly #share: number;
+  readonly #max: number;
+  #available = 0;
+
+  constructor(share: number, max = 10) {
+    this.#share = share;
+    this.#max = max;
+  }
+
+  earn(): void {
+    this.#available = Math.min(this.#max, this.#available + this.#share);
+  }
+
+  /** False: the budget is used up. */
+  spend(): boolean {
+    if (this.#available < 1) return false;
+    this.#available--;
+    return true;
   }
 }

@@ -13,7 +13,7 @@ import {
   hedgedRequest,
   isReplaced,
 } from "./hedge.ts";
-import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
+import type { Candidate, Policy, SelectionContext } from "./policies.ts";
 import {
   errorCodeOf,
   isUnsent,
@@ -23,7 +23,6 @@ import {
 } from "./retry-policy.ts";
 import type { RouteRequestOptions } from "./routing-options.ts";
 import { addSkippedSteps, addStep } from "./routing-steps.ts";
-import { selectRetryTarget } from "./select-retry-target.ts";
 import {
   capableCandidates,
   hasUntriedHealthy,
@@ -32,6 +31,7 @@ import {
   noHealthyTarget,
   type Selection,
   selectHealthy,
+  selectRetryTarget,
   selectTarget,
   startHealthChecks,
   type TargetCapacity,

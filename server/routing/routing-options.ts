@@ -1,18 +1,30 @@
-/** What the routing stage needs to know about the requests of one endpoint. */
+/**
+ * What the routing stage needs to know about the requests of each endpoint: the capacity of targets under the gateway's
+ * limits, expected prices, and the end of streamed responses.
+ */
+
+import { costOf } from "../ledger/cost.ts";
+import type { Admission } from "../limits/admission.ts";
 import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
+import { shortage } from "../limits/limiter.ts";
+import type { Demand } from "../limits/rate-limit-counters.ts";
+import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import type { StageRequest } from "../request/stage.ts";
-import type { Target } from "../upstream/contract.ts";
+import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
+import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "../upstream/contract.ts";
 import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
 
 /** The queue for targets at their hard concurrency limit. */
-export interface TargetQueue<Q> {
+interface TargetQueue<Q> {
   /** Takes a slot, after a wait if necessary. Throws GatewayError if none becomes free in time. */
   wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void>;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }
 
+/** What the routing stage needs to know about the requests of one endpoint. */
 export interface RouteRequestOptions<Q, A> {
   readonly registry: TargetRegistry;
   /** Whether the target supports the request. Absent: every target does. */
@@ -32,4 +44,92 @@ export interface RouteRequestOptions<Q, A> {
    * probe while another target serves, unless this check has passed. True: the target is up.
    */
   readonly checkHealth?: (target: Target) => Promise<boolean>;
+}
+
+/** The smallest demand of any request. */
+const minimumDemand: Readonly<Record<"embedding" | "image", Demand>> = {
+  embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
+  image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
+};
+
+/** Which targets are at a rate limit, and which have no free slot. `clock`: milliseconds, monotonic. */
+export const targetCapacity = (
+  admission: Admission,
+  clock: () => number,
+  kind: "embedding" | "image",
+): TargetCapacity => ({
+  hasCapacity: ({ scopes }: Target) =>
+    scopes
+      ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
+      : true,
+  isBusy: ({ scopes }: Target) =>
+    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => !slots.hasFreeSlot),
+});
+
+/** The queue before targets that have reported overload (hard adaptive concurrency limit). */
+export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
+  wait: ({ record, route, query, signal }, slots) =>
+    admission.waitForSlots({
+      key: record.caller?.id ?? "",
+      priority: record.priority,
+      route,
+      neededSlots: [slots],
+      demand: demandOf(query),
+      // Counted as not started even if work was done for it: requests in flight may never end, and every wait is
+      // bounded.
+      hasStarted: () => false,
+      signal: () => signal,
+    }),
+  admitWaiting: () => admission.admitWaiting(),
+});
+
+/**
+ * The expected price, for the `cost` routing policy. Used for comparison only, never charged. Every target gets the
+ * same texts, so the price per token is enough to compare.
+ */
+export const embeddingPrice = (_: unknown, target: Target): number | undefined =>
+  priceOf(target) ?? undefined;
+
+/** As for embeddings. Undefined for models billed by token: the number of output tokens is not known in advance. */
+export function imagePrice(
+  { query, operation }: StageRequest<GenerationQuery>,
+  target: Target,
+): number | undefined {
+  const { n = 1, size, quality } = query.options;
+  const kind = operation === "edits" ? "edits" : "generations";
+  const price =
+    target.price ?? listedImagePrice(target, { operation: kind, extraFields: query.extraFields });
+  return costOf(price, {
+    images: n,
+    size: size === "auto" ? undefined : size,
+    quality: quality === "auto" ? undefined : quality,
+  });
+}
+
+/** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
+export function watchStreamEnd(
+  response: ImageResponse,
+  end: (failure?: unknown) => void,
+): ImageResponse {
+  if (response.kind === "stream")
+    return { kind: "stream", events: watchEvents(response.events, end) };
+  end();
+  return response;
+}
+
+async function* watchEvents(
+  events: AsyncIterable<ImageEvent>,
+  end: (failure?: unknown) => void,
+): AsyncGenerator<ImageEvent> {
+  // A client that stops reading says nothing about the target.
+  let failure: unknown = clientClosedError();
+  try {
+    for await (const event of events) yield event;
+    failure = undefined;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    end(failure);
+  }
 }

@@ -6,7 +6,7 @@
 import type { RequestRecord } from "../request/request-record.ts";
 import { targetName } from "../request/target-name.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Candidate } from "./policies/policy.ts";
+import type { Candidate } from "./policies.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 
 /** A request that is split into hundreds of chunks would repeat the same steps for each. */

@@ -2,12 +2,12 @@
  * Target selection (load balancing): the candidates that can serve a request, the lowest tier that has a healthy
  * candidate, and within that tier the candidate that the model's policy picks.
  */
+
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TriedTargets } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { TargetHealth } from "./health/target-health.ts";
-import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
-import { hashToUnit } from "./policies/sticky.ts";
+import { type Candidate, hashToUnit, type Policy, type SelectionContext } from "./policies.ts";
 
 /** The gateway's own limits (rates and concurrency slots) of a target. */
 export interface TargetCapacity {
@@ -33,7 +33,7 @@ export interface Selection {
  * Which ejected candidates may get the request as a half-open probe. `any`: the first that is due, before healthy ones,
  * or its recovery would never be noticed. `checked`: where a probe costs money, only after a free health check passed.
  */
-export type ProbeMode = "any" | "checked" | "none";
+type ProbeMode = "any" | "checked" | "none";
 
 /** Undefined: no candidate is available now. */
 export function selectTarget(
@@ -235,4 +235,56 @@ function isHeldBackBySlowStart(
   if (share === 1) return false;
   // With the sticky policy, API keys return to the target one after the other and do not switch back and forth.
   return (affinityHash === 0 ? random() : hashToUnit(affinityHash, ~stableHash)) >= share;
+}
+
+/** Waiting requests should be served within five seconds of the target's recovery; this leaves a second to spare. */
+const maxExtraDelayMs = 4000;
+
+interface RetrySelection {
+  readonly selection: Selection;
+  readonly context: SelectionContext;
+  readonly peers: readonly TargetHealth[];
+  /** When this request last tried each candidate. */
+  readonly attemptedAt: Map<Candidate, number>;
+}
+
+/**
+ * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
+ * due for a probe by now, or the same one again. A target that hung and recovered responds to new requests, but not to
+ * those that it received before. Undefined: no candidate is due now.
+ */
+export function selectRetryTarget({
+  selection,
+  context,
+  peers,
+  attemptedAt,
+}: RetrySelection): Candidate | undefined {
+  const { candidates, policy, capacity } = selection;
+  const isDue = (candidate: Candidate): boolean => {
+    const at = attemptedAt.get(candidate);
+    if (at === undefined) return true;
+    const silentMs = context.now - at;
+    // A clock that jumps back must not make the wait longer than it would be from now.
+    if (silentMs < 0) attemptedAt.set(candidate, context.now);
+    return silentMs >= repeatDelayMs(candidate.health, at, context.sizeClass, peers);
+  };
+  const tried = candidates.filter((candidate) => !isDue(candidate));
+  if (tried.length === candidates.length) return undefined;
+  const candidate = selectTarget({ candidates, policy, capacity, tried }, context);
+  return candidate && hasCapacity(capacity, candidate.target) && !isBusy(capacity, candidate.target)
+    ? candidate
+    : undefined;
+}
+
+/** The delay before the same target gets the request again. Shorter if it has responded to other requests meanwhile. */
+function repeatDelayMs(
+  health: TargetHealth,
+  at: number,
+  size: number,
+  peers: readonly TargetHealth[],
+): number {
+  const timeout = health.latency.timeoutMs(size, peers);
+  return health.hasRespondedSince(at)
+    ? timeout
+    : Math.max(timeout, Math.min(2 * timeout, maxExtraDelayMs));
 }

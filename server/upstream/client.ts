@@ -14,6 +14,7 @@ import type {
   UpstreamResponse,
 } from "./adapter.ts";
 import { throwErrorInside } from "./adapters/wire/error-in-response.ts";
+import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
 import type {
   EditQuery,
   EmbeddedModel,
@@ -28,7 +29,6 @@ import type {
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
 import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
-import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/transport.ts";
 
 /** Added to every upstream request of one call, such as its trace context. Absent: none. */
@@ -84,7 +84,7 @@ const embeddedImageCapabilities: ImageCapabilities = {
   extras: ["seed"],
 };
 
-export interface UpstreamClientOptions {
+interface UpstreamClientOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly send: Send;
@@ -258,3 +258,19 @@ const unsupported = (model: string): GatewayError =>
     `The model '${model}' does not support this operation. GET /v1/models/${encodeURIComponent(model)} describes it.`,
     { param: "model" },
   );
+
+/** Called when a target's rate limit is exhausted for `waitMs`. */
+type OnRateLimitExhausted = (target: Target, waitMs: number) => void;
+
+/**
+ * Detects successful responses whose headers say that the rate limit is used up: such a target cools down before it
+ * responds with 429. Every response is checked, because vendors limit each model separately and other clients may use
+ * the same account. The gateway's own HTTP client checks the headers while parsing.
+ */
+export const createRateLimitObserver =
+  (onRateLimitExhausted: OnRateLimitExhausted) =>
+  (response: UpstreamResponse, target: Target): void => {
+    if (response.mayReportExhaustedLimit === false) return;
+    const waitMs = rateLimitExhaustedMs(response.headers);
+    if (waitMs !== undefined) onRateLimitExhausted(target, waitMs);
+  };

@@ -1,14 +1,14 @@
 /** Wires the image pipeline: image worker, downloads behind the SSRF guard, and the idempotency store. */
+
 import { join } from "node:path";
 import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
-import { inspectOnce } from "../images/inspect-once.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
-import { createCheckPrompt } from "../pipeline/moderation-request.ts";
+import { createCheckPrompt } from "../pipeline/internal-requests.ts";
 import type { Execute } from "../pipeline/serve.ts";
 import { imageStages, type StageLists } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
@@ -26,10 +26,15 @@ import { hasCredentials, isPrivateHost } from "../upstream/download/address-rang
 import { createDownload } from "../upstream/download/download.ts";
 import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
-import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
+import {
+  createImageWorker,
+  type ImageInspection,
+  type ImageWorker,
+  type WorkerInput,
+} from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
-export interface ImagesWiringOptions {
+interface ImagesWiringOptions {
   readonly settings: Settings;
   readonly upstreamClient: UpstreamClient;
   readonly log: Log;
@@ -47,7 +52,7 @@ export interface ImagesWiringOptions {
   readonly sharedResponses: SharedResponses | undefined;
 }
 
-export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
+interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
   readonly idempotencyStore: IdempotencyStore;
   /** Downloads the image behind an upstream's link. A response is complete without it, so the timeout is short. */
   readonly downloadLink: LinkTools["download"];
@@ -186,3 +191,21 @@ function isPrivate(link: string): boolean {
 /** An upstream in a private network returns links to itself. */
 const ownHosts = ({ upstream }: Target): string[] =>
   upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];
+
+interface CachedInspector extends Pick<ImageWorker, "inspect"> {
+  /** Stores an inspection that was made of the same image under another object. */
+  set(image: WorkerInput, inspection: ImageInspection): void;
+}
+
+/** Caches the inspection of an image for the lifetime of the image: each upload is decoded once. */
+export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedInspector {
+  const cache = new WeakMap<WorkerInput, ImageInspection>();
+  return {
+    inspect: async (image, signal, field, key) => {
+      const inspection = cache.get(image) ?? (await inspect(image, signal, field, key));
+      cache.set(image, inspection);
+      return inspection;
+    },
+    set: (image, inspection) => void cache.set(image, inspection),
+  };
+}

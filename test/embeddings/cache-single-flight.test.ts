@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
-import { shareUsage } from "../../server/embeddings/share-input-tokens.ts";
+import { shareUsage } from "../../server/embeddings/embedding-usage.ts";
 import type { Route } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";

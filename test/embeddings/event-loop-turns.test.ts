@@ -1,8 +1,7 @@
 /** While a long request is decoded and written, other requests get their turn of the event loop in between. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { adaptParameters } from "../../server/embeddings/adapt-parameters.ts";
-import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
+import { adaptParameters, decodeTokens } from "../../server/embeddings/adapt-parameters.ts";
 import { capabilitiesOf, requestFor, route } from "./stage-fixture.ts";
 
 /** Whether the event loop has made a turn since. */

@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
-import { unsplittableReason } from "../../server/embeddings/unsplittable.ts";
+import { unsplittableReason } from "../../server/embeddings/split.ts";
 import { fingerprintOf } from "../../server/idempotency/idempotent-request.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";

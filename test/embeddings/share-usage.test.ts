@@ -2,11 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  quarterTokens,
-  shareTokens,
-  shareUsage,
-} from "../../server/embeddings/share-input-tokens.ts";
+import { quarterTokens, shareTokens, shareUsage } from "../../server/embeddings/embedding-usage.ts";
 import { tries } from "../depth.ts";
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);

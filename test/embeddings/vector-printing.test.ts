@@ -5,7 +5,7 @@ import {
   writeBase64Response,
   writeFloatResponse,
   writeLongBase64Response,
-} from "../../server/embeddings/write-vectors.ts";
+} from "../../server/embeddings/vector-formats.ts";
 import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { startFake } from "../fake-upstream.ts";

@@ -6,7 +6,7 @@ import {
   EmbeddingCache,
   type EmbeddingCacheOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { quarterTokens } from "../../server/embeddings/share-input-tokens.ts";
+import { quarterTokens } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";

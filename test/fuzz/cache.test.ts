@@ -7,10 +7,10 @@ import {
   type EmbeddingCacheOptions,
   entryOverhead,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { writeBase64Response } from "../../server/embeddings/write-vectors.ts";
+import { writeBase64Response } from "../../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { joinChunks } from "../../server/request/response-bodies.ts";
+import { joinChunks } from "../../server/request/operation.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { scaled, tries } from "../depth.ts";
 import {

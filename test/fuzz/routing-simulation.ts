@@ -8,7 +8,7 @@ import type { Route } from "../../server/request/caller.ts";
 import { sizeClassOf } from "../../server/routing/health/latency-stats.ts";
 import type { TargetChange } from "../../server/routing/health/target-health.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
-import { targetQueue } from "../../server/routing/target-capacity.ts";
+import { targetQueue } from "../../server/routing/routing-options.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type {
   EmbeddingsQuery,

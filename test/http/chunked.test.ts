@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ChunkedDecoder } from "../../server/lib/chunked-decoder.ts";
+import { ChunkedDecoder } from "../../server/lib/http1.ts";
 import { tries } from "../depth.ts";
 import { cuts, latin, piecesOf } from "../upstream/parse-response-fixture.ts";
 

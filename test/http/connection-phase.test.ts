@@ -1,9 +1,6 @@
 /** How long a connection may last in each state, whatever its client sends. */
 import { expect, test } from "bun:test";
-import {
-  ConnectionPhase,
-  type ConnectionState,
-} from "../../server/http/server/connection-phase.ts";
+import { ConnectionPhase, type ConnectionState } from "../../server/http/server/client-socket.ts";
 
 const timeouts = {
   handshakeMs: 10_000,

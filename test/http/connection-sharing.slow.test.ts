@@ -1,6 +1,6 @@
 /** A full connection table is shared also with clients that send requests without a pause, or read very slowly. */
 import { describe, expect, test } from "bun:test";
-import { ReadRate } from "../../server/http/server/read-rate.ts";
+import { ReadRate } from "../../server/http/server/socket-writer.ts";
 import { until } from "../until.ts";
 import type { RawConnection } from "./gateway-fixture.ts";
 import { gate, get, type Handle, respondWith, serve } from "./http-server-fixture.ts";

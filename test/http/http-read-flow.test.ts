@@ -1,7 +1,7 @@
 /** One fast sender does not delay the reads of other connections. */
 
 import { expect, test } from "bun:test";
-import { ReadFlow } from "../../server/http/server/read-flow.ts";
+import { ReadFlow } from "../../server/http/server/client-socket.ts";
 import { until } from "../until.ts";
 import { chunkedPost, get, respondWith, serve } from "./http-server-fixture.ts";
 

@@ -1,6 +1,6 @@
 /** Clients that request large responses and do not read them. */
 import { expect, test } from "bun:test";
-import { resetSlowReaders } from "../../server/http/server/slow-readers.ts";
+import { resetSlowReaders } from "../../server/http/server/socket-writer.ts";
 
 const megabyte = 1024 * 1024;
 

@@ -1,7 +1,6 @@
 /** The router: routes are found by method and path, and path parameters have names. */
 import { describe, expect, test } from "bun:test";
-import { createMatchPath, routeOf } from "../../server/http/match-route.ts";
-import { refuseMethod } from "../../server/http/refuse-method.ts";
+import { createMatchPath, refuseMethod, routeOf } from "../../server/http/dispatch.ts";
 import type { ParametersOf, RouteRow } from "../../server/http/route.ts";
 
 const row = (method: RouteRow["method"], path: RouteRow["path"]): RouteRow => ({

@@ -1,7 +1,7 @@
 /** A converted image or mask fits the upstream's limits; otherwise the request fails before any upstream is called. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { type PrepareTools, prepareSources } from "../../server/images/sources/prepare-sources.ts";
+import { type PrepareTools, prepareSources } from "../../server/images/prepare-sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, ImageInspection } from "../../server/workers/image/image-worker.ts";

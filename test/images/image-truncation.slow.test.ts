@@ -6,7 +6,7 @@ import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { collectImage } from "../../server/upstream/collect-image.ts";
 import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";

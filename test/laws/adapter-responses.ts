@@ -1,10 +1,9 @@
 /** Upstream responses, valid and malformed, and the client's response to each. */
 import fc from "fast-check";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
-import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
-import { verifyImages } from "../../server/images/verify-images.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { verifyEmbeddings, verifyImages } from "../../server/pipeline/verify-response.ts";
 import type { ImageAdapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,

@@ -3,8 +3,8 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { errorTable } from "../../contract/errors.ts";
-import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import { tries } from "../depth.ts";
 import { anything, key, type Subject, subjects, upstreamResponseOf } from "./adapter-cases.ts";
 import {

@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test";
 import fc from "fast-check";
 import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
-import { verifyImages } from "../../server/images/verify-images.ts";
+import { verifyImages } from "../../server/pipeline/verify-response.ts";
 import { tries } from "../depth.ts";
 import {
   anything,

@@ -125,7 +125,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/rate-limits-and-budgets.md",
     "Slots of `VEXEL_MAX_CONCURRENT` that batch requests leave free",
     "1/8 of it",
-    "server/limits/concurrency-limiter.ts",
+    "server/limits/load-shedder.ts",
     "interactiveShare = 1 / 8",
   ],
   [
@@ -223,21 +223,21 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "Recent requests in the error share of a target",
     "64",
-    "server/routing/health/outlier-ejection.ts",
+    "server/routing/health/circuit-breaker.ts",
     "capacity = 64;",
   ],
   [
     "docs/routing-and-failover.md",
     "Fewest requests for outlier ejection",
     "20",
-    "server/routing/health/outlier-ejection.ts",
+    "server/routing/health/circuit-breaker.ts",
     "minSamples = 20;",
   ],
   [
     "docs/routing-and-failover.md",
     "Error share for outlier ejection",
     "20 %",
-    "server/routing/health/outlier-ejection.ts",
+    "server/routing/health/circuit-breaker.ts",
     "minFailureRate = 0.2;",
   ],
   [
@@ -251,7 +251,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "Longest cool-down of a rate-limited target",
     "5 min",
-    "server/routing/health/cool-down.ts",
+    "server/routing/health/adaptive-concurrency.ts",
     "maxCoolDownMs = 300_000",
   ],
   [
@@ -363,7 +363,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "No connection reuse after an unsolicited response",
     "10 min",
-    "server/upstream/transport/keep-alive-trust.ts",
+    "server/upstream/transport/connection-pool.ts",
     "distrustMs = 10 * 60_000;",
   ],
   [

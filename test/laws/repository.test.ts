@@ -145,7 +145,6 @@ describe("imports point one way", () => {
     const inside: Readonly<Record<string, string>> = {
       "server/lib/codec/": "server/lib/codec/index.ts",
       "server/embeddings/cache/slab-allocator.ts": "server/embeddings/cache/embedding-cache.ts",
-      "server/embeddings/cache/lru-list.ts": "server/embeddings/cache/embedding-cache.ts",
     };
     const wrong = Object.entries(inside).flatMap(([hidden, entrance]) =>
       held

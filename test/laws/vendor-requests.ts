@@ -3,7 +3,7 @@
  * point.
  */
 import fc from "fast-check";
-import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
+import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import type { Adapter, EmbeddingsAdapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type {

@@ -1,8 +1,8 @@
 /** A JSON object that is parsed in slices, while it arrives, gives what JSON.parse gives. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { exceededLimit } from "../../server/http/json-bounds.ts";
 import { InvalidUtf8, JsonSlices } from "../../server/lib/json-slices.ts";
-import { exceededLimit } from "../../server/lib/slice-limits.ts";
 import { tries } from "../depth.ts";
 
 interface Parsed {

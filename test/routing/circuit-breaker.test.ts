@@ -1,7 +1,7 @@
 /** Circuit breaker: when a target is ejected, for how long, and how it recovers. */
 import { describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
-import { OutcomeWindow } from "../../server/routing/health/outlier-ejection.ts";
+import { OutcomeWindow } from "../../server/routing/health/circuit-breaker.ts";
 import type { TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { candidateNamed, eject, fail, rateLimit, succeed } from "./routing-fixture.ts";

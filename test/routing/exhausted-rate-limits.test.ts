@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { rateLimitExhaustedMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
-import { createRateLimitObserver } from "../../server/upstream/rate-limit-signal.ts";
+import { createRateLimitObserver } from "../../server/upstream/client.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";

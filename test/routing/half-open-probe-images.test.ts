@@ -1,6 +1,6 @@
 /** Half-open probes of image targets: a free health check first, and no paid probe at a client's expense. */
 import { describe, expect, test } from "bun:test";
-import { HalfOpenProbe } from "../../server/routing/health/half-open-probe.ts";
+import { HalfOpenProbe } from "../../server/routing/health/circuit-breaker.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";

@@ -1,8 +1,8 @@
 /** Routing policies: power of two choices, weighted, cheapest, sticky. */
 import { describe, expect, test } from "bun:test";
 import type { StageRequest } from "../../server/request/stage.ts";
-import { embeddingPrice, imagePrice } from "../../server/routing/expected-price.ts";
-import type { Candidate, Policy } from "../../server/routing/policies/policy.ts";
+import type { Candidate, Policy } from "../../server/routing/policies.ts";
+import { embeddingPrice, imagePrice } from "../../server/routing/routing-options.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
 import { requestFor, routeTo } from "../embeddings/stage-fixture.ts";

@@ -1,8 +1,7 @@
 /** Targets without a gateway, put into any health state by recorded outcomes. */
 
 import { type TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
-import { policies } from "../../server/routing/policies/index.ts";
-import type { Candidate, SelectionContext } from "../../server/routing/policies/policy.ts";
+import { type Candidate, policies, type SelectionContext } from "../../server/routing/policies.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 

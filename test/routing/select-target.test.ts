@@ -1,7 +1,6 @@
 /** Target selection: the first target, the next one, and the error if there is none. */
 import { describe, expect, test } from "bun:test";
-import { p2c } from "../../server/routing/policies/p2c.ts";
-import type { Candidate } from "../../server/routing/policies/policy.ts";
+import { type Candidate, p2c } from "../../server/routing/policies.ts";
 import { RetryBudget } from "../../server/routing/retry-budget.ts";
 import {
   noHealthyTarget,

@@ -2,11 +2,11 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { HttpClient } from "../../server/upstream/transport/http-client.ts";
-import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { KeepAliveTrust } from "../../server/upstream/transport/connection-pool.ts";
 import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import {
   createTransport,
+  HttpClient,
   type UpstreamTransport,
 } from "../../server/upstream/transport/transport.ts";
 

@@ -6,8 +6,11 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { Connection } from "../../server/upstream/transport/connection.ts";
-import { bufferedPool, ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
-import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import {
+  bufferedPool,
+  ConnectionPool,
+  KeepAliveTrust,
+} from "../../server/upstream/transport/connection-pool.ts";
 import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
 import { until } from "../until.ts";

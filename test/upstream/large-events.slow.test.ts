@@ -6,7 +6,7 @@ import { StreamedString, stringifyStreamed, wrapJson } from "../../server/lib/js
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
-import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { loadedImageIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
 import { tries } from "../depth.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";

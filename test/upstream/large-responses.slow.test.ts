@@ -10,7 +10,7 @@ import {
 } from "../../server/lib/json-stream.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";

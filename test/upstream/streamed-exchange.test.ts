@@ -1,8 +1,11 @@
 /** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { ConnectionPool, streamedPool } from "../../server/upstream/transport/connection-pool.ts";
-import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { StreamedExchange } from "../../server/upstream/transport/streamed-exchange.ts";
+import {
+  ConnectionPool,
+  KeepAliveTrust,
+  streamedPool,
+} from "../../server/upstream/transport/connection-pool.ts";
+import { StreamedExchange } from "../../server/upstream/transport/exchange.ts";
 
 const clock = () => performance.now();
 const kept = new ConnectionPool({ clock, trust: new KeepAliveTrust({ clock }), ...streamedPool });

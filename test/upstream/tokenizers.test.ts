@@ -1,6 +1,6 @@
 /** Tokens of OpenAI's models are read as the text they stand for, or not at all. */
 import { expect, test } from "bun:test";
-import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
+import { decodeTokens } from "../../server/embeddings/adapt-parameters.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { decode } from "../../server/upstream/tokenizers.ts";
 

@@ -5,7 +5,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
+import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
 import { createTransport, needsFetch } from "../../server/upstream/transport/transport.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";

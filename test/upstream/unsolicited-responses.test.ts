@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
+import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
 import { createTransport } from "../../server/upstream/transport/transport.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp, { type Sharp } from "sharp";
-import { imageSize } from "../../server/lib/image-size.ts";
+import { imageSize } from "../../server/lib/sniff-image.ts";
 import { tries } from "../depth.ts";
 
 const width = 301;

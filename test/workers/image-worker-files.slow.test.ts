@@ -5,7 +5,7 @@ import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { toFilePart } from "../../server/workers/image/file-part.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";

@@ -8,7 +8,7 @@ import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
 import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";
-import { type Child, type Spawn, spawn } from "../../server/workers/process/spawn.ts";
+import { type Child, type Spawn, spawn } from "../../server/workers/process/worker-process.ts";
 
 export { expectError as expectFault, never } from "./embedded-fixture.ts";
 

@@ -2,7 +2,7 @@
  * Cache key: a SHA-256 of everything that a vector depends on. Inputs share a key only if their vectors are equal; the
  * text cannot be recovered.
  */
-import { isEmptyObject } from "../../lib/is-empty-object.ts";
+import { isEmptyObject } from "../../lib/large-json.ts";
 import type { Route } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";

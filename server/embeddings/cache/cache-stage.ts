@@ -2,9 +2,11 @@
  * Cache stage with single-flight: cached inputs are served from memory, inputs in flight for another request are waited
  * for, duplicates are deduplicated, and the remaining inputs are sent on as one request.
  */
+
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { overloadedError } from "../../limits/load-shedder.ts";
 import type { Route } from "../../request/caller.ts";
-import { joinChunks } from "../../request/response-bodies.ts";
+import { joinChunks } from "../../request/operation.ts";
 import type { Send, Stage, StageRequest } from "../../request/stage.ts";
 import type {
   EmbeddingInput,
@@ -13,12 +15,10 @@ import type {
   Vector,
 } from "../../upstream/contract.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
-import { countedTokens } from "../embedding-usage.ts";
-import { tokensPerInput } from "../share-input-tokens.ts";
+import { countedTokens, tokensPerInput } from "../embedding-usage.ts";
 import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
-import { unsplittableReason } from "../unsplittable.ts";
-import { haveSameLength } from "../vector-formats.ts";
-import { writeBase64Response } from "../write-vectors.ts";
+import { unsplittableReason } from "../split.ts";
+import { haveSameLength, writeBase64Response } from "../vector-formats.ts";
 import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
 import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
 
@@ -282,3 +282,9 @@ const responseOf = (
 
 const unusableResponse = (reason: string): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is not usable: ${reason}.`);
+
+/**
+ * Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused.
+ */
+export const cacheOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
+  request.record.cacheOnly ? Promise.reject(overloadedError()) : next(request);

@@ -8,8 +8,7 @@
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
-import { LruList } from "./lru-list.ts";
-import { type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
+import { LruList, type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
 
 export interface CachedEmbedding {
   readonly vector: Vector;

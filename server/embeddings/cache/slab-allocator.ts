@@ -1,8 +1,4 @@
-/**
- * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an
- * array per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much
- * pile up. No view may leave the cache: a slot is overwritten as soon as its vector is evicted.
- */
+/** The memory of the embedding cache, in slabs, and the order in which its entries are evicted (LRU). */
 import { EncodedVector } from "../../lib/codec/index.ts";
 import type { Vector } from "../../upstream/contract.ts";
 
@@ -120,7 +116,12 @@ export class Slab<T> {
   }
 }
 
-/** Tracks the slabs and their free slots. The cache decides which vector is evicted. */
+/**
+ * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an
+ * array per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much
+ * pile up. No view may leave the cache: a slot is overwritten as soon as its vector is evicted. Tracks the slabs and
+ * their free slots. The cache decides which vector is evicted.
+ */
 export class SlabAllocator<T extends SlotOwner<T>> {
   readonly slabBytes: number;
   #slabs = 0;
@@ -194,4 +195,48 @@ function drop<T>(list: T[], one: T): void {
   const at = list.lastIndexOf(one);
   const last = list.pop() as T;
   if (at < list.length) list[at] = last;
+}
+
+interface LruEntry<E> {
+  /** The bytes of the entry. */
+  readonly bytes: number;
+  newer: E | undefined;
+  older: E | undefined;
+}
+
+/**
+ * A doubly linked list of cache entries by their last use (LRU). A Map is not enough: it is in insertion order, but
+ * reading the first key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
+ */
+export class LruList<E extends LruEntry<E>> {
+  newest: E | undefined;
+  oldest: E | undefined;
+  bytes = 0;
+
+  addNewest(entry: E): void {
+    entry.newer = undefined;
+    entry.older = this.newest;
+    if (this.newest) this.newest.newer = entry;
+    else this.oldest = entry;
+    this.newest = entry;
+    this.bytes += entry.bytes;
+  }
+
+  addOldest(entry: E): void {
+    entry.older = undefined;
+    entry.newer = this.oldest;
+    if (this.oldest) this.oldest.older = entry;
+    else this.newest = entry;
+    this.oldest = entry;
+    this.bytes += entry.bytes;
+  }
+
+  remove(entry: E): void {
+    const { newer, older } = entry;
+    if (newer) newer.older = older;
+    else this.newest = older;
+    if (older) older.newer = newer;
+    else this.oldest = newer;
+    this.bytes -= entry.bytes;
+  }
 }

@@ -1,9 +1,9 @@
-/** The socket of a client's connection: what is written to it, when it is paused, and the ways to close it. */
-import type { ConnectionPhase } from "./connection-phase.ts";
-import { HalfClose } from "./half-close.ts";
-import { ReadFlow } from "./read-flow.ts";
-import { ReadRate } from "./read-rate.ts";
-import { SocketWriter } from "./socket-writer.ts";
+/**
+ * The socket of a client's connection: its state and the timeout of each state, backpressure on reads, half-close, and
+ * the ways to close it.
+ */
+
+import { ReadRate, SocketWriter } from "./socket-writer.ts";
 
 /** The functions of Bun's sockets that a connection calls. */
 export type ByteSocket = Pick<
@@ -108,5 +108,189 @@ export class ClientSocket {
     }
     this.flow.setFull(false);
     this.#socket.shutdown();
+  }
+}
+
+export type ConnectionState =
+  /** The TLS handshake is not complete. */
+  | "handshake"
+  /** Between two requests, or before the first. */
+  | "idle"
+  /** A request is being handled, or its response is being written. */
+  | "busy"
+  /** The response is written, but the rest of the request body is still arriving. */
+  | "discarding"
+  /** We have sent FIN: bytes that still arrive are discarded (lingering close). */
+  | "lingering"
+  | "closed";
+
+/** Up to this many bytes of an unread body are discarded to keep the connection open. */
+export const maxDiscardedBytes = 2 * 1024 * 1024;
+/**
+ * Up to this many bytes are discarded after the last response, so that a client that is still sending can read the
+ * response.
+ */
+const maxLingerBytes = 32 * 1024 * 1024;
+
+/** The clock of an HTTP server and the timeouts of its connections. */
+export interface ServerTime {
+  /**
+   * Milliseconds, monotonic, up to a second old: reading the clock each time would cost as much as finding the route.
+   */
+  now: number;
+  readonly timeouts: Timeouts;
+}
+
+/** In milliseconds. */
+interface Timeouts {
+  /** For the whole TLS handshake. */
+  readonly handshakeMs: number;
+  /** For a whole request head, from its first byte. */
+  readonly headMs: number;
+  /** For the next request on a keep-alive connection. */
+  readonly idleMs: number;
+  /** For the client to read more of a response. */
+  readonly writeMs: number;
+  /** For more of a body that is being discarded. */
+  readonly bodyMs: number;
+  /** For the client to close after our FIN, since its last byte. */
+  readonly lingerMs: number;
+  /** For all of a body that is being discarded, and for all bytes that arrive after the last response. */
+  readonly drainMs: number;
+  /** For how long an idle connection keeps its last request head, which the next request often repeats. */
+  readonly headCacheMs: number;
+}
+
+/** The states of a connection, and the timeout of each. */
+export class ConnectionPhase {
+  state: ConnectionState;
+  /** When bytes last moved. */
+  lastActivityAt: number;
+  /** When the state began. */
+  #began: number;
+  /** Bytes discarded in the current state. */
+  #discardedBytes = 0;
+  readonly #server: ServerTime;
+
+  constructor(server: ServerTime, state: ConnectionState) {
+    this.#server = server;
+    this.state = state;
+    this.#began = this.lastActivityAt = server.now;
+  }
+
+  enter(state: ConnectionState): void {
+    this.state = state;
+    this.#began = this.lastActivityAt = this.#server.now;
+    this.#discardedBytes = 0;
+  }
+
+  touch(): void {
+    this.lastActivityAt = this.#server.now;
+  }
+
+  /** Counts bytes that are discarded. True when they exceed the maximum of this state. */
+  countDiscarded(bytes: number): boolean {
+    this.touch();
+    this.#discardedBytes += bytes;
+    return this.#discardedBytes > (this.state === "lingering" ? maxLingerBytes : maxDiscardedBytes);
+  }
+
+  /** How to close the connection, if this state has timed out. */
+  timedOut(hasPartialHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
+    const { now, timeouts } = this.#server;
+    const silentMs = now - this.lastActivityAt;
+    const stateMs = now - this.#began;
+    switch (this.state) {
+      case "handshake":
+        return stateMs > timeouts.handshakeMs ? "reset" : undefined;
+      case "idle":
+        return silentMs > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
+      case "busy":
+        return isBlocked && silentMs > timeouts.writeMs ? "reset" : undefined;
+      case "discarding":
+        return silentMs > timeouts.bodyMs || stateMs > timeouts.drainMs ? "linger" : undefined;
+      case "lingering":
+        return silentMs > timeouts.lingerMs || stateMs > timeouts.drainMs ? "end" : undefined;
+      case "closed":
+        return undefined;
+    }
+  }
+}
+
+/**
+ * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that
+ * has disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an
+ * interim response shows the difference before the response has begun. After that only the response itself can: a FIN
+ * in the middle of it, with nothing sent since, counts as a disconnect. HTTP/1.0 has no interim responses, and nginx
+ * uses it for upstreams by default: there, a FIN before the response counts as a disconnect.
+ */
+class HalfClose {
+  /** The client has sent FIN. */
+  ended = false;
+  /** How much had been sent at the last check, where the FIN arrived in the middle of a response. */
+  #sentBytes: number | undefined;
+
+  onFin(isResponding: boolean): void {
+    this.ended = true;
+    if (isResponding) this.#sentBytes = -1;
+  }
+
+  /** Called about once a second. True when nothing was sent between two checks. */
+  isDisconnected({ sentBytes, isBlocked }: Pick<SocketWriter, "sentBytes" | "isBlocked">): boolean {
+    if (this.#sentBytes === undefined || isBlocked) return false;
+    const before = this.#sentBytes;
+    this.#sentBytes = sentBytes;
+    return before === sentBytes;
+  }
+}
+
+/** A read of this size shows that the client sends faster than the gateway reads. */
+const largeReadBytes = 256 * 1024;
+
+/**
+ * Backpressure on reads: pauses a socket while the buffers of its connection are full, and for one turn of the event
+ * loop after each large read: otherwise Bun reads up to eleven times 512 KB from one fast sender before it serves other
+ * connections.
+ */
+export class ReadFlow {
+  readonly #socket: Pick<Bun.Socket<unknown>, "pause" | "resume">;
+  #isFull = false;
+  #isYielding = false;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(socket: Pick<Bun.Socket<unknown>, "pause" | "resume">) {
+    this.#socket = socket;
+  }
+
+  /** Called for each read from the socket. */
+  countRead(bytes: number): void {
+    if (bytes < largeReadBytes || this.#isYielding) return;
+    this.#isYielding = true;
+    this.#apply();
+    setImmediate(this.#endYield);
+  }
+
+  setFull(isFull: boolean): void {
+    this.#isFull = isFull;
+    this.#apply();
+  }
+
+  /** The client has sent FIN, or the socket is closed. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  readonly #endYield = (): void => {
+    this.#isYielding = false;
+    this.#apply();
+  };
+
+  #apply(): void {
+    const pause = this.#isFull || this.#isYielding;
+    if (pause === this.#isPaused || this.#isOver) return;
+    this.#isPaused = pause;
+    if (pause) this.#socket.pause();
+    else this.#socket.resume();
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Fair shares of the connection table: counts connections by holder (an API key, or the address of clients without a
- * valid key), and selects the connection to evict when the table is full. It exists only while the table is full.
+ * Fair shares of the connection table by holder (an API key, or the address of clients without a valid key): selects
+ * the connection to evict, and the waiting connection to serve next.
  */
 
 /** The id of the API key of the connection's request, or the client's address where that has no valid key. */
 export type Holder = `key ${string}` | `address ${string}`;
 
-export interface HeldConnection {
+interface HeldConnection {
   readonly holder: Holder;
   /** The server waits for the client: for a request head, the rest of a body, or the end of a refused one. */
   readonly isAwaitingClient: boolean;
@@ -18,6 +18,7 @@ export interface HeldConnection {
   readonly lastActivityAt: number;
 }
 
+/** Counts connections by holder. It exists only while the table is full. */
 export class ConnectionHolders<C extends HeldConnection> {
   readonly #connections = new Map<Holder, Set<C>>();
   readonly #holders = new Map<C, Holder>();
@@ -113,4 +114,27 @@ function longestSilent<C extends HeldConnection>(
     if (!longest || connection.lastActivityAt < longest.lastActivityAt) longest = connection;
   }
   return longest;
+}
+
+/** How many waiting connections belong to this holder. */
+export function countWaiting(waiting: ReadonlyMap<unknown, Holder>, holder: Holder): number {
+  let count = 0;
+  for (const each of waiting.values()) if (each === holder) count++;
+  return count;
+}
+
+/**
+ * Takes the next of the waiting connections, which are in the order of arrival: of the holder with the fewest
+ * connections, the one that has waited for longest.
+ */
+export function takeWaiting<C>(
+  waiting: Map<C, Holder>,
+  connectionsOf: (holder: Holder) => number,
+): readonly [C, Holder] | undefined {
+  let next: readonly [C, Holder] | undefined;
+  for (const each of waiting) {
+    if (!next || connectionsOf(each[1]) < connectionsOf(next[1])) next = each;
+  }
+  if (next) waiting.delete(next[0]);
+  return next;
 }

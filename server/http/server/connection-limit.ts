@@ -3,11 +3,11 @@
  * maximum (a surplus connection) is read up to the end of its first request head. Then it is served in place of an
  * evicted connection, or refused; probes are served in any case.
  */
+
+import { SpareDescriptors } from "../../lib/descriptors.ts";
 import { ConnectionCounters } from "./connection-counters.ts";
-import { ConnectionHolders, type Holder } from "./connection-holders.ts";
-import { SpareDescriptors } from "./descriptors.ts";
+import { ConnectionHolders, countWaiting, type Holder, takeWaiting } from "./connection-holders.ts";
 import type { ConnectionCounts, ConnectionReport } from "./http-server.ts";
-import { WaitingConnections } from "./waiting-connections.ts";
 
 /**
  * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
@@ -40,8 +40,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
   readonly #counters: ConnectionCounters;
   readonly #open = new Set<C>();
   readonly #surplus = new Set<C>();
-  /** Surplus connections whose request waits for room. */
-  readonly #waiting = new WaitingConnections<C>();
+  /** Surplus connections whose request waits for room, with their holders, in the order of arrival. */
+  readonly #waiting = new Map<C, Holder>();
   /** Connections that close after their current or next response, to make room for a waiting one. */
   readonly #closing = new Set<C>();
   readonly #spares = new SpareDescriptors();
@@ -110,7 +110,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   wait(connection: C, holder: Holder): boolean {
     if (this.#outOfDescriptors) return false;
     const holders = this.#heldConnections();
-    const share = holders.count(holder) + this.#waiting.count(holder) + 1;
+    const share = holders.count(holder) + countWaiting(this.#waiting, holder) + 1;
     const closing = holders.selectToClose(
       (other, connections) =>
         connections - this.#closingOf(other) > share && mayDisplace(holder, other),
@@ -118,7 +118,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     );
     if (!closing) return false;
     this.#closing.add(closing);
-    this.#waiting.add(connection, holder);
+    this.#waiting.set(connection, holder);
     return true;
   }
 
@@ -255,7 +255,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && this.#open.size - this.#surplus.size < this.#max) {
       const holders = this.#heldConnections();
-      const next = this.#waiting.take((holder) => holders.count(holder));
+      const next = takeWaiting(this.#waiting, (holder) => holders.count(holder));
       if (!next) return;
       const [connection, holder] = next;
       this.#surplus.delete(connection);

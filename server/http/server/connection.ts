@@ -6,17 +6,15 @@
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
-import { type ByteSocket, ClientSocket } from "./client-socket.ts";
+import { cookieLines } from "./assemble-response.ts";
+import { type ByteSocket, ClientSocket, ConnectionPhase } from "./client-socket.ts";
 import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
-import { ConnectionPhase } from "./connection-phase.ts";
 import { HeadReader } from "./head-reader.ts";
 import { incompleteBody } from "./http-server.ts";
 import type { RequestHead } from "./parse-head.ts";
-import { RefusalWriter } from "./refusal-writer.ts";
+import { type RefusedConnection, refuseConnection, refuseHead } from "./refuse-client.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
-import { discardBody } from "./response-body.ts";
-import { cookieLines } from "./response-head.ts";
-import { sendResponse } from "./send-response.ts";
+import { discardBody, sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
@@ -25,12 +23,11 @@ const noBytes = Buffer.alloc(0);
 const maxPipelinedPerTurn = 32;
 const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 
-export class Connection implements TableConnection, RequestConnection {
+export class Connection implements TableConnection, RequestConnection, RefusedConnection {
   readonly entry: ConnectionEntry<Connection>;
   readonly socket: ClientSocket;
   readonly #server: ServerContext;
   readonly #headReader = new HeadReader();
-  readonly #refusals: RefusalWriter;
   #request: HttpRequest | undefined;
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
@@ -45,10 +42,6 @@ export class Connection implements TableConnection, RequestConnection {
     const phase = new ConnectionPhase(server, isEncrypted ? "handshake" : "idle");
     this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
     this.entry = new ConnectionEntry(this, server);
-    this.#refusals = new RefusalWriter(this.socket, server, {
-      onSent: () => this.linger(),
-      onError: (error) => this.#onError(error),
-    });
   }
 
   get request(): HttpRequest | undefined {
@@ -106,7 +99,7 @@ export class Connection implements TableConnection, RequestConnection {
     if (this.socket.isIdle) {
       const idleMs = now - this.socket.lastActivityAt;
       const error = this.#headReader.checkIdle(idleMs, timeouts.headCacheMs);
-      if (error) this.#refusals.refuseHead(error);
+      if (error) refuseHead(this, this.#server, error);
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
@@ -128,7 +121,7 @@ export class Connection implements TableConnection, RequestConnection {
   }
 
   refuseSurplus(): void {
-    this.#refusals.refuseConnection();
+    refuseConnection(this, this.#server);
   }
 
   /** Pauses or resumes the socket, by how much is buffered. */
@@ -159,7 +152,7 @@ export class Connection implements TableConnection, RequestConnection {
     try {
       head = this.#headReader.read(bytes);
     } catch (error) {
-      this.#refusals.refuseHead(error as GatewayError);
+      refuseHead(this, this.#server, error as GatewayError);
       return;
     }
     if (head) this.#startRequest(head);
@@ -188,7 +181,7 @@ export class Connection implements TableConnection, RequestConnection {
       this.#handleRequest(head, false);
       this.updateFlow();
     } catch (error) {
-      this.#onError(error);
+      this.onError(error);
     }
   }
 
@@ -204,7 +197,7 @@ export class Connection implements TableConnection, RequestConnection {
     if (this.socket.halfClose.ended) request.body.fail(incompleteBody());
     this.#server
       .onRequest(request)
-      .then((response) => this.#respond(request, response), this.#onError);
+      .then((response) => this.#respond(request, response), this.onError);
   }
 
   #feed(request: HttpRequest, bytes: Buffer): void {
@@ -255,10 +248,10 @@ export class Connection implements TableConnection, RequestConnection {
       sending = sendResponse(response, request.head, headerLines, this.socket.writer);
     } catch (error) {
       discardBody(response).catch(this.#server.onError);
-      this.#onError(error);
+      this.onError(error);
       return;
     }
-    if (sending) sending.then(() => this.#responseSent(request)).catch(this.#onError);
+    if (sending) sending.then(() => this.#responseSent(request)).catch(this.onError);
     else this.#responseSent(request);
   }
 
@@ -276,12 +269,12 @@ export class Connection implements TableConnection, RequestConnection {
         request.body.discard();
       }
     } catch (error) {
-      this.#onError(error);
+      this.onError(error);
     }
   }
 
   /** An incomplete response cannot be repaired: the client sees a reset. */
-  readonly #onError = (error: unknown): void => {
+  readonly onError = (error: unknown): void => {
     if (!(error instanceof ClientDisconnected)) this.#server.onError(error);
     this.socket.reset();
   };
@@ -303,7 +296,7 @@ export class Connection implements TableConnection, RequestConnection {
     try {
       this.#readHead(noBytes);
     } catch (error) {
-      this.#onError(error);
+      this.onError(error);
     }
     this.updateFlow();
   };

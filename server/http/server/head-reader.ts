@@ -107,7 +107,8 @@ export class HeadReader {
     let start = 0;
     // Some clients send a line break after the body, beyond its content-length.
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
-    if (bytes[start] === 0x50 && startsHttp2(bytes.subarray(start))) {
+    // POST and PUT are told apart from PRI, the start of HTTP/2, by their second byte.
+    if (bytes[start] === 0x50 && bytes[start + 1] === 0x52 && startsHttp2(bytes.subarray(start))) {
       const stream = firstStream(bytes.subarray(start));
       if (stream !== undefined) throw new Http2Unsupported(stream);
       if (bytes.length > maxHeadBytes) throw headTooLarge();

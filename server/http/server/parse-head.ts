@@ -3,7 +3,7 @@
  * on where a request ends (request smuggling), such as both Content-Length and Transfer-Encoding.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { trimOptionalWhitespace } from "../../lib/header-value.ts";
+import { trimOptionalWhitespace } from "../../lib/http1.ts";
 
 /** Maximum size of the request line and all headers together. No common client sends more. */
 export const maxHeadBytes = 16 * 1024;

@@ -3,19 +3,11 @@
  * are counted: after a response with too few or too many, the client would read the next response as the rest of this
  * one.
  */
-import type { OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
+
+import type { BodyChunks, OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
+import { assembleResponse, joinParts, responseHead } from "./assemble-response.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
-import {
-  chunkSource,
-  discardBody,
-  isBodyChunks,
-  isStreamedBody,
-  lengthOf,
-} from "./response-body.ts";
-import { responseHead } from "./response-head.ts";
-import { lengthMismatch, type ResponseWriter, SentCount } from "./response-writer.ts";
-import { sendChunks } from "./send-chunks.ts";
-import { assembleResponse, joinParts } from "./write-buffer.ts";
+import type { SocketWriter } from "./socket-writer.ts";
 
 /**
  * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could
@@ -25,7 +17,7 @@ export function sendResponse(
   { status, headers, body }: OutgoingResponse,
   { method, supportsChunked }: RequestHead,
   headerLines: string,
-  writer: ResponseWriter,
+  writer: SocketWriter,
 ): Promise<void> | undefined {
   // These statuses have neither a body nor a length.
   const isBodiless = status === 204 || status === 304;
@@ -67,7 +59,7 @@ function framingHeader(framing: Framing | undefined): string {
     : `content-length: ${framing}\r\n`;
 }
 
-async function sendBytes(head: string, bytes: Uint8Array, writer: ResponseWriter): Promise<void> {
+async function sendBytes(head: string, bytes: Uint8Array, writer: SocketWriter): Promise<void> {
   const { length } = bytes;
   const count = new SentCount(writer);
   await count.write(head);
@@ -111,5 +103,169 @@ async function sendFromMemory(
     complete = true;
   } finally {
     await body.close(complete);
+  }
+}
+
+/** A chunk is valid only until the next one is read, so the next one is read after this one is sent. */
+async function sendChunks(
+  headSent: Promise<void> | undefined,
+  { iterator, end, isInMemory }: ChunkSource,
+  framing: Framing | undefined,
+  writer: SocketWriter,
+  count: SentCount,
+): Promise<void> {
+  const isChunked = framing === "chunked";
+  let complete = false;
+  let length = 0;
+  // Otherwise the iterator could wait forever for a chunk after the client has disconnected.
+  writer.onDisconnect(() => void endIteration(iterator));
+  try {
+    if (headSent) await headSent;
+    for (;;) {
+      const { done, value } = await iterator.next();
+      if (done) break;
+      if (value.length === 0) continue;
+      length += Buffer.byteLength(value);
+      if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
+      if (isInMemory && typeof framing === "number") writer.heldBytes = framing - length;
+      const written = isChunked ? writeChunk(value, count) : count.write(value);
+      if (written) await written;
+      count.check();
+    }
+    if (typeof framing === "number" && length < framing) throw lengthMismatch(length, framing);
+    const last = isChunked ? count.write("0\r\n\r\n") : undefined;
+    if (last) await last;
+    count.check();
+    complete = true;
+  } finally {
+    writer.onDisconnect(noop);
+    writer.heldBytes = 0;
+    if (!complete) await endIteration(iterator);
+    await end(complete);
+  }
+}
+
+function writeChunk(value: string | Uint8Array, count: SentCount): Promise<void> | undefined {
+  const size = Buffer.byteLength(value).toString(16);
+  if (typeof value === "string") return count.write(`${size}\r\n${value}\r\n`);
+  if (value.length > maxCopiedBytes) return writeLargeChunk(`${size}\r\n`, value, count);
+  return count.write(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
+}
+
+/**
+ * Up to this size a copy costs less than a system call; above, copies would accumulate faster than they are collected.
+ */
+const maxCopiedBytes = 8 * 1024;
+
+async function writeLargeChunk(size: string, value: Uint8Array, count: SentCount): Promise<void> {
+  const { length } = value;
+  const sizeSent = count.write(size);
+  if (sizeSent) await sizeSent;
+  if (value.length !== length) throw lengthMismatch(value.length, length);
+  for (const part of [value, "\r\n"]) {
+    const written = count.write(part);
+    if (written) await written;
+    count.check();
+  }
+}
+
+const noop = (): void => undefined;
+
+/** Compares the bytes that one response has written so far with those that the socket accepted. */
+class SentCount {
+  readonly #writer: SocketWriter;
+  #expected: number;
+
+  constructor(writer: SocketWriter) {
+    this.#writer = writer;
+    this.#expected = writer.sentBytes + writer.unsentBytes;
+  }
+
+  write(data: string | Uint8Array): Promise<void> | undefined {
+    this.#expected += Buffer.byteLength(data);
+    return this.#writer.write(data);
+  }
+
+  /**
+   * Called when nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had accepted
+   * it.
+   */
+  check(): void {
+    const { sentBytes } = this.#writer;
+    if (sentBytes === this.#expected) return;
+    const difference = sentBytes - this.#expected;
+    throw new Error(
+      `The bytes of a response do not add up: ${difference} compared with what was announced.`,
+    );
+  }
+}
+
+/**
+ * The body length differs from the announced length: the client would read the start of the next response as the rest
+ * of this one, or the rest of this one as the next response.
+ */
+const lengthMismatch = (length: number, announced: number): Error =>
+  new Error(`A response body announced with ${announced} bytes has ${length}.`);
+
+/** Closes a body that is not sent: the request was HEAD, or the client disconnected before the response was ready. */
+export async function discardBody({ body }: Pick<OutgoingResponse, "body">): Promise<void> {
+  if (typeof body === "string" || isBodyChunks(body)) return;
+  if (body instanceof Uint8Array || body instanceof Blob) return;
+  if (isStreamedBody(body)) await body.close(false);
+  else await body[Symbol.asyncIterator]().return?.();
+}
+
+/** A body that is sent in chunks. */
+type Body = Exclude<OutgoingResponse["body"], string | BodyChunks | Uint8Array>;
+
+const isBodyChunks = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
+
+const isStreamedBody = (body: Body): body is StreamedBody => "open" in body;
+
+function lengthOf(body: Body): number | undefined {
+  if (body instanceof Blob) return body.size;
+  return "length" in body ? body.length : undefined;
+}
+
+/** The chunks of a body, and the callback for their end. */
+interface ChunkSource {
+  readonly iterator: AsyncIterator<string | Uint8Array>;
+  end(complete: boolean): Promise<void>;
+  /** All chunks are in memory until each is sent. */
+  readonly isInMemory: boolean;
+}
+
+const chunkSource = (body: Body): ChunkSource =>
+  isStreamedBody(body) ? streamedBodyChunks(body) : iterableChunks(body);
+
+function streamedBodyChunks(body: StreamedBody): ChunkSource {
+  return {
+    iterator: readStreamedBody(body),
+    end: (complete) => body.close(complete),
+    isInMemory: body.isInMemory === true,
+  };
+}
+
+/** A body that cannot be opened fails like one that cannot be read. */
+async function* readStreamedBody(body: StreamedBody): AsyncGenerator<Uint8Array> {
+  yield* body.open();
+}
+
+function iterableChunks(body: AsyncIterable<string | Uint8Array> | Blob): ChunkSource {
+  const iterable: AsyncIterable<string | Uint8Array> =
+    body instanceof Blob ? body.stream() : (body as AsyncIterable<string | Uint8Array>);
+  return {
+    iterator: iterable[Symbol.asyncIterator](),
+    end: async () => undefined,
+    isInMemory: false,
+  };
+}
+
+/** Errors of an iterator that is ended early are ignored. */
+async function endIteration(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The response has failed already.
   }
 }

@@ -1,15 +1,14 @@
 /**
  * What all connections of one HTTP server share: the request handler, the clock, the timeouts and the connection limit.
  */
-
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
+import type { ServerTime } from "./client-socket.ts";
 import type { Holder } from "./connection-holders.ts";
 import type { LimitedConnection } from "./connection-limit.ts";
 import type { HttpServerOptions } from "./http-server.ts";
 import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
-import type { ServerTime } from "./timeouts.ts";
 
 export interface ServerContext extends ServerTime {
   /** Handles a request. Never rejects. */

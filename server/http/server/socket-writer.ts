@@ -1,18 +1,18 @@
 /**
  * Writes to the socket of a connection, with backpressure: bytes that the socket does not accept are queued until it
- * drains.
+ * drains. Measures how fast the client reads, and bounds the memory of responses that clients do not read.
  */
 
-import type { ResponseWriter } from "./response-writer.ts";
-import type { BufferedResponse } from "./write-buffer.ts";
+import type { BufferedResponse } from "./assemble-response.ts";
 
 export class ClientDisconnected extends Error {
   override readonly name = "ClientDisconnected";
 }
 
-export class SocketWriter implements ResponseWriter {
+export class SocketWriter {
   /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
+  /** Bytes in memory that follow the unsent ones in the same response, and are written when they are sent. */
   heldBytes = 0;
   readonly #socket: Pick<Bun.Socket<unknown>, "write">;
   #unsent: Buffer | undefined;
@@ -29,10 +29,12 @@ export class SocketWriter implements ResponseWriter {
     return this.#unsent !== undefined;
   }
 
+  /** Bytes that the socket has not accepted yet. */
   get unsentBytes(): number {
     return this.#unsent?.length ?? 0;
   }
 
+  /** Undefined where the socket has accepted all bytes already. Rejects when the client disconnects. */
   write(data: string | Uint8Array): Promise<void> | undefined {
     if (this.#isClosed) return Promise.reject(new ClientDisconnected());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));
@@ -42,6 +44,7 @@ export class SocketWriter implements ResponseWriter {
     return this.#queue(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
   }
 
+  /** Like `write`, for a response in the write buffer. */
   writeBuffered({ bytes, from, length }: BufferedResponse): Promise<void> | undefined {
     if (this.#isClosed) return Promise.reject(new ClientDisconnected());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(bytes, from, length));
@@ -50,6 +53,7 @@ export class SocketWriter implements ResponseWriter {
     return this.#queue(Buffer.from(bytes.subarray(from, from + length)), written);
   }
 
+  /** Calls back when the client disconnects; immediately, if it has. */
   onDisconnect(callback: () => void): void {
     if (this.#isClosed) callback();
     else this.#onDisconnect = callback;
@@ -87,3 +91,66 @@ export class SocketWriter implements ResponseWriter {
 
 const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, length);
+
+/** The period over which the rate is measured. */
+const periodMs = 10_000;
+/** A client below this average rate reads slowly, in bytes per second. */
+const minRate = 8 * 1024;
+
+/**
+ * Measures whether a client reads its response slowly. What the system has accepted counts as read: its buffers hide
+ * the client's exact pace, so the rate is an average over several seconds.
+ */
+export class ReadRate {
+  /** The client read less than the minimum in the last period, and still has not read all. */
+  isSlow = false;
+  /** When the current period began. Undefined while the client has read everything. */
+  #periodStart: number | undefined;
+  #sentAtStart = 0;
+
+  /** Called about once a second. `now`: milliseconds. */
+  sample(
+    now: number,
+    { sentBytes, isBlocked }: Pick<SocketWriter, "sentBytes" | "isBlocked">,
+  ): void {
+    if (!isBlocked) {
+      this.isSlow = false;
+      this.#periodStart = undefined;
+      return;
+    }
+    const elapsedMs = this.#periodStart === undefined ? 0 : now - this.#periodStart;
+    if (this.#periodStart !== undefined && elapsedMs < periodMs) return;
+    if (elapsedMs > 0) this.isSlow = (sentBytes - this.#sentAtStart) * 1000 < minRate * elapsedMs;
+    this.#periodStart = now;
+    this.#sentAtStart = sentBytes;
+  }
+}
+
+/**
+ * The limit of backpressure: unread bytes of the responses of all clients. Above it, clients that have read nothing for
+ * `slowReaderMs` are reset.
+ */
+const maxUnsentBytes = 256 * 1024 * 1024;
+const slowReaderMs = 2_000;
+
+/** The socket of a client that reads a response. */
+interface Reader {
+  readonly unsentBytes: number;
+  readonly lastActivityAt: number;
+  reset(): void;
+}
+
+/** Unread responses must not fill the memory: the client that has read nothing for longest is reset first. */
+export function resetSlowReaders(sockets: Iterable<Reader>, now: number): void {
+  let bytes = 0;
+  for (const { unsentBytes } of sockets) bytes += unsentBytes;
+  if (bytes <= maxUnsentBytes) return;
+  const slow = [...sockets].filter(
+    ({ unsentBytes, lastActivityAt: since }) => unsentBytes > 0 && now - since > slowReaderMs,
+  );
+  for (const socket of slow.sort((a, b) => a.lastActivityAt - b.lastActivityAt)) {
+    bytes -= socket.unsentBytes;
+    socket.reset();
+    if (bytes <= maxUnsentBytes) return;
+  }
+}

@@ -10,13 +10,17 @@ import type {
   ImageOptions,
 } from "../../upstream/contract.ts";
 import type { ImageCapabilities, OptionName } from "../../upstream/image-capabilities.ts";
-import type { Draft, Plan, Policy, PostProcessing } from "./image-plan.ts";
-import { planCompression } from "./plan-compression.ts";
-import { convertibleFormats, invalidOption, unsupportedOption } from "./plan-refusals.ts";
-import { planSize } from "./plan-size.ts";
+import {
+  convertibleFormats,
+  type Draft,
+  invalidOption,
+  type Plan,
+  type Policy,
+  type PostProcessing,
+  unsupportedOption,
+} from "./image-plan.ts";
+import { planCompression, planSize, planStream, planUser } from "./plan-options.ts";
 import { checkSources } from "./plan-sources.ts";
-import { planStream } from "./plan-stream.ts";
-import { planUser } from "./plan-user.ts";
 
 /** Throws GatewayError where this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(

@@ -1,8 +1,6 @@
 /**
- * Adaptive concurrency limit (AIMD) of one target: additive increase while it keeps up, multiplicative decrease on
- * overload. The limit is advisory as a rule: above it other targets are preferred, and without another target the
- * request is sent anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would
- * only reject wait in the fair queue and are then served.
+ * How one target is spared after it reports overload or a rate limit: its adaptive concurrency limit, and its cool-
+ * down.
  */
 import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 
@@ -42,6 +40,12 @@ class HardLimit extends ConcurrencySlots {
   }
 }
 
+/**
+ * Adaptive concurrency limit (AIMD): additive increase while the target keeps up, multiplicative decrease on overload.
+ * The limit is advisory as a rule: above it other targets are preferred, and without another target the request is sent
+ * anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would only reject wait in
+ * the fair queue and are then served.
+ */
 export class AdaptiveConcurrency {
   /** Counts the requests in flight. */
   readonly slots = new HardLimit();
@@ -102,5 +106,105 @@ export class AdaptiveConcurrency {
   #set(limit: number): void {
     this.#limit = limit;
     if (this.isHardLimited) this.slots.limit = this.limit;
+  }
+}
+
+/** The cool-down after a rate limit error without `retry-after`. */
+const defaultRateLimitMs = 1000;
+const maxDefaultRateLimitMs = 30_000;
+/** The longest cool-down, even if `retry-after` is longer: the target's limits may be raised meanwhile. */
+const maxCoolDownMs = 300_000;
+/** After an error about the gateway's API key or credit. */
+const refusedMs = 30_000;
+const maxRefusedMs = 300_000;
+
+const rateLimit = "its rate limit is reached";
+
+/**
+ * Cool-down of a target: it gets no requests for a while, because it sent `retry-after` or because its last error makes
+ * requests useless.
+ */
+export class CoolDown {
+  /** The target itself gave the duration, so an earlier request would certainly fail. */
+  isExplicit = false;
+  /** For the operator. */
+  reason = "";
+  #until = 0;
+  #lengthMs = 0;
+  /** The target served a request and reported that its quota is used up. */
+  #exhausted = false;
+  #limitedInARow = 0;
+  #refusedInARow = 0;
+
+  /** Needs no clock. */
+  get isOver(): boolean {
+    return this.#until === 0;
+  }
+
+  /** Caused by a rate limit, and not by a failure. */
+  get isForRateLimit(): boolean {
+    return this.reason === rateLimit;
+  }
+
+  /** The target rejected the gateway's key or credit at the last request. */
+  get isRefused(): boolean {
+    return this.#refusedInARow > 0;
+  }
+
+  /** Milliseconds until the cool-down ends. */
+  leftMs(now: number): number {
+    if (this.#until === 0) return 0;
+    const left = this.#until - now;
+    if (left <= 0) {
+      this.#until = 0;
+      return 0;
+    }
+    // A clock that jumps back must not make the cool-down longer.
+    if (left > this.#lengthMs) this.#until = now + this.#lengthMs;
+    return Math.min(left, this.#lengthMs);
+  }
+
+  /** The target returned a rate limit error. */
+  onRateLimit(now: number, waitMs: number | undefined): void {
+    const defaultMs = Math.min(
+      maxDefaultRateLimitMs,
+      defaultRateLimitMs * 2 ** Math.min(this.#limitedInARow, 10),
+    );
+    this.#limitedInARow++;
+    this.start(now, waitMs ?? defaultMs, waitMs !== undefined, rateLimit);
+  }
+
+  /**
+   * The target served a request and reported that its quota is used up and when it is full again. Part of the quota is
+   * back sooner, so other targets are preferred, but without another target it is still used.
+   */
+  onExhausted(now: number, waitMs: number): void {
+    if (this.leftMs(now) >= waitMs) return;
+    this.start(now, waitMs, false, rateLimit);
+    this.#exhausted = this.#until > 0;
+  }
+
+  onRefused(now: number, reason: string): void {
+    const wait = Math.min(maxRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
+    this.#refusedInARow++;
+    this.start(now, wait, false, reason);
+  }
+
+  start(now: number, waitMs: number, isExplicit: boolean, reason: string): void {
+    const length = Math.min(waitMs, maxCoolDownMs);
+    // The longer cool-down wins, and the target's own duration wins over a guess.
+    if (this.leftMs(now) > length && (this.isExplicit || !isExplicit)) return;
+    this.#lengthMs = length;
+    this.#until = length > 0 ? now + length : 0;
+    this.isExplicit = isExplicit;
+    this.#exhausted = false;
+    this.reason = reason;
+  }
+
+  /** The target served a request. A duration that it gave itself still holds: this response may be older. */
+  onResponse(): void {
+    this.#limitedInARow = 0;
+    this.#refusedInARow = 0;
+    if (!this.isExplicit && !this.#exhausted) this.#until = 0;
   }
 }

@@ -176,3 +176,123 @@ export class CircuitBreaker {
     this.#openings = Math.min(this.#openings + 1, 10);
   }
 }
+
+/** Requests that go to other targets between two probes. */
+const requestsBetweenProbes = 19;
+/** After this long a probe is allowed without a passed health check: some upstreams have none that works. */
+const maxUncheckedMs = 300_000;
+
+/**
+ * Half-open probe of an image target while another target serves. Clients pay for the images, so a free health check
+ * comes first; only after it passes may one request be the probe, and after a failed probe at most one request in
+ * twenty.
+ */
+export class HalfOpenProbe {
+  /** The free health check passed. */
+  #checkPassed = false;
+  #checking = false;
+  #failed = false;
+  #skipped = 0;
+  #since: number;
+
+  constructor(now: number) {
+    this.#since = now;
+  }
+
+  /** A request goes to another target. True: the health check is due. */
+  skip(): boolean {
+    this.#skipped++;
+    if (this.#checkPassed || this.#checking) return false;
+    this.#checking = true;
+    return true;
+  }
+
+  onChecked(isUp: boolean): void {
+    this.#checking = false;
+    this.#checkPassed = isUp;
+  }
+
+  /** Whether one request may be sent as the probe. */
+  mayProbe(now: number): boolean {
+    if (now < this.#since) this.#since = now;
+    if (!this.#checkPassed && now - this.#since < maxUncheckedMs) return false;
+    return !this.#failed || this.#skipped >= requestsBetweenProbes;
+  }
+
+  /** The probe failed. */
+  failed(now: number): void {
+    this.#failed = true;
+    this.#checkPassed = false;
+    this.#skipped = 0;
+    this.#since = now;
+  }
+}
+
+/** The outcomes of one target, as its health records them. */
+interface PeerHealth {
+  readonly breaker: { readonly open: boolean };
+  sampleCount(now: number): number;
+  failureRate(now: number): number;
+  state(now: number, isSingle: boolean): string;
+}
+
+/** With fewer outcomes a failure rate says nothing. */
+const minSamples = 20;
+const minFailureRate = 0.2;
+
+/** Outlier ejection: a target that fails more often than its peers is ejected, but never more than half of them. */
+export function isOutlier(health: PeerHealth, peers: readonly PeerHealth[], now: number): boolean {
+  if (peers.length < 2 || health.sampleCount(now) < minSamples) return false;
+  const failureRate = health.failureRate(now);
+  if (failureRate < minFailureRate) return false;
+  let [hasBetterPeer, ejectedCount] = [false, 1];
+  for (const peer of peers) {
+    if (peer === health) continue;
+    if (peer.breaker.open) ejectedCount++;
+    else if (peer.state(now, false) === "available" && peer.failureRate(now) < failureRate / 2)
+      hasBetterPeer = true;
+  }
+  return hasBetterPeer && ejectedCount <= peers.length / 2;
+}
+
+const capacity = 64;
+const maxAgeMs = 300_000;
+
+/** Sliding window over a target's latest outcomes, bounded by count and age. */
+export class OutcomeWindow {
+  readonly #times = new Float64Array(capacity);
+  readonly #failed = new Uint8Array(capacity);
+  #added = 0;
+
+  add(now: number, succeeded: boolean): void {
+    const at = this.#added % capacity;
+    this.#times[at] = now;
+    this.#failed[at] = succeeded ? 0 : 1;
+    this.#added++;
+  }
+
+  count(now: number): number {
+    let count = 0;
+    for (let at = 0; at < Math.min(this.#added, capacity); at++) if (this.#counts(at, now)) count++;
+    return count;
+  }
+
+  /** The share of failures. 0 without outcomes. */
+  failureRate(now: number): number {
+    let [count, failed] = [0, 0];
+    for (let at = 0; at < Math.min(this.#added, capacity); at++) {
+      if (!this.#counts(at, now)) continue;
+      count++;
+      failed += this.#failed[at] as number;
+    }
+    return count === 0 ? 0 : failed / count;
+  }
+
+  clear(): void {
+    this.#added = 0;
+  }
+
+  #counts(at: number, now: number): boolean {
+    return now - (this.#times[at] as number) < maxAgeMs;
+  }
+}

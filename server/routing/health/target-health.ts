@@ -3,13 +3,10 @@
  * limit.
  */
 import type { Target } from "../../upstream/contract.ts";
-import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
-import { CircuitBreaker } from "./circuit-breaker.ts";
+import { AdaptiveConcurrency, CoolDown, minimumLimit } from "./adaptive-concurrency.ts";
+import { CircuitBreaker, HalfOpenProbe, isOutlier, OutcomeWindow } from "./circuit-breaker.ts";
 import type { AttemptOutcome } from "./classify-outcome.ts";
-import { CoolDown } from "./cool-down.ts";
-import { HalfOpenProbe } from "./half-open-probe.ts";
 import { LatencyStats, sizeClasses } from "./latency-stats.ts";
-import { isOutlier, OutcomeWindow } from "./outlier-ejection.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
 export interface TargetChange {

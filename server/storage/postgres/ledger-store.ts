@@ -1,6 +1,5 @@
 /** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. */
-import type { BudgetOwner } from "../../lib/budget.ts";
-import { periodNames } from "../../lib/utc-periods.ts";
+import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";

@@ -2,8 +2,7 @@
  * What all replicas have spent, as far as PostgreSQL knows: a local copy of the spend table for budgets, which are
  * checked synchronously. Read whole once, then only what changed.
  */
-import type { BudgetOwner } from "../../lib/budget.ts";
-import { periodNames } from "../../lib/utc-periods.ts";
+import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { SpendTally } from "../sqlite/spend-table.ts";
 import type { PostgresDatabase } from "./database.ts";

@@ -13,7 +13,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { listedColumns } from "./ledger-columns.ts";
 import { type Condition, filterOf, rowFilterOf } from "./ledger-filter.ts";
 import { finishedUntil } from "./read-ledger.ts";
-import { mayHaveTerm, type Term } from "./segment-terms.ts";
+import { mayHaveTerm, type Term } from "./segment-table.ts";
 import { hourMs } from "./usage-table.ts";
 
 export interface ListClock {

@@ -3,8 +3,7 @@
  * transaction as the ledger rows, so the two always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
-import type { BudgetOwner } from "../../lib/budget.ts";
-import { periodNames, periods } from "../../lib/utc-periods.ts";
+import { type BudgetOwner, periodNames, periods } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;

@@ -19,12 +19,10 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { imageJsonRequest } from "./wire/build-request.ts";
+import { headersOf, imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asBase64 } from "./wire/edit-sources.ts";
-import { headersOf } from "./wire/headers.ts";
-import { imageContentIn } from "./wire/image-content.ts";
-import { revised } from "./wire/image-list.ts";
+import { imageContentIn, revised } from "./wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
 import { modelPath } from "./wire/model-path.ts";

@@ -12,9 +12,8 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { imageFormRequest, imageJsonRequest } from "./wire/build-request.ts";
+import { bearer, imageFormRequest, imageJsonRequest } from "./wire/build-request.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
-import { bearer } from "./wire/headers.ts";
 import { createdIn, readImageList, revised } from "./wire/image-list.ts";
 import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
 import { fieldParts, type Part } from "./wire/multipart.ts";

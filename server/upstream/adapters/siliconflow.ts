@@ -15,9 +15,8 @@ import type {
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { imageJsonRequest } from "./wire/build-request.ts";
+import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
-import { bearer } from "./wire/headers.ts";
 import { readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";

@@ -10,10 +10,9 @@ import type {
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { imageJsonRequest } from "./wire/build-request.ts";
+import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
-import { bearer } from "./wire/headers.ts";
 import { readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";

@@ -12,9 +12,8 @@ import type {
 import type { TaskTypeTable } from "../task-type.ts";
 import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
-import { bearerJsonRequest } from "./wire/build-request.ts";
+import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks, readDocuments } from "./wire/document-chunks.ts";
-import { bearer } from "./wire/headers.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";

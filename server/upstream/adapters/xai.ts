@@ -11,9 +11,8 @@ import type {
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../resolution.ts";
 import type { Vendor } from "../vendor.ts";
-import { imageJsonRequest } from "./wire/build-request.ts";
+import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
-import { bearer } from "./wire/headers.ts";
 import { readImageList, revised } from "./wire/image-list.ts";
 import { memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";

@@ -4,8 +4,7 @@ import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { imageJsonRequest } from "./wire/build-request.ts";
-import { bearer } from "./wire/headers.ts";
+import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { createdIn, readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "./wire/native-errors.ts";

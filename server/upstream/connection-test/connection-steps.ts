@@ -3,7 +3,7 @@ import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin
 import { errorCode } from "../../lib/error-code.ts";
 import type { Resolve } from "../download/ssrf-guard.ts";
 import { Connection, type TlsTrust } from "../transport/connection.ts";
-import { NotConnected } from "../transport/connection-error.ts";
+import { NotConnected } from "../transport/transport-error.ts";
 
 export interface ConnectionStepsOptions {
   readonly resolve: Resolve;

@@ -1,7 +1,7 @@
 /** The free request that lists the models of an upstream, or at least checks its credential. */
 import type { UpstreamRequest } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
-import { bearer } from "../adapters/wire/headers.ts";
+import { bearer } from "../adapters/wire/build-request.ts";
 import { memberOf } from "../adapters/wire/members.ts";
 import type { Upstream } from "../contract.ts";
 import { kinds } from "../kinds.ts";

@@ -9,12 +9,12 @@ import type { RequestTemp } from "../../lib/request-temp.ts";
 import { sleep } from "../../lib/sleep.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
-import { NotConnected } from "../transport/connection-error.ts";
 import {
   StreamedExchange,
   type StreamedExchangeOptions,
   type StreamedResponse,
-} from "../transport/streamed-exchange.ts";
+} from "../transport/exchange.ts";
+import { NotConnected } from "../transport/transport-error.ts";
 import {
   DownloadError,
   type LinkOrigin,

@@ -5,8 +5,8 @@
 import { isIP } from "node:net";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { LargeJson } from "../../lib/large-json.ts";
-import { AmbiguousResponse, ConnectionLost, NotConnected } from "./connection-error.ts";
 import type { ResponseParser } from "./parse-response.ts";
+import { AmbiguousResponse, ConnectionLost, NotConnected } from "./transport-error.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 export interface Address {

@@ -4,8 +4,7 @@
  */
 
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
-import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
-import { trimOptionalWhitespace } from "../../lib/header-value.ts";
+import { ChunkedDecoder, trimOptionalWhitespace } from "../../lib/http1.ts";
 import { isResponse } from "./unsolicited-bytes.ts";
 
 /** Header names in lower case; repeated headers are joined with a comma. */

@@ -1,9 +1,10 @@
-/** Maps transport failures to errors: an aborted request, a connection that was never made, or one that broke. */
-
+/**
+ * How a connection to an upstream fails, and how failures map to errors: an aborted request, a connection that was
+ * never made, or one that broke.
+ */
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { NotConnected } from "./connection-error.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never established or not trusted: nothing was sent, nothing can be billed. */
@@ -62,4 +63,37 @@ function messageOf(error: unknown, unsent: boolean): string {
   return error instanceof InvalidHttpResponse
     ? "The upstream did not respond with valid HTTP. Ask the operator of this gateway to check the upstream's baseUrl."
     : "The connection to the upstream was lost before its response was complete.";
+}
+
+/** No connection was made, so nothing was sent. */
+export class NotConnected extends Error {
+  override readonly name = "NotConnected";
+  readonly code: string;
+
+  constructor(cause: unknown) {
+    super("no connection", { cause });
+    this.code = errorCode(cause);
+  }
+}
+
+/**
+ * The connection ended before the response was complete, or before a response that certainly belongs to the request.
+ */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+  /** No byte of the response had arrived. */
+  readonly silent: boolean;
+
+  constructor(silent: boolean, cause?: unknown) {
+    super("the connection broke", { cause });
+    this.silent = silent;
+  }
+}
+
+/** A response that may not belong to its request: one of two, or one that came before the request was read. */
+export class AmbiguousResponse extends InvalidHttpResponse {}
+
+/** The request was aborted by its signal. */
+export class CallAborted extends Error {
+  override readonly name = "CallAborted";
 }

@@ -3,8 +3,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
-import type { Spawn } from "../process/spawn.ts";
-import { WorkerProcess, type WorkerProcessState } from "../process/worker-process.ts";
+import { type Spawn, WorkerProcess, type WorkerProcessState } from "../process/worker-process.ts";
 import {
   type EmbedRequest,
   type EmbedResponsePart,

@@ -8,7 +8,7 @@ import type { RequestTemp } from "../../lib/request-temp.ts";
 import type { UnlinkedTempFile } from "../../lib/unlinked-temp-file.ts";
 import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
-import type { Spawn } from "../process/spawn.ts";
+import type { Spawn } from "../process/worker-process.ts";
 import { type Field, toImageError, tooLarge, tooSlow, writeFailed } from "./image-errors.ts";
 import type {
   Conversion,

@@ -11,8 +11,7 @@ import type {
   ImageEvent,
   ImageResponse,
 } from "../../upstream/contract.ts";
-import type { Spawn } from "../process/spawn.ts";
-import { WorkerProcess } from "../process/worker-process.ts";
+import { type Spawn, WorkerProcess } from "../process/worker-process.ts";
 import type { InpaintRequest, InpaintResponsePart, InpaintSpec } from "./messages.ts";
 import { readEdit } from "./read-edit.ts";
 

@@ -11,7 +11,7 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { fileOf, filesOf } from "../wire/edit-sources.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { listOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 import { withoutNumbers } from "./bedrock-errors.ts";

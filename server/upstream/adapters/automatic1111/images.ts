@@ -15,12 +15,11 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
+import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
-import { headersOf } from "../wire/headers.ts";
-import { bareBase64, imageContentIn } from "../wire/image-content.ts";
+import { bareBase64, imageContentIn } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import {
   invalidResponse,

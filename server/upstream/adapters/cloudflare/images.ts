@@ -16,12 +16,11 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { filesOf, onlyFile } from "../wire/edit-sources.ts";
 import { messageIn } from "../wire/error-message.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";

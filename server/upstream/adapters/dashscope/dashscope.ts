@@ -4,8 +4,7 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts"
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { orderByIndex } from "../openai/embeddings.ts";
-import { bearerJsonRequest } from "../wire/build-request.ts";
-import { bearer } from "../wire/headers.ts";
+import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { dashscopeRoot, dashscopeUrl } from "./endpoints.ts";

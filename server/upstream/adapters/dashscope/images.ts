@@ -16,12 +16,10 @@ import type {
   Target,
 } from "../../contract.ts";
 import { isUsage } from "../openai/image-metadata.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
-import { revised } from "../wire/image-list.ts";
+import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
 import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

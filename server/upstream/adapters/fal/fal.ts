@@ -16,13 +16,11 @@ import type {
 } from "../../contract.ts";
 import { resolutionOf } from "../../resolution.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { headersOf, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
-import { headersOf } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
-import { revised } from "../wire/image-list.ts";
+import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";

@@ -13,7 +13,7 @@ import type { EditCapabilities, ImageCapabilities } from "../../image-capabiliti
 import { resolutionOf } from "../../resolution.ts";
 import { readDocument } from "../wire/document.ts";
 import { without } from "../wire/error-body.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

@@ -10,9 +10,8 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
+import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { headersOf } from "../wire/headers.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";

@@ -14,8 +14,7 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { imageContentIn } from "../wire/image-content.ts";
-import { revised } from "../wire/image-list.ts";
+import { imageContentIn, revised } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

@@ -17,9 +17,8 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";

@@ -10,11 +10,10 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { onlyFile } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";

@@ -9,9 +9,8 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import { headersOf, imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { headersOf } from "../wire/headers.ts";
 import { readImageList, revised } from "../wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";

@@ -11,9 +11,9 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
+import { bearer } from "../wire/build-request.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";

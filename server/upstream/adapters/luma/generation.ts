@@ -12,8 +12,7 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
-import { bearer } from "../wire/headers.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";

@@ -12,8 +12,8 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { bearer } from "../wire/build-request.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";

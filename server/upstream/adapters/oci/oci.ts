@@ -6,8 +6,7 @@ import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts"
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
-import { jsonRequest } from "../wire/build-request.ts";
-import { ownHeaders } from "../wire/headers.ts";
+import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";

@@ -1,6 +1,6 @@
 /** URLs and authentication headers of an OpenAI-compatible upstream. */
 import type { Target } from "../../contract.ts";
-import { bearer, type WireHeaders } from "../wire/headers.ts";
+import { bearer, type WireHeaders } from "../wire/build-request.ts";
 
 export type Path =
   | "embeddings"

@@ -1,9 +1,17 @@
 /** OpenAI's Images API: JSON generations, multipart or JSON edits, buffered or streamed responses. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+
+import type { RequestTemp } from "../../../lib/request-temp.ts";
+import type {
+  ErrorContext,
+  ImageAdapter,
+  ImageRequestContext,
+  UpstreamResponse,
+} from "../../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
+  ImageEvent,
   ImageOptions,
   ImageResponse,
   ImageResult,
@@ -12,13 +20,13 @@ import type {
 import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { createdIn, imageIn } from "../wire/image-list.ts";
-import { isEventStream } from "../wire/image-stream.ts";
+import { createdIn, imageIn, loadedImageIn } from "../wire/image-list.ts";
+import { isEventStream, readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, listIn, objectOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
+import { readStreamError } from "../wire/openai-errors.ts";
 import type { EndpointResolver } from "./endpoints.ts";
-import { isEstimated } from "./estimated-usage.ts";
-import { readImageEvents } from "./image-events.ts";
+import { estimatedField, isEstimated } from "./estimated-usage.ts";
 import { isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
@@ -111,4 +119,46 @@ function readResult(entry: unknown): ImageResult {
   const image = imageIn(entry);
   if (image) return { image, ...message, extraFields };
   throw invalidResponse("an entry has neither `b64_json` nor `url`");
+}
+
+/** Reads OpenAI's image stream, event by event. */
+async function* readImageEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  temp: RequestTemp,
+  context: ErrorContext,
+): AsyncGenerator<ImageEvent> {
+  for await (const { name, payload } of readImageStream(chunks, temp)) {
+    if (payload.error || name === "error" || payload.type === "error") {
+      throw readStreamError(payload, context);
+    }
+    const event = toEvent(payload);
+    if (event) yield event;
+  }
+}
+
+/** Undefined for unknown event types, which have no image. */
+function toEvent(payload: ExtraFields): ImageEvent | undefined {
+  // The upstream's model name is not the client's.
+  const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
+  const partial = typeof type === "string" && type.endsWith(".partial_image");
+  const completed = typeof type === "string" && type.endsWith(".completed");
+  const image = partial || completed ? loadedImageIn(b64_json) : undefined;
+  if (!image) return undefined;
+  const {
+    size,
+    quality,
+    background,
+    output_format,
+    [estimatedField]: estimated,
+    ...extraFields
+  } = others;
+  return {
+    type: partial ? "partial" : "completed",
+    image,
+    ...metadataIn(others),
+    ...createdIn(payload, "created_at"),
+    ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),
+    ...(isUsage(usage) && estimated === undefined && { usage }),
+    extraFields,
+  };
 }

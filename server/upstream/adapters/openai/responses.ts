@@ -21,8 +21,7 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { imageContentIn, loadedImageIn } from "../wire/image-content.ts";
-import { createdIn } from "../wire/image-list.ts";
+import { createdIn, imageContentIn, loadedImageIn } from "../wire/image-list.ts";
 import { isEventStream, readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
-import { loadedImageIn } from "../wire/image-content.ts";
+import { loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { errorIn } from "./errors.ts";
 import { sumUsageAndCost, type UsageAndCost, usageAndCostOf } from "./usage.ts";

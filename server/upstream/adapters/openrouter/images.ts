@@ -19,10 +19,9 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../resolution.ts";
 import { geminiImageModel } from "../google/gemini-images.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
 import { createdIn, imageListIn } from "../wire/image-list.ts";
 import { isEventStream } from "../wire/image-stream.ts";
 import { memberOf } from "../wire/members.ts";

@@ -21,13 +21,12 @@ import {
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
 import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { replayBody } from "../wire/error-body.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";

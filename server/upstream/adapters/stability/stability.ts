@@ -16,11 +16,10 @@ import type {
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
-import { imageFormRequest } from "../wire/build-request.ts";
+import { bearer, imageFormRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
-import { imageContentIn } from "../wire/image-content.ts";
+import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";

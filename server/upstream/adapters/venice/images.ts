@@ -20,9 +20,8 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { asBase64 } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
 import { createdIn, readImageList } from "../wire/image-list.ts";
 import { invalidResponse } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

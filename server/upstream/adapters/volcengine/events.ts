@@ -2,8 +2,7 @@
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
-import { loadedImageIn } from "../wire/image-content.ts";
-import { createdIn } from "../wire/image-list.ts";
+import { createdIn, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 

@@ -20,10 +20,9 @@ import type {
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { isUsage } from "../openai/image-metadata.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
-import { bearer } from "../wire/headers.ts";
 import { createdIn, imageIn } from "../wire/image-list.ts";
 import { isEventStream } from "../wire/image-stream.ts";
 import { invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";

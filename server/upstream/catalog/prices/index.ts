@@ -1,4 +1,7 @@
-/** List prices of upstreams, by kind and model. A model that is not listed has no known price. */
+/**
+ * List prices of upstreams, by kind and model, and the price of a target: as configured, or else as the vendor lists
+ * it. A model that is not listed has no known price.
+ */
 import type { Price } from "../../../lib/price.ts";
 import type { ExtraFields, Target } from "../../contract.ts";
 import { knownEmbedding } from "../index.ts";
@@ -26,7 +29,7 @@ export const listedPrices: readonly ListedPrice[] = [
 /** Models that run inside the gateway are free. */
 const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
 
-export interface ImageOperation {
+interface ImageOperation {
   readonly operation: "generations" | "edits";
   /** The request's passthrough fields. */
   readonly extraFields: ExtraFields;
@@ -61,3 +64,30 @@ const isServedBy = ({ at }: ListedPrice, { upstream }: Target): boolean =>
 /** US dollars for a million input tokens, by the vendor's list. */
 export const listedEmbeddingPrice = ({ upstream, model }: Target): number | undefined =>
   inside.has(upstream.kind) ? 0 : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];
+
+/** Looked up once for each target. null: not known. */
+const prices = new WeakMap<Target, number | null>();
+
+function lookUp(target: Target): number | null {
+  // The configured price overrides the vendor's list price.
+  const dollars = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
+  const found = dollars ?? null;
+  prices.set(target, found);
+  return found;
+}
+
+/** US dollars for a million tokens. null: not known. */
+export function priceOf(target: Target): number | null {
+  const known = prices.get(target);
+  return known === undefined ? lookUp(target) : known;
+}
+
+/** Free of charge, by developers.openai.com/api/docs/guides/moderation. */
+const freeAtOpenai = /^(omni|text)-moderation-/i;
+
+/** US dollars for a million tokens. Undefined: not known. */
+export function moderationPriceOf({ upstream, model, price }: Target): number | undefined {
+  // The configured price overrides the vendor's list price.
+  if (price) return price.tokens?.textIn;
+  return upstream.kind === "openai" && freeAtOpenai.test(model) ? 0 : undefined;
+}

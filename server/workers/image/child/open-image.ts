@@ -1,7 +1,6 @@
 /** Checks an image before it is decoded (decompression bomb), and opens it within the pixel limit. */
 import type { Metadata, Sharp } from "sharp";
-import { imageSize } from "../../../lib/image-size.ts";
-import { sniffImage } from "../../../lib/sniff-image.ts";
+import { imageSize, sniffImage } from "../../../lib/sniff-image.ts";
 import type { ImageWorkerSpec } from "../messages.ts";
 import { checkCost } from "./check-cost.ts";
 import type { ImageInput } from "./image-input.ts";

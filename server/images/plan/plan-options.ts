@@ -1,0 +1,147 @@
+/**
+ * Plans single options of an image request: size, compression, partial images of a stream, and the user. Each is sent,
+ * emulated, dropped or refused.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { ImageCapabilities, Sizes } from "../../upstream/image-capabilities.ts";
+import {
+  describeSizes,
+  nearestRatio,
+  parseSize,
+  sizeRuleViolation,
+} from "../../upstream/image-sizes.ts";
+import { type Draft, uncompressible, unsupportedOption } from "./image-plan.ts";
+
+/** Must be called after all other options are planned. */
+export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
+  const { options, postProcessing, policy, dropped } = draft;
+  const { output_compression: level, output_format: requestedFormat } = options;
+  if (level === undefined) return;
+  const takesIt = takes.output_compression !== undefined;
+  const fits =
+    compresses === undefined ||
+    (requestedFormat !== undefined && compresses.includes(requestedFormat));
+  if (takesIt && fits) return;
+  delete options.output_compression;
+  // 100 is the default, so it is omitted.
+  if (level === 100) return;
+  if (policy === "strict" && !takesIt) throw unsupportedOption(draft, "output_compression");
+  const format = requestedFormat ?? postProcessing.format;
+  if (format === "jpeg" || format === "webp") {
+    // Two lossy compressions are worse than one: the target generates its best quality, and the gateway compresses.
+    delete options.output_format;
+    postProcessing.format = format;
+    postProcessing.compression = level;
+  } else if (policy === "drop") {
+    dropped.push("output_compression");
+  } else {
+    throw uncompressible(format);
+  }
+}
+
+/**
+ * Plans the size: the requested size where the target takes sizes, the nearest aspect ratio where it takes only
+ * ratios.
+ */
+export function planSize(draft: Draft, sizes: Sizes): void {
+  const requested = draft.options.size;
+  if (requested === undefined || sizes === "any") return;
+  if ("list" in sizes && sizes.list.includes(requested)) return;
+  if (requested === "auto") {
+    delete draft.options.size;
+    return;
+  }
+  // The client may send an aspect ratio as the size.
+  if ("ratios" in sizes && sizes.ratios.includes(requested)) {
+    draft.shape = { aspectRatio: requested };
+    delete draft.options.size;
+    return;
+  }
+  const reason = sizeMismatch(requested, sizes);
+  if (reason === undefined && !("ratios" in sizes)) return;
+  const size = parseSize(requested);
+  if (size && "ratios" in sizes && draft.policy !== "strict") {
+    draft.shape = { aspectRatio: nearestRatio(size, sizes.ratios), requestedSize: requested };
+    draft.adapted.push("size");
+  } else if (draft.policy === "drop") {
+    draft.dropped.push("size");
+  } else {
+    throw invalidSize(requested, reason ?? describeSizes(sizes), sizes);
+  }
+  delete draft.options.size;
+}
+
+function sizeMismatch(requested: string, sizes: Exclude<Sizes, "any">): string | undefined {
+  const size = parseSize(requested);
+  if (!size) return describeSizes(sizes);
+  return "rule" in sizes ? sizeRuleViolation(size, sizes.rule) : describeSizes(sizes);
+}
+
+/** OpenAI has a code of its own for models with a list of sizes. */
+const invalidSize = (
+  requested: string,
+  reason: string,
+  sizes: Exclude<Sizes, "any">,
+): GatewayError =>
+  new GatewayError(
+    "rule" in sizes ? "invalid_value" : "invalid_size",
+    `Invalid size '${requested.slice(0, 100)}'. ${reason}`,
+    {
+      param: "size",
+    },
+  );
+
+/** Plans streaming: what a stream cannot contain, and targets that do not stream. */
+export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
+  const { policy, adapted, postProcessing } = draft;
+  if (!streams) {
+    if (policy === "strict") throw unsupportedOption(draft, "stream");
+    adapted.push("stream");
+  }
+  // OpenAI's stream events have no field for a URL.
+  if (postProcessing.as !== "url") return;
+  if (policy === "strict") {
+    throw new GatewayError(
+      "invalid_value",
+      "Stream events contain images as base64, not as URLs. Omit response_format, or set stream to false.",
+      { param: "response_format" },
+    );
+  }
+  adapted.push("response_format");
+}
+
+/**
+ * Plans the end-user identifier for a target that limits its length: the adapter shortens or pads it, and the response
+ * reports that.
+ */
+export function planUser(
+  { options, policy, adapted, dropped }: Draft,
+  { userLength }: ImageCapabilities,
+): void {
+  if (!userLength) return;
+  const { safety_identifier, user } = options;
+  const name = safety_identifier === undefined ? "user" : "safety_identifier";
+  // The target supports only one of `user` and `safety_identifier`.
+  if (safety_identifier !== undefined && user !== undefined) {
+    if (policy === "strict") throw bothUserFields();
+    delete options.user;
+    dropped.push("user");
+  }
+  const { length } = options[name] ?? { length: userLength.min };
+  if (length >= userLength.min && length <= userLength.max) return;
+  if (policy !== "strict") adapted.push(name);
+  else {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid '${name}': expected ${userLength.min} to ${userLength.max} characters for this model, but got ${length}.`,
+      { param: name },
+    );
+  }
+}
+
+const bothUserFields = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid 'user': this model accepts either 'user' or 'safety_identifier'. Omit 'user'.",
+    { param: "user" },
+  );

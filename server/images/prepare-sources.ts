@@ -1,0 +1,227 @@
+/**
+ * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates a mask like its
+ * image.
+ */
+
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
+import type { EditCapabilities } from "../upstream/image-capabilities.ts";
+import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
+import type { Conversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
+import { checkBytes } from "./plan/plan-sources.ts";
+import { checkMask, maskOrientation } from "./preflight.ts";
+
+/** The tools for preparing one request. */
+export interface PrepareTools extends SourceTools {
+  /** Downloads a URL of the client, as an inspected file. `param`: the parameter that holds the URL. */
+  fetchSource(url: string, param: string): Promise<FilePart>;
+}
+
+export async function prepareSources<Q extends GenerationQuery | EditQuery>(
+  query: Q,
+  edits: EditCapabilities | undefined,
+  tools: PrepareTools,
+): Promise<Q> {
+  if (!("images" in query) || !edits) return query;
+  const files: (FilePart | undefined)[] = [];
+  for (const [at, source] of query.images.entries()) {
+    const file = await resolveFile(source, `images[${at}].image_url`, edits, tools);
+    if (file && source.kind === "url") checkBytes(file, edits);
+    files.push(file);
+  }
+  const [first] = files;
+  const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", edits, tools));
+  const rotation = first && mask ? await rotationFor(mask, first, tools) : noRotation;
+  const images: ImageSource[] = [];
+  for (const [at, source] of query.images.entries()) {
+    const file = files[at];
+    const upright = at === 0 && rotation.image;
+    images.push(file ? toFileSource(await toReadableFile(file, edits, tools, upright)) : source);
+  }
+  const size = await sizeOfFirstImage(first, query, edits, tools);
+  return {
+    ...query,
+    images,
+    ...(mask && { mask: toFileSource(await toReadableMask(mask, edits, tools, rotation.mask)) }),
+    ...(size && { options: { ...query.options, size } }),
+  };
+}
+
+const toFileSource = (file: FilePart): ImageSource => ({ kind: "file", file });
+
+/** The rotation that gives an image and its mask the same orientation. */
+interface Rotation {
+  /** The image has an EXIF orientation other than 1. */
+  readonly image: boolean;
+  /** The EXIF orientation to apply to the mask. */
+  readonly mask: number;
+}
+
+const noRotation: Rotation = { image: false, mask: 1 };
+
+/**
+ * Some upstreams apply an image's EXIF orientation, some do not, and most lose it. So an image with a mask is sent
+ * upright, without EXIF, and a mask for the image as stored is rotated like the image.
+ */
+async function rotationFor(
+  mask: FilePart,
+  first: FilePart,
+  tools: PrepareTools,
+): Promise<Rotation> {
+  const image = await tools.inspect(first);
+  const maskInspection = await tools.inspect(mask);
+  // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
+  checkMask(maskInspection, image, mask.field);
+  return {
+    image: image.orientation !== 1,
+    mask: maskOrientation(maskInspection, image) === "stored" ? image.orientation : 1,
+  };
+}
+
+/** OpenAI's `auto` in effect: the output is as large as the first source image. */
+async function sizeOfFirstImage(
+  first: FilePart | undefined,
+  { options: { size = "auto" }, extraFields, mask }: EditQuery,
+  { matchFirstImage: likeFirst }: EditCapabilities,
+  tools: PrepareTools,
+): Promise<string | undefined> {
+  if (!likeFirst || !first || mask || size !== "auto") return undefined;
+  // The size is given in vendor-specific fields.
+  if ("width" in extraFields || "height" in extraFields) return undefined;
+  return formatSize(nearestSize(await tools.inspect(first), likeFirst));
+}
+
+async function resolveFile(
+  source: ImageSource,
+  param: string,
+  { links }: EditCapabilities,
+  tools: PrepareTools,
+): Promise<FilePart | undefined> {
+  if (source.kind === "file") return source.file;
+  return source.kind === "url" && !links ? tools.fetchSource(source.url, param) : undefined;
+}
+
+/** The tools that prepare source images. */
+interface SourceTools {
+  /** Inspects a checked file: its dimensions, transparency and orientation. */
+  inspect(file: FilePart): Promise<ImageInspection>;
+  convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
+  convert(file: FilePart, to: Conversion): Promise<FilePart>;
+  onAdapted(name: string): void;
+}
+
+const defaultTypes = ["image/png", "image/jpeg", "image/webp"];
+
+/** `upright`: the EXIF orientation must be applied, because a mask is sent along. */
+async function toReadableFile(
+  file: FilePart,
+  edits: EditCapabilities,
+  tools: SourceTools,
+  upright: boolean,
+): Promise<FilePart> {
+  const { maxBytes = Number.POSITIVE_INFINITY } = edits;
+  if (!upright && (await isReadable(file, edits, tools))) return file;
+  tools.onAdapted("image");
+  let smallestBytes = notConverted;
+  for (const to of conversionsFor(file, await tools.inspect(file), edits)) {
+    if (
+      to.format !== "jpeg" &&
+      smallestBytes !== notConverted &&
+      smallestBytes > maxShrinkFactor * maxBytes
+    )
+      continue;
+    const converted = await tools.convert(file, to);
+    if (converted.size <= maxBytes) return converted;
+    smallestBytes = Math.min(smallestBytes, converted.size);
+  }
+  const [reason, alternative] = upright
+    ? ["turned upright, so that its mask fits", "one that is stored upright"]
+    : [
+        `as ${formatNames(edits)}, which this model accepts`,
+        `a ${formatNames(edits)} that is small enough`,
+      ];
+  const advice = `Send one with fewer pixels, or ${alternative}`;
+  throw tooLargeAfterConversion(
+    file.field,
+    `${reason}, the image has ${smallestBytes} bytes`,
+    maxBytes,
+    advice,
+  );
+}
+
+/** The mask in the target's convention, rotated like the image. Sent unchanged where it already fits. */
+async function toReadableMask(
+  file: FilePart,
+  edits: EditCapabilities,
+  tools: SourceTools,
+  orientation: number,
+): Promise<FilePart> {
+  const { mask: sense = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
+  if (sense === "transparent" && orientation === 1 && file.size <= maxBytes) {
+    const seen = await tools.inspect(file);
+    if (seen.orientation === 1 && seen.alphaChannel) return file;
+  }
+  // Without its colors, which have no meaning, the mask is small.
+  const converted = await tools.convertMask(file, { sense, orientation });
+  if (converted.size <= maxBytes) return converted;
+  const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
+  throw tooLargeAfterConversion(
+    file.field,
+    what,
+    maxBytes,
+    "Send an image and a mask with fewer pixels",
+  );
+}
+
+async function isReadable(
+  file: FilePart,
+  { reads = defaultTypes, needsAlpha }: EditCapabilities,
+  tools: SourceTools,
+): Promise<boolean> {
+  if (!reads.includes(file.type)) return false;
+  return !needsAlpha || (await tools.inspect(file)).alphaChannel;
+}
+
+const notConverted = Number.POSITIVE_INFINITY;
+/** An image that exceeds the limit by this factor does not fit by better lossless compression. */
+const maxShrinkFactor = 4;
+
+/** Conversions from lossless to most lossy. Re-encoding a JPEG at its best quality loses next to nothing. */
+function conversionsFor(
+  { type }: FilePart,
+  { opaque, pages }: ImageInspection,
+  { reads = defaultTypes, needsAlpha }: EditCapabilities,
+): readonly Conversion[] {
+  const accepts = (format: string): boolean => reads.includes(`image/${format}`);
+  const alpha = needsAlpha && { alpha: true };
+  const png: Conversion = { format: "png", ...alpha };
+  const lossless: Conversion[] = accepts("png") ? [png, { ...png, packed: true }] : [];
+  // A webp of an animation would be animated.
+  if (accepts("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
+  // A jpeg has no transparency: used for opaque images, or where the target accepts nothing else.
+  const mayFlatten = (opaque && !needsAlpha) || lossless.length === 0;
+  if (!accepts("jpeg") || !mayFlatten) return lossless;
+  const jpegs = [undefined, 92, 85].map(
+    (quality): Conversion => ({ format: "jpeg", ...(quality && { quality }) }),
+  );
+  return type === "image/jpeg" ? jpegs : [...lossless, ...jpegs];
+}
+
+function formatNames({ reads = defaultTypes, needsAlpha }: EditCapabilities): string {
+  const kinds = defaultTypes.filter((kind) => reads.includes(kind));
+  const names = kinds.map((kind) => kind.replace("image/", "").toUpperCase()).join(" or ");
+  return needsAlpha ? `${names} with an alpha channel` : names;
+}
+
+/** No upstream was called, and another target may accept more. */
+const tooLargeAfterConversion = (
+  field: string,
+  what: string,
+  maxBytes: number,
+  advice: string,
+): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Invalid '${field}': ${what}, and at most ${maxBytes} are taken. ${advice}.`,
+    { param: field, notSent: true, overrides: { retry: "elsewhere", clientShouldNotRetry: true } },
+  );

@@ -1,0 +1,140 @@
+/**
+ * Internal requests: those that the gateway itself sends through the pipeline, each to one given target. The drift
+ * canary sends embeddings requests, and image requests have their prompts moderated.
+ */
+import { internalCaller } from "../auth/authenticate.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { CanaryOptions } from "../embeddings/drift-canary.ts";
+import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
+import type { CheckPrompt } from "../images/moderate.ts";
+import { dropImplausibleEmbeddingsUsage } from "../ledger/drop-implausible-usage.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
+import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
+import { moderationPriceOf } from "../upstream/catalog/prices/index.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  ModerationQuery,
+  ModerationResponse,
+  Target,
+} from "../upstream/contract.ts";
+import type { Execute } from "./serve.ts";
+import { type VerifyOptions, verifyEmbeddings } from "./verify-response.ts";
+
+const pinnedTo =
+  <Q, A>(target: Target, send: Send<Q, A>): Send<Q, A> =>
+  (request) => {
+    const { routing, trace } = request.record;
+    routing.startAttempt(target);
+    routing.upstreamRequests++;
+    const traceHeaders = trace?.headersOf(trace.spanId);
+    return send({ ...request, target, traceHeaders });
+  };
+
+interface CanaryRequestOptions extends VerifyOptions {
+  readonly execute: Execute;
+  readonly embeddings: UpstreamClient["embeddings"];
+  readonly limits: TargetLimitOptions;
+  readonly snapshot: () => Snapshot;
+  readonly newRequestId: () => string;
+  readonly timeoutMs: number;
+}
+
+/** The requests of the drift canary: at batch priority, without cache, failover or batching. */
+export function createCanaryRequest(options: CanaryRequestOptions): CanaryOptions["embed"] {
+  const { execute, embeddings, limits, snapshot, newRequestId, timeoutMs } = options;
+  const sendTo = (target: Target): Send<EmbeddingsQuery, EmbeddingsResponse> => {
+    const send: Send<EmbeddingsQuery, EmbeddingsResponse> = composeStages(
+      [enforceTargetLimits(limits)],
+      ({ query, signal }) => embeddings(query, target, signal),
+    );
+    return pinnedTo(target, (request) => verifiedResponse(send, request, options));
+  };
+  return (query, target, signal) =>
+    execute({
+      requestId: newRequestId(),
+      caller: internalCaller(snapshot()),
+      query,
+      priority: "batch",
+      signal,
+      timeoutMs,
+      endpoint: {
+        operation: "embeddings",
+        kind: "embedding",
+        cost: (record) => embeddingsCost(record, [target]),
+      },
+      send: sendTo(target),
+      usageOf: (response) => {
+        const inputTokens = countedTokens(response);
+        return inputTokens === undefined ? undefined : { inputTokens };
+      },
+      use: async ({ vectors }) => vectors[0],
+    });
+}
+
+/** Verifies the response without the model's length: a vector of another length is what the canary looks for. */
+async function verifiedResponse(
+  send: Send<EmbeddingsQuery, EmbeddingsResponse>,
+  request: StageRequest<EmbeddingsQuery>,
+  { onImplausibleUsage }: VerifyOptions,
+): Promise<EmbeddingsResponse> {
+  const { embeddings } = request.record;
+  embeddings.inputs = 1;
+  const verified = verifyEmbeddings(await send(request), request.query, undefined);
+  const response = dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
+  embeddings.upstreamTokens = countedTokens(response);
+  return response;
+}
+
+interface ModerationRequestOptions {
+  readonly execute: Execute;
+  readonly moderation: UpstreamClient["moderation"];
+  readonly limits: TargetLimitOptions;
+}
+
+/**
+ * The moderation request of an image request: of the same API key, with its own ledger row, cost and budget
+ * reservation. The image request was admitted already and waits for it, so its limits are not counted twice.
+ */
+export function createCheckPrompt({
+  execute,
+  moderation,
+  limits,
+}: ModerationRequestOptions): CheckPrompt {
+  const sendTo = (target: Target, prompt: string): Send<ModerationQuery, ModerationResponse> =>
+    pinnedTo(
+      target,
+      composeStages([enforceTargetLimits(limits)], ({ query, signal, traceHeaders }) =>
+        moderation(prompt, query.model, target, signal, traceHeaders),
+      ),
+    );
+  return ({ query: { model, prompt }, record, signal }, target) => {
+    const { caller, requestId, priority, trace } = record;
+    if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
+    return execute({
+      requestId: `${requestId}-moderation`,
+      caller,
+      query: { model, input: { kind: "text", texts: [prompt] } },
+      priority,
+      signal,
+      isPartOfRequest: true,
+      ...(trace && { trace: trace.child() }),
+      endpoint: {
+        operation: "moderations",
+        kind: "image",
+        cost: ({ usage }) => {
+          const price = moderationPriceOf(target);
+          if (price === 0) return 0;
+          const { inputTokens } = usage ?? {};
+          if (price === undefined || inputTokens === undefined) return undefined;
+          return (inputTokens * price) / 1_000_000;
+        },
+      },
+      send: sendTo(target, prompt),
+      usageOf: ({ usage }) => usage,
+      use: async (response) => response,
+    });
+  };
+}
