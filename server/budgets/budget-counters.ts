@@ -1,7 +1,7 @@
 /**
  * The counters behind budgets. They are synchronous and local: a request checks and reserves in all of its budgets in
- * one step, without I/O. An implementation that shares budgets between gateways reserves from slices that it leases in
- * the background; `test/budgets/budget-counters.laws.ts` has the laws that it must obey.
+ * one step, without I/O. Shared counters (distributed budgets) reserve from slices that they lease in the background.
+ * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
  */
 import type { BudgetedOwner } from "../lib/budget.ts";
 

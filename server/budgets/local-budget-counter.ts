@@ -50,7 +50,10 @@ export class LocalBudgetCounter implements BudgetCounter {
     return this.#open === 0;
   }
 
-  /** A threshold was reported that does not follow from `spent`: after an eviction it would be reported again. */
+  /**
+   * A threshold was reported that `spent` alone would not show as reached; if this counter were evicted, it would be
+   * reported twice.
+   */
   get hasUnderivableThresholds(): boolean {
     return this.#limit !== undefined && this.#reported > highestThreshold(this.#spent, this.#limit);
   }
@@ -79,7 +82,7 @@ export class LocalBudgetCounter implements BudgetCounter {
   watch(limit: number): void {
     if (this.#limit === limit) return;
     const reached = highestThreshold(this.#spent, limit);
-    // A lower limit reaches new thresholds, which are reported; under a higher limit they can be reached, and reported,
+    // After the limit is lowered, newly reached thresholds are reported. After it is raised, thresholds can be reported
     // again.
     if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
     this.#limit = limit;

@@ -27,7 +27,7 @@ export function overBudgetError(
   const waitMs = isTemporary ? reservedRetryMs : resetsAt === undefined ? undefined : resetsAt - at;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
   const reservedText =
-    reserved > 0 ? ` and ${formatDollars(reserved)} reserved for requests in flight` : "";
+    reserved > 0 ? `, ${formatDollars(reserved)} is reserved for requests in flight` : "";
   const upperBound =
     maxDollars === undefined || maxDollars === estimate
       ? ""
@@ -44,7 +44,7 @@ export function overBudgetError(
   return new GatewayError(
     "over_budget",
     // The first words are OpenAI's: some clients look for them.
-    `You exceeded your current quota: of the ${budgetNames[period]} of the ${scope} "${name}", ${formatDollars(limit)}, ${formatDollars(spent)} are spent${reservedText}, and ${cost}. ${advice}`,
+    `You exceeded your current quota: the ${budgetNames[period]} of the ${scope} "${name}" is ${formatDollars(limit)}; ${formatDollars(spent)} is spent${reservedText}, and ${cost}. ${advice}`,
     {
       ...(isTemporary && { overrides: { retry: "later" } }),
       // A `retry-after` of more than a day is of no use to a client.

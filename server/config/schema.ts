@@ -70,7 +70,7 @@ const upstream = {
   limits: limits.optional().describe("Limits over all models of the upstream."),
 };
 
-/** The schema of an upstream of this kind. Forms are drawn from it. */
+/** The schema of an upstream of this kind. The console renders its form from this schema. */
 export const upstreamOf = (kind: Kind) =>
   z.strictObject({ ...kind.options, ...upstream, kind: z.literal(kind.name) });
 
@@ -109,7 +109,7 @@ const embedding = z.strictObject({
   cache: z.boolean().default(true),
   /** Whether small requests may be batched (micro-batching). */
   batch: z.boolean().default(true),
-  /** Token arrays are decoded to text, refused, or passed unchanged to targets that support them. */
+  /** Token arrays. `decode`: to text; `refuse`; `pass`: unchanged, to targets that support them. */
   tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
 });
 

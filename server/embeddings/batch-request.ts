@@ -66,8 +66,8 @@ export class BatchMember {
 }
 
 /**
- * Requests that are sent as one upstream request. `bisection`: shared with the other half, where they are half of a
- * failed batch.
+ * Requests that are sent as one upstream request. `bisection`: set for one half of a failed batch; both halves share
+ * the object.
  */
 interface SubBatch {
   readonly members: readonly BatchMember[];
@@ -77,8 +77,7 @@ interface SubBatch {
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
   /**
-   * The state of the server, as the first settled half shows it. Absent: no half has settled, or one failed with a
-   * server error too.
+   * What the halves say about the server. Absent: no half has settled, or only one has, with a server error.
    */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */

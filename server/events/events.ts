@@ -1,7 +1,7 @@
 /**
- * Emits events (the audit log of API keys and configuration, and alerts): each is recorded at once, in order, and
- * queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot be written
- * stays in memory, is sent without a record, and is written as soon as possible.
+ * Emits events (alerts and change notifications; the audit log is `admin/audit.ts`): each is recorded at once, in
+ * order, and queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot
+ * be written stays in memory, is sent without a record, and is written as soon as possible.
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";

@@ -1,4 +1,4 @@
-/** Events and webhooks as JSON for the admin API, without secrets. */
+/** Events and webhooks as JSON for the admin API, without secrets; and redelivery of an event. */
 import type { ShownWebhook } from "../../contract/admin.ts";
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";

@@ -1,6 +1,9 @@
 /**
- * The rows of the routing table for clients of Azure OpenAI. Each is an alias of another route: `deployment…` with an
- * api-version, `undeployed…` the same without a deployment in the path, `azure…` of the v1 API.
+ * The rows of the routing table for clients of Azure OpenAI. Each is an alias of another route. By prefix of the name:
+ *
+ * - `deployment…`, with an api-version: /openai/deployments/{model}/embeddings, /openai/models
+ * - `undeployed…`, the same without a deployment in the path: /openai/embeddings
+ * - `azure…`, the v1 API: /openai/v1/embeddings
  */
 import type { gatewayRoutes } from "./gateway-routes.ts";
 import type { RouteRow } from "./route.ts";

@@ -1,4 +1,7 @@
-/** Step 3: reads a multipart form as a stream, within limits on files, fields and bytes; files are spooled. */
+/**
+ * Step 3: reads a multipart form as a stream, within the body size limit and the upload limits (files, fields, bytes);
+ * files are spooled.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";

@@ -6,7 +6,10 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
 
-/** The most names of one response. The request ID of a waiter beyond it does not find the response. */
+/**
+ * The most lookup keys of a stored response (idempotency key, request IDs). Beyond this, a waiter's request ID is not
+ * registered, so GET by that ID finds nothing.
+ */
 const maxNames = 64;
 
 export interface ClaimOptions {
@@ -178,7 +181,7 @@ export class InFlightRequest {
     this.settle(failure);
   }
 
-  /** Never rejects: the settlement that concurrent duplicates wait for comes after it. */
+  /** Never rejects: waiters are settled after it. */
   async #discard(): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;

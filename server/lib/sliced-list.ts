@@ -5,7 +5,7 @@ export class SlicedList {
   #parts: (readonly unknown[])[] = [];
   #length = 0;
 
-  /** A longer list takes no memory, and is null. */
+  /** A list longer than `maxLength` is discarded, and `join` returns null. */
   constructor(maxLength: number) {
     this.#maxLength = maxLength;
   }

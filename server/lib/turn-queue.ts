@@ -11,7 +11,7 @@ interface Job {
   resume(): void;
 }
 
-/** Other requests wait this long at most, and the longest step: a turn ends after the step that exceeds it. */
+/** Maximum time slice. A step is never interrupted, so other requests wait at most this plus the longest step. */
 const turnMs = 5;
 
 export class TurnQueue {

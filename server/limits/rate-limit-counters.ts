@@ -1,7 +1,8 @@
 /**
  * The counters behind rate limits and concurrency limits. They are synchronous and local: a request checks and takes
- * from all of its counters in one step, without I/O. An implementation that shares limits between gateways hands out
- * slices that it leases in the background; `test/limits/rate-limit-counters.laws.ts` has the laws that it must obey.
+ * from all of its counters in one step, without I/O. Shared counters (distributed rate limiting) hand out slices that
+ * they lease in the background. `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every
+ * implementation must obey.
  */
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";

@@ -98,7 +98,10 @@ export class RecordedContent {
     };
   }
 
-  /** Not a generator: `return` of one that has not started would not reach the body, which settles the request. */
+  /**
+   * Not a generator: calling `return` on an unstarted generator would skip `body.return()`, and the request would never
+   * settle.
+   */
   #copyIterable(body: AsyncIterable<BodyChunk>): AsyncIterable<BodyChunk> {
     const iterator = body[Symbol.asyncIterator]();
     const next = async (): Promise<IteratorResult<BodyChunk>> => {

@@ -30,8 +30,9 @@ export interface Selection {
 }
 
 /**
- * Which ejected candidates may get the request as a half-open probe. `any`: the first that is due, before healthy ones,
- * or its recovery would never be noticed. `checked`: where a probe costs money, only after a free health check passed.
+ * Which ejected candidates may get the request as a half-open probe. `any`: the first due candidate, even if healthy
+ * ones exist; otherwise recovery goes unnoticed. `checked`: where a probe costs money, only after a free health check
+ * passed.
  */
 type ProbeMode = "any" | "checked" | "none";
 
@@ -224,8 +225,8 @@ export const noCapableTarget = (model: string): GatewayError =>
 
 /**
  * Slow start: a recovered target gets a tenth of its share of selections at first and all of it after ten seconds,
- * independent of policy and traffic. A share of selections works with one request a minute, too, where queue lengths
- * say nothing. True: the request goes to another candidate, if there is one.
+ * independent of policy and traffic. Scaling selections, unlike queue-based weights, also works at one request a
+ * minute. True: the request goes to another candidate, if there is one.
  */
 function isHeldBackBySlowStart(
   { health, stableHash }: Candidate,

@@ -18,7 +18,7 @@ export interface SharedResponseStoreOptions {
   readonly reportUnshared: (error: unknown) => void;
 }
 
-/** After an error of the shared storage, it is left alone for this long: image requests do not wait for it one by one. */
+/** Backoff after an error of the shared storage, so that each image request does not run into the timeout. */
 const pauseMs = 5000;
 
 export class SharedResponseStore implements ResponseStore {

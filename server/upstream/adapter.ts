@@ -150,7 +150,7 @@ export interface Adapter {
     upstream: Upstream,
     now: number,
   ) => Promise<UpstreamRequest>;
-  /** The vendor's own list of models, which is free. Absent without `probe`: OpenAI's list. Absent with it: none. */
+  /** The vendor's list of models, which is free. If absent: GET /v1/models as at OpenAI, or no list if `probe` is set. */
   readonly models?: {
     request(upstream: Upstream): UpstreamRequest;
     /** Undefined: the response has another shape. */

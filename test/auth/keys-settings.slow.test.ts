@@ -56,7 +56,7 @@ test("a budget of the key or of its project applies at once", async () => {
   expect(await generate(small)).toMatchObject({
     status: 429,
     code: "insufficient_quota",
-    message: expect.stringContaining('of the monthly budget of the key "small", $0.0001,'),
+    message: expect.stringContaining('the monthly budget of the key "small" is $0.0001;'),
   });
   const large = await create("--name", "large", "--budget-day", "5", "--budget-total", "100");
   expect((await generate(large)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** The laws of `BudgetCounters`, for every implementation: local counters, and slices of shared ones. */
+/** Laws (contract tests) of `BudgetCounters`, for every implementation: local counters, and slices of shared ones. */
 import { describe, expect, test } from "bun:test";
 import type { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import type { BudgetOwner } from "../../server/lib/budget.ts";

@@ -170,7 +170,7 @@ describe("a budget refusal", () => {
     const reserved = budgets.reserve([key], certain(0.0125), noon);
     const error = refusal(() => budgets.reserve([key], certain(0.04), noon));
     expect(error.message).toBe(
-      'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 reserved for requests in flight, and this request is estimated at $0.04. The budget resets at 2026-11-16T00:00:00.000Z.',
+      'You exceeded your current quota: the daily budget of the key "ci" is $5.00; $4.98 is spent, $0.0125 is reserved for requests in flight, and this request is estimated at $0.04. The budget resets at 2026-11-16T00:00:00.000Z.',
     );
     const { status, headers, body } = toErrorResponse(error);
     expect(status).toBe(429);
@@ -211,7 +211,7 @@ describe("a budget refusal", () => {
     const { budgets } = createTestBudgets();
     const error = refusal(() => budgets.reserve([budgeted({ day: 1e-8 })], certain(2e-8), noon));
     expect(error.message).toContain(
-      "$0.00000001, $0.00 are spent, and this request is estimated at $0.00000002",
+      "$0.00000001; $0.00 is spent, and this request is estimated at $0.00000002",
     );
   });
 });

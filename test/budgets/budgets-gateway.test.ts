@@ -99,7 +99,7 @@ test("the official client gets insufficient_quota and does not retry", async () 
     code: "insufficient_quota",
     type: "insufficient_quota",
   });
-  expect(String(error)).toContain('of the budget of the key "one", $0.05, $0.04 are spent');
+  expect(String(error)).toContain('the budget of the key "one" is $0.05; $0.04 is spent');
   expect(setup.gateway.rows()).toHaveLength(before + 1);
   expect(setup.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
 });

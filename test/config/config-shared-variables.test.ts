@@ -1,4 +1,4 @@
-/** Variables that many machines have for other reasons bring no upstream by themselves. */
+/** Variables that many machines have for other reasons do not provision an upstream by themselves. */
 import { expect, test } from "bun:test";
 import { fromEnvironment } from "../../server/config/environment.ts";
 
@@ -10,7 +10,7 @@ test("AWS's own variables provision nothing and cause no warning", () => {
   expect(fromEnvironment(keys)).toEqual(nothing);
 });
 
-test("a Bedrock key and a region bring Bedrock", () => {
+test("a Bedrock key and a region provision the Bedrock upstream", () => {
   const env = { AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock", AWS_REGION: "eu-central-1" };
   const { upstreams: provided, warnings } = fromEnvironment(env);
   expect(warnings).toEqual([]);

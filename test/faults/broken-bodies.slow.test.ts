@@ -102,12 +102,12 @@ describe("an invalid upstream response is reported as invalid when it is", () =>
     fake.script(fault);
     await expectError(setup, await ask.image(setup), invalid);
   });
+});
 
-  test("an image error with status 200, which is reported as upstream_error", async () => {
-    const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
-    fake.script({ response: { status: 200, body: '{"error":{"message":"no"}}' } });
-    await expectError(setup, await ask.image(setup), upstreamError);
-  });
+test("an image error with status 200 is reported as upstream_error", async () => {
+  const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
+  fake.script({ response: { status: 200, body: '{"error":{"message":"no"}}' } });
+  await expectError(setup, await ask.image(setup), upstreamError);
 });
 
 describe("a response above the size limit is rejected", () => {

@@ -77,7 +77,7 @@ async function read(response: Response) {
 const everySecondFails = (_: SentRequest, call: number) =>
   call % 2 === 1 ? slowDown() : whole(image(`${call}`));
 
-describe("of several upstream requests some of which fail", () => {
+describe("when some of several upstream requests fail", () => {
   test("the same Idempotency-Key replays the same stream, and nothing is billed again", async () => {
     gives = everySecondFails;
     const key = { "idempotency-key": crypto.randomUUID() };
@@ -181,7 +181,7 @@ describe("an upstream that generates fewer than requested", () => {
     expect(error?.message).toStartWith("1 of 3 images is missing.");
   });
 
-  test("and generates one at a time is called for the others, in a stream as well", async () => {
+  test("is called again for the missing images if it generates one at a time, in a stream as well", async () => {
     gives = (_, call) => streamed(done(image(`${call}`)));
     const { images, error } = await read(await ask({ model: "house", n: 3 }));
     expect(new Set(images).size).toBe(3);
@@ -197,7 +197,7 @@ describe("an upstream that generates fewer than requested", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("in an unrequested stream: the buffered response says so in its header", async () => {
+  test("and streams although the client did not ask for it: the buffered response says so in its header", async () => {
     gives = () => streamed(done(image("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");

@@ -1,4 +1,4 @@
-/** The laws of `RateLimitCounters`, for every implementation: local counters, and slices of shared ones. */
+/** Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and slices of shared ones. */
 import { describe, expect, test } from "bun:test";
 import type { RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 

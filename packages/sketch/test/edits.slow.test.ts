@@ -1,4 +1,4 @@
-/** Promises about edits: what a mask protects, and what the prompt changes. */
+/** Guarantees of edits: what a mask protects, and what the prompt changes. */
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import {

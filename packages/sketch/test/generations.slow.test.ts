@@ -1,4 +1,4 @@
-/** Promises about generated images: size, format, alpha, determinism, revised prompt, usage. */
+/** Guarantees of generated images: size, format, alpha, determinism, revised prompt, usage. */
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { alphaOf, apart, bytesOf, generate, pixelsOf } from "./fixture.ts";

@@ -1,4 +1,4 @@
-/** Promises about invalid requests: the error names the parameter and the supported values. */
+/** Guarantees for invalid requests: the error names the parameter and the supported values. */
 import { describe, expect, test } from "bun:test";
 import type { ImageInput, SketchErrorCode, SketchOptions } from "../src/index.ts";
 import {

@@ -1,4 +1,4 @@
-/** Promises about streams and aborts. */
+/** Guarantees of streams and aborts. */
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { draw, type SketchEvent } from "../src/index.ts";
@@ -62,7 +62,7 @@ describe("partial images come before the completed image", () => {
     ]);
   });
 
-  describe("edits give as many as requested for every prompt, and none equals the completed image", () => {
+  describe("edits emit the requested number of partial images for every prompt, and none equals the completed image", () => {
     const size = { width: 120, height: 90 };
     const cases: readonly [prompt: string, mask: boolean][] = [
       ["two cats at night, watercolour", false],

@@ -64,7 +64,7 @@ export function eventRoutes({ events, audit }: EventRoutesOptions): readonly Adm
       path: "/events/:id/deliveries/:webhook",
       role: "admin",
       scope: "all-projects",
-      summary: "Deliver an event to a webhook again.",
+      summary: "Redeliver an event to a webhook.",
       response: null,
       handle: redeliver,
     },

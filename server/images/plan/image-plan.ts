@@ -20,7 +20,7 @@ export interface PostProcessing {
   readonly format?: "png" | "jpeg" | "webp";
   /** 0 to 100. */
   readonly compression?: number;
-  /** The compression for a target that supports it: applied only where the gateway has to convert the format. */
+  /** Quality used only if the gateway must re-encode; the target itself supports `output_compression`. */
   readonly fallbackCompression?: number;
   /** The image is flattened: transparency is removed. */
   readonly opaque?: true;

@@ -20,14 +20,14 @@ const resetBackoffMs = 60_000;
 const rampMs = 10_000;
 const minRampShare = 0.1;
 /**
- * Successful probes that close the breaker of a target that was ejected as an outlier: one success says little there.
+ * Successful probes that close the breaker after an outlier ejection (success threshold): such a target still succeeds
+ * at times.
  */
-const goodProbesWhenPartial = 3;
-/**
- * The weight of one request in the failure rate (EWMA), and the failure rate above which failures are normal for the
- * target.
- */
-const [weight, usualFailureRate] = [1 / 16, 0.1];
+const successThresholdAfterEjection = 3;
+/** The weight of one request in the failure rate (EWMA). */
+const weight = 1 / 16;
+/** The failure rate that is normal for a target. */
+const usualFailureRate = 0.1;
 /** From this failure rate on, the target is unavailable even if no other target can serve. */
 const unavailableFailureRate = 0.7;
 
@@ -88,7 +88,8 @@ export class CircuitBreaker {
     if (!probe) return false;
     this.#probeSince = undefined;
     this.#goodProbes++;
-    if (this.partial && !isOnlyOption && this.#goodProbes < goodProbesWhenPartial) return false;
+    if (this.partial && !isOnlyOption && this.#goodProbes < successThresholdAfterEjection)
+      return false;
     // A complete outage is over, so the failure rate from before no longer applies.
     if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
     this.open = false;

@@ -1,4 +1,4 @@
-/** Port: the delivery queue of webhook events (at least once). It survives a restart. */
+/** Port: the delivery queue of webhook events (at least once), claimed under a lease. It survives a restart. */
 import type { DeliveryState, StoredEvent } from "./event-store.ts";
 
 export interface ClaimedDelivery {

@@ -1,4 +1,4 @@
-/** The delivery queue of webhook events in PostgreSQL: each delivery is claimed by one replica at a time. */
+/** The delivery queue of webhook events in PostgreSQL: each delivery is claimed under a lease by one replica. */
 import type {
   ClaimedDelivery,
   DeliveryClaim,

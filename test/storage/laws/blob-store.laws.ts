@@ -1,4 +1,4 @@
-/** The laws of the port `BlobStore`, for every implementation. */
+/** Laws (contract tests) of the port `BlobStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { BlobStore, StreamedSource } from "../../../server/storage/ports/blob-store.ts";
 import { type Implementation, type OpenStore, withStorage, writeUntilKilled } from "./backend.ts";

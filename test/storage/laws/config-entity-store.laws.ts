@@ -1,4 +1,4 @@
-/** The laws of the port `ConfigEntityStore`, for every implementation. */
+/** Laws (contract tests) of the port `ConfigEntityStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import {
   type ConfigEntityStore,

@@ -1,4 +1,4 @@
-/** Laws of the stores of the console: users, sessions and the audit log. */
+/** Laws (contract tests) of the stores of the console: users, sessions and the audit log. */
 import { expect, test } from "bun:test";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";

@@ -1,4 +1,4 @@
-/** The laws of the port `EmbeddingCacheStore`, for every implementation. */
+/** Laws (contract tests) of the port `EmbeddingCacheStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import { type Implementation, type OpenStore, withStorage } from "./backend.ts";

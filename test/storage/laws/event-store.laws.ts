@@ -1,4 +1,4 @@
-/** The laws of the ports `EventStore` and `DeliveryStore`, for every implementation. */
+/** Laws (contract tests) of the ports `EventStore` and `DeliveryStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type {
   DeliveryOutcome,

@@ -1,4 +1,4 @@
-/** The laws of the port `KeyStore`, for every implementation. */
+/** Laws (contract tests) of the port `KeyStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import {

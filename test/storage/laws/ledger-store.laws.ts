@@ -1,4 +1,4 @@
-/** The laws of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
+/** Laws (contract tests) of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { UsageQuery, UsageSums } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";

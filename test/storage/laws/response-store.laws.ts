@@ -1,4 +1,4 @@
-/** The laws of the port `ResponseStore`, for every implementation. */
+/** Laws (contract tests) of the port `ResponseStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
 import {

@@ -45,7 +45,7 @@ function checkScans(file: ImageInput, { pixels, maxPixels }: CostBounds): void {
   const scans = jpegScans(file);
   if (scans > most) {
     throw tooCostly(
-      `is a progressive JPEG with ${scans} scans, and at most ${most} are read of one of its size. Save it anew with another program`,
+      `is a progressive JPEG with ${scans} scans; at most ${most} are allowed for this size. Re-save it as a baseline JPEG`,
     );
   }
 }
