@@ -8,7 +8,7 @@ import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess } from "../harness.ts";
 import { embeddingModel, startGatewayWithFake } from "../http/gateway-fixture.ts";
-import { vexel } from "../process/process-fixture.ts";
+import { vexelProcess } from "../process/process-fixture.ts";
 
 /** Called after each test, the newest first. */
 export const cleanUps: (() => unknown)[] = [];
@@ -95,4 +95,4 @@ export function emptyLedger(folder: string): void {
 
 /** The output and exit code of a start that must fail. */
 export const failedStart = (data: string, folder: string) =>
-  vexel(["serve"], { cwd: folder, env: { PORT: "0", VEXEL_DATA: data } });
+  vexelProcess(["serve"], { cwd: folder, env: { PORT: "0", VEXEL_DATA: data } });

@@ -6,7 +6,7 @@ import manifest from "../../package.json";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, temporaryFolder } from "../harness.ts";
 import { certificateFiles, newCertificate } from "../http/tls-fixture.ts";
-import { vexel } from "./process-fixture.ts";
+import { vexel, vexelProcess } from "./process-fixture.ts";
 
 const folder = temporaryFolder();
 const fake = startFake();
@@ -38,8 +38,12 @@ describe("help", () => {
     expect(out).toStartWith(`Usage: vexel ${name}`);
   });
 
-  test("--version prints the version", async () => {
-    expect(await run(["--version"])).toEqual({ code: 0, out: `${manifest.version}\n`, err: "" });
+  test("--version prints the version, in a process of its own", async () => {
+    expect(await vexelProcess(["--version"], { cwd: folder.path })).toEqual({
+      code: 0,
+      out: `${manifest.version}\n`,
+      err: "",
+    });
   });
 
   test("needs no data folder and creates none", () => {

@@ -1,6 +1,8 @@
 /** Runs the command line in tests: to its end, or as an installed package. */
+import { spyOn } from "bun:test";
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { runCommand } from "../../cli/run-command.ts";
 import { root } from "../harness.ts";
 
 export interface Ended {
@@ -21,8 +23,44 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}) =>
   ...more,
 });
 
-/** Runs `vexel ARGS` to its end. */
-export async function vexel(
+let previous: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs `vexel ARGS` to its end, in this process: a process of its own would spend most of its time with loading modules.
+ * One at a time, because a command reads the environment and the working directory of the process.
+ */
+export function vexel(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  const ended = previous.then(() => runInThisProcess(args, options));
+  previous = ended.catch(() => undefined);
+  return ended;
+}
+
+async function runInThisProcess(
+  args: readonly string[],
+  { cwd, env = {} }: CommandOptions,
+): Promise<Ended> {
+  const written = { out: "", err: "" };
+  const collect = (stream: NodeJS.WriteStream, name: keyof typeof written) =>
+    spyOn(stream, "write").mockImplementation((text) => {
+      written[name] += text;
+      return true;
+    });
+  const spies = [collect(process.stdout, "out"), collect(process.stderr, "err")];
+  const [ownEnvironment, ownFolder] = [process.env, process.cwd()];
+  process.env = cleanEnvironment(env);
+  process.chdir(cwd);
+  try {
+    const code = await runCommand(args);
+    return { code, ...written };
+  } finally {
+    process.chdir(ownFolder);
+    process.env = ownEnvironment;
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Runs `vexel ARGS` to its end in a process of its own, as a user does. */
+export async function vexelProcess(
   args: readonly string[],
   { cwd, env = {} }: CommandOptions,
 ): Promise<Ended> {

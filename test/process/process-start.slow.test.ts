@@ -14,7 +14,7 @@ import {
   testKey,
 } from "../harness.ts";
 import { until } from "../until.ts";
-import { cleanEnvironment, vexel } from "./process-fixture.ts";
+import { cleanEnvironment, vexel, vexelProcess } from "./process-fixture.ts";
 
 const running: GatewayProcess[] = [];
 const start = async (...args: Parameters<typeof startProcess>): Promise<GatewayProcess> => {
@@ -73,7 +73,7 @@ test("a second gateway cannot use a locked data folder, and commands can", async
   const key = keyIn(first.output())!;
   const data = join(folder.path, "data");
   const env = { PORT: "0", VEXEL_DATA: data };
-  const second = await vexel(["serve"], { cwd: folder.path, env });
+  const second = await vexelProcess(["serve"], { cwd: folder.path, env });
   expect(second.code).toBe(1);
   expect(second.err).toContain(`Another gateway is running with the data folder ${data}.`);
   expect(second.err).toContain("VEXEL_DATA=");
@@ -111,7 +111,7 @@ keys:
     writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(empty));
     const env = { PORT: "0", VEXEL_DATA: join(folder.path, "data") };
     const check = await vexel(["check"], { cwd: folder.path, env });
-    const serve = await vexel(["serve"], { cwd: folder.path, env });
+    const serve = await vexelProcess(["serve"], { cwd: folder.path, env });
     expect(serve).toEqual({ code: 1, out: "", err: check.err });
     expect(serve.err).toMatch(/vexel\.yaml:\d+/);
     expect(serve.err).toContain("has no tokenizer.json");
@@ -184,7 +184,7 @@ describe("a port that is in use", () => {
     const portOwner = createServer().listen(0, "127.0.0.1");
     const { port } = portOwner.address() as { port: number };
     const env = { PORT: String(port), VEXEL_DATA: join(folder.path, "data") };
-    const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+    const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
       `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
@@ -200,7 +200,7 @@ describe("a port that is in use", () => {
     const first = await start({ folder: folder.path });
     const { port } = new URL(first.url);
     const env = { PORT: port, VEXEL_DATA: join(folder.path, "other") };
-    const { code, err } = await vexel(["serve"], { cwd: folder.path, env });
+    const { code, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
     expect(code).toBe(1);
     expect(err).toContain("already in use");
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
@@ -213,7 +213,7 @@ describe("an address that is not local", () => {
     async (HOST) => {
       using folder = temporaryFolder();
       const env = { HOST, PORT: "0", VEXEL_DATA: join(folder.path, "data") };
-      const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
+      const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
       expect({ code, out, err }).toEqual({
         code: 1,
         out: "",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
-import { vexel } from "../process/process-fixture.ts";
+import { vexel, vexelProcess } from "../process/process-fixture.ts";
 import {
   freePort,
   sharedPostgres,
@@ -114,7 +114,10 @@ testWithPostgres("a first start without the database is refused with the reason"
   using folder = temporaryFolder();
   const url = `postgres://vexel:pass-word@127.0.0.1:${await freePort()}/none`;
   const env = { VEXEL_SECRET: sharedSecret, VEXEL_DATA: join(folder.path, "data"), PORT: "0" };
-  const ended = await vexel(["serve"], { cwd: folder.path, env: { ...env, DATABASE_URL: url } });
+  const ended = await vexelProcess(["serve"], {
+    cwd: folder.path,
+    env: { ...env, DATABASE_URL: url },
+  });
   expect(ended.code).toBe(1);
   expect(ended.err).toContain("The database (DATABASE_URL) cannot be reached");
   expect(ended.err).toContain("no copy of an earlier configuration");
@@ -124,7 +127,7 @@ testWithPostgres("a first start without the database is refused with the reason"
 testWithPostgres("a database without the shared secret is refused", async () => {
   using folder = temporaryFolder();
   const env = { DATABASE_URL: "postgres://127.0.0.1/none", PORT: "0" };
-  const ended = await vexel(["serve"], { cwd: folder.path, env });
+  const ended = await vexelProcess(["serve"], { cwd: folder.path, env });
   expect(ended.code).toBe(2);
   expect(ended.err).toContain("DATABASE_URL is set without VEXEL_SECRET");
 });

@@ -1,0 +1,69 @@
+/** Finds a command by its name and runs it. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
+
+import { GatewayError } from "../server/lib/gateway-error.ts";
+import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { type Command, UsageError } from "./command.ts";
+
+/** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */
+const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ["serve", async (): Promise<Command> => (await import("./serve.ts")).serve],
+  ["check", async () => (await import("./check.ts")).check],
+  ["keys", async () => (await import("./keys.ts")).keys],
+  ["config", async () => (await import("./config.ts")).config],
+  ["db", async () => (await import("./db.ts")).db],
+  ["models", async () => (await import("./models.ts")).models],
+]);
+
+async function overview(): Promise<string> {
+  const all = await Promise.all([...commands.values()].map((load) => load()));
+  return `Vexel, an OpenAI-compatible gateway for embeddings and images.
+
+Usage: vexel [command] [options]        (or: npm start -- [command] [options])
+
+Commands:
+${all.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
+
+Without a command, "serve" runs. "vexel <command> --help" describes a command.
+Settings are environment variables; docs/settings.md lists them.
+`;
+}
+
+/** Returns the exit code. */
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  const [first, ...others] = argv;
+  if (first === "--help" || first === "-h" || first === "help") {
+    process.stdout.write(await overview());
+    return 0;
+  }
+  if (first === "--version" || first === "-v") {
+    const { version } = await import("../package.json");
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const isServe = first === undefined || first.startsWith("-");
+  const load = commands.get(isServe ? "serve" : first);
+  if (!load) {
+    process.stderr.write(`vexel: unknown command "${first}".\n\n${await overview()}`);
+    return 2;
+  }
+  const command = await load();
+  const args = isServe ? argv : others;
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${command.help}\n`);
+    return 0;
+  }
+  try {
+    return await command.run(args);
+  } catch (error) {
+    if (error instanceof StoreError || isStorageUnavailable(error)) {
+      process.stderr.write(`vexel ${command.name}: ${error.message}\n`);
+      return 1;
+    }
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`vexel ${command.name}: ${error.message}\n\n${command.help}\n`);
+    return 2;
+  }
+}
+
+const isStorageUnavailable = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.kind === "storage_unavailable";
