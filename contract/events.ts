@@ -25,6 +25,8 @@ export interface EventData {
   "ledger.recovered": { readonly reason: string };
   "database.unavailable": { readonly reason: string };
   "database.recovered": { readonly reason: string };
+  "redis.unavailable": { readonly reason: string; readonly replicas: number };
+  "redis.recovered": { readonly replicas: number };
   "webhook.test": { readonly webhook: string };
 }
 
@@ -63,6 +65,9 @@ export const eventTypes = {
   "database.unavailable":
     "The database (`DATABASE_URL`) cannot be reached. Requests are served, and ledger rows wait in the data folder.",
   "database.recovered": "The database can be reached again, and the waiting ledger rows are in it.",
+  "redis.unavailable":
+    "The Redis server (`REDIS_URL`) cannot be used. Requests are served, and each replica applies its share of the limits and budgets.",
+  "redis.recovered": "The Redis server can be used again, and limits and budgets are shared again.",
   "webhook.test":
     "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;

@@ -24,6 +24,7 @@ import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
 import { migrateDataFolder } from "./storage/files/migrate-folders.ts";
+import type { RedisConnection } from "./storage/redis/client.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
@@ -43,6 +44,7 @@ import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
 import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
+import { wireReplicas } from "./wiring/replicas.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import { secretsOf } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
@@ -77,6 +79,8 @@ export interface BuildOptions {
   readonly objects?: ObjectStorage;
   /** Absent: tracing is off. The gateway closes it. */
   readonly tracing?: Tracing | undefined;
+  /** The Redis server that replicas share. Absent: limits and budgets are of this process. */
+  readonly redis?: RedisConnection;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -106,6 +110,7 @@ export function build({
   configChanges,
   shared,
   objects,
+  redis,
   passwordCost,
   tracing,
   ...webhookOptions
@@ -138,6 +143,8 @@ export function build({
     ...(shared && { shared }),
   });
   const { ledger } = ledgerWiring;
+  const replicas = redis && wireReplicas({ redis, folder, log, emit: events.emit, clock });
+  const pools = replicas && { pools: replicas.pools };
   const imageLinks = createImageLinks({
     folder,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
@@ -175,7 +182,7 @@ export function build({
     clock,
     onRateLimitExhausted: onRateLimitExhausted,
   });
-  const limits = wireLimits({ settings, snapshot, clock });
+  const limits = wireLimits({ settings, snapshot, clock, ...pools });
   // The gauges are read only after the parts below are created.
   const metrics = wireMetrics({
     settings,
@@ -192,7 +199,7 @@ export function build({
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
         tracing,
-        others: [],
+        others: replicas?.gauges ?? [],
       }),
   });
   // Called only after the pipeline below is created.
@@ -236,6 +243,7 @@ export function build({
     capabilities: upstreamClient.imageCapabilities,
     log,
     emit: events.emit,
+    ...pools,
   });
   const live = new LiveRequests();
   const content = wireStoredContent({ settings, snapshot, log, disk: temp.disk, now: Date.now });
@@ -309,6 +317,7 @@ export function build({
           status: isReady() ? "ready" : "not ready",
           draining: isDraining,
           ledger: ledger.writable ? "writable" : "unwritable",
+          ...replicas?.health(),
           models: snapshot().models.size,
           connections: server.connections(),
         },
@@ -413,6 +422,7 @@ export function build({
     void embeddings.close();
     void images.close();
     void ledgerWiring.close();
+    void replicas?.close();
     void events.close();
     throw error;
   }
@@ -455,6 +465,7 @@ export function build({
       await images.close();
       await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
       await ledgerWiring.close();
+      await replicas?.close();
       // Last, because the other parts may emit events while they close.
       await events.close();
     },

@@ -6,6 +6,7 @@ import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
 import type { KeyStore } from "./storage/ports/key-store.ts";
+import type { RedisConnection } from "./storage/redis/client.ts";
 import { openConfigEntityStore } from "./storage/sqlite/config-entity-store.ts";
 import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openKeyStore } from "./storage/sqlite/key-store.ts";
@@ -39,9 +40,11 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   let lock: FolderLock;
   let shared: SharedStorage | undefined;
   let objects: ObjectStorage | undefined;
+  let redis: RedisConnection | undefined;
   try {
     objects = await openObjects(settings, env, log);
     shared = await openShared(settings, log, clock);
+    redis = await openSharedRedis(settings);
     keys = shared?.keys ?? openKeyStore(settings.VEXEL_DATA, Date.now);
     entities = shared?.entities ?? openConfigEntityStore(settings.VEXEL_DATA, Date.now);
     lock = lockFolder(settings.VEXEL_DATA);
@@ -86,6 +89,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       tracing: await wireTracing({ settings, log, clock, random: Math.random }),
       ...(shared && { shared }),
       ...(objects && { objects }),
+      ...(redis && { redis }),
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
@@ -111,6 +115,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       () => keys.close(),
       () => entities.close(),
       () => shared?.close(),
+      () => redis?.close(),
       () => lock.release(),
     ]);
   } catch (error) {
@@ -139,6 +144,13 @@ async function openObjects(
   if (settings.BLOB_URL === "") return undefined;
   const { openObjectStorage } = await import("./wiring/object-storage.ts");
   return openObjectStorage({ settings, env, log, now: Date.now });
+}
+
+/** Loaded on demand, as the database is. */
+async function openSharedRedis(settings: Settings): Promise<RedisConnection | undefined> {
+  if (settings.REDIS_URL === "" && settings.REDIS_URL_FILE === "") return undefined;
+  const { openRedis } = await import("./wiring/redis.ts");
+  return openRedis(settings);
 }
 
 function openLog(settings: Settings): Log {

@@ -17,6 +17,7 @@ import { SecretBox } from "../server/storage/encrypt-secret.ts";
 import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
 import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
+import type { RedisConnection } from "../server/storage/redis/client.ts";
 import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
 import { openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
@@ -76,6 +77,8 @@ export interface GatewayOptions {
   readonly yaml: string;
   readonly settings?: Readonly<Record<string, string>>;
   readonly logLevel?: Level;
+  /** The Redis server that gateways share. */
+  readonly redis?: RedisConnection;
   /** Short delays: the last retry would otherwise follow after an hour. */
   readonly webhookDelaysMs?: readonly number[];
   /** Absent: tracing is off. */

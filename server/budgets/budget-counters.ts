@@ -19,6 +19,11 @@ export interface BudgetCounter {
   wouldExceed(dollars: number | undefined, limit: number): boolean;
   /** Whether `dollars` more would exceed the limit even if all requests in flight cost nothing. */
   isExhaustedFor(dollars: number | undefined, limit: number): boolean;
+  /**
+   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request. Resolves when they are leased, or
+   * cannot be leased. Undefined: there is nothing to lease now.
+   */
+  lease(maxDollars: number, dollars: number, limit: number): Promise<void> | undefined;
   /** `mayExceedReservation`: the request may cost more than is reserved. */
   reserve(dollars: number, mayExceedReservation: boolean): void;
   /** With the same arguments as `reserve`. */
@@ -37,6 +42,8 @@ export interface BudgetCounter {
 }
 
 export interface BudgetCounters {
+  /** Several processes share the counters: what a request reserves must be leased. */
+  readonly isShared: boolean;
   /**
    * The counter of an owner's budget in a period such as 2026-11-15, with what the ledger says was spent. While it has
    * reservations, it is always the same object. Throws if the ledger cannot be read.

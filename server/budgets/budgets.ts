@@ -46,6 +46,15 @@ export interface Budgets {
    * request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
+  /**
+   * Budgets that several processes share: leases what a reservation needs. Undefined: nothing is missing, or nothing
+   * can be leased.
+   */
+  lease(
+    charged: readonly BudgetedOwner[],
+    estimate: Estimate,
+    at: number,
+  ): Promise<unknown> | undefined;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
 }
 
@@ -224,6 +233,15 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       );
       if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
       return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report, underReserved);
+    },
+    lease: (charged, { dollars, maxDollars = dollars }, at) => {
+      if (!counters.isShared || !dollars || !maxDollars) return undefined;
+      const leases = cachedBudgetsOf(charged, at).flatMap(({ counter, limit }) =>
+        counter.wouldExceed(maxDollars, limit)
+          ? (counter.lease(maxDollars, dollars, limit) ?? [])
+          : [],
+      );
+      return leases.length === 0 ? undefined : Promise.all(leases);
     },
     status: (budgeted, at) => {
       counters.evictIdle();

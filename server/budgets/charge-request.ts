@@ -47,9 +47,10 @@ export interface ChargedRequest {
 export interface RequestCharging {
   /**
    * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
-   * too small. False: the budget is only reserved by other requests, so `waitAndReserve` may succeed.
+   * too small. False: the budget is only reserved by other requests, so `waitAndReserve` may succeed. A promise: a
+   * budget that replicas share is leased first.
    */
-  reserve(request: ChargedRequest): boolean;
+  reserve(request: ChargedRequest): boolean | Promise<boolean>;
   /**
    * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
    * the milliseconds waited.
@@ -96,33 +97,20 @@ export function createRequestCharging({
     return { estimate, observe };
   };
 
-  const reserve = (
-    { operation, query, route, record }: ChargedRequest,
-    charged: readonly BudgetedOwner[],
-  ): Reservation => {
-    if (operation === "embeddings") {
-      const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
-      return budgets.reserve(charged, estimate, record.at);
-    }
+  /** `observe`: to be called with the actual cost. */
+  const estimateOf = ({
+    operation,
+    query,
+    route,
+    record,
+  }: ChargedRequest): { estimate: Estimate; observe?: (cost: number) => void } => {
+    if (operation === "embeddings")
+      return { estimate: estimateEmbeddings(query as EmbeddingsQuery, route.targets) };
     if (operation === "moderations") {
-      const estimate = estimateModeration(query as ModerationQuery, route.moderation?.target);
-      return budgets.reserve(charged, estimate, record.at);
+      const { moderation } = route;
+      return { estimate: estimateModeration(query as ModerationQuery, moderation?.target) };
     }
-    const { estimate, observe } = estimateWithHistory(
-      operation,
-      query as GenerationQuery,
-      route,
-      record,
-    );
-    const reservation = budgets.reserve(charged, estimate, record.at);
-    return {
-      estimate: reservation.estimate,
-      settle: (cost, additionalCost) => {
-        if (cost !== undefined) observe(cost);
-        reservation.settle(cost, additionalCost);
-      },
-      release: () => reservation.release(),
-    };
+    return estimateWithHistory(operation, query as GenerationQuery, route, record);
   };
 
   const startReservation = (
@@ -139,26 +127,56 @@ export function createRequestCharging({
     reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
   };
 
+  type Estimated = ReturnType<typeof estimateOf>;
+
   /** Throws GatewayError if the budget is too small. */
-  const tryReserve = (request: ChargedRequest): void => {
-    const { caller } = request.record;
-    if (!caller?.budgets) return;
+  const reserve = (
+    { operation, record }: ChargedRequest,
+    caller: Caller,
+    charged: readonly BudgetedOwner[],
+    { estimate, observe }: Estimated,
+  ): void => {
+    const reservation = budgets.reserve(charged, estimate, record.at);
+    const observed: Reservation = observe
+      ? {
+          estimate: reservation.estimate,
+          settle: (cost, additionalCost) => {
+            if (cost !== undefined) observe(cost);
+            reservation.settle(cost, additionalCost);
+          },
+          release: () => reservation.release(),
+        }
+      : reservation;
     // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-    const mayWait = request.operation === "embeddings";
-    const reservation = reserve(request, caller.budgets);
-    startReservation(reservation, request.record, caller, mayWait);
+    startReservation(observed, record, caller, operation === "embeddings");
+  };
+
+  /** False: the budget is only reserved by other requests. */
+  const tryReserve = (
+    request: ChargedRequest,
+    caller: Caller,
+    charged: readonly BudgetedOwner[],
+    estimated: Estimated,
+  ): boolean => {
+    try {
+      reserve(request, caller, charged, estimated);
+      return true;
+    } catch (refusal) {
+      // Image requests run for a minute: too long to wait for their reservations.
+      if (request.operation === "embeddings" && isOnlyReserved(refusal)) return false;
+      throw refusal;
+    }
   };
 
   return {
     reserve: (request) => {
-      try {
-        tryReserve(request);
-        return true;
-      } catch (refusal) {
-        // Image requests run for a minute: too long to wait for their reservations.
-        if (request.operation === "embeddings" && isOnlyReserved(refusal)) return false;
-        throw refusal;
-      }
+      const { caller, at } = request.record;
+      if (!caller?.budgets) return true;
+      const charged = caller.budgets;
+      const estimated = estimateOf(request);
+      const leasing = budgets.lease(charged, estimated.estimate, at);
+      if (leasing) return leasing.then(() => tryReserve(request, caller, charged, estimated));
+      return tryReserve(request, caller, charged, estimated);
     },
     waitAndReserve: async ({ query, route, record }, signal) => {
       const { caller } = record;

@@ -55,7 +55,7 @@ export class LocalBudgetCounter implements BudgetCounter {
    * reported twice.
    */
   get hasUnderivableThresholds(): boolean {
-    return this.#limit !== undefined && this.#reported > highestThreshold(this.#spent, this.#limit);
+    return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
   }
 
   wouldExceed(dollars: number | undefined, limit: number): boolean {
@@ -63,7 +63,11 @@ export class LocalBudgetCounter implements BudgetCounter {
   }
 
   isExhaustedFor(dollars: number | undefined, limit: number): boolean {
-    return exceeds(this.#spent, dollars, limit);
+    return exceeds(this.spent, dollars, limit);
+  }
+
+  lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> | undefined {
+    return undefined;
   }
 
   reserve(dollars: number, mayExceedReservation: boolean): void {
@@ -81,7 +85,7 @@ export class LocalBudgetCounter implements BudgetCounter {
 
   watch(limit: number): void {
     if (this.#limit === limit) return;
-    const reached = highestThreshold(this.#spent, limit);
+    const reached = highestThreshold(this.spent, limit);
     // After the limit is lowered, newly reached thresholds are reported. After it is raised, thresholds can be reported
     // again.
     if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
@@ -90,7 +94,7 @@ export class LocalBudgetCounter implements BudgetCounter {
 
   newThresholds(limit: number): Threshold[] {
     this.watch(limit);
-    return this.#report(highestThreshold(this.#spent, limit));
+    return this.#report(highestThreshold(this.spent, limit));
   }
 
   thresholdsOnRefusal(limit: number): Threshold[] {

@@ -1,5 +1,5 @@
 /** Budget counters of this process only, loaded from the ledger when they are first used. */
-import type { BudgetedOwner, BudgetOwner } from "../lib/budget.ts";
+import type { Budget, BudgetedOwner, BudgetOwner } from "../lib/budget.ts";
 import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
 import { LocalBudgetCounter } from "./local-budget-counter.ts";
 
@@ -11,12 +11,13 @@ export interface LocalBudgetCountersOptions {
 }
 
 export class LocalBudgetCounters implements BudgetCounters {
-  readonly #spentBefore: LocalBudgetCountersOptions["spentBefore"];
+  readonly isShared: boolean = false;
+  protected readonly spentBefore: LocalBudgetCountersOptions["spentBefore"];
   readonly #maxCounters: number;
   readonly #counters = new Map<string, LocalBudgetCounter>();
 
   constructor({ spentBefore, maxCounters = 20_000 }: LocalBudgetCountersOptions) {
-    this.#spentBefore = spentBefore;
+    this.spentBefore = spentBefore;
     this.#maxCounters = maxCounters;
   }
 
@@ -24,15 +25,19 @@ export class LocalBudgetCounters implements BudgetCounters {
     const id = idOf(budgeted, period);
     const existing = this.#counters.get(id);
     if (existing?.loadedFor === budgeted.budget) return existing;
-    const spent = this.#spentBefore(budgeted, period);
+    const spent = this.spentBefore(budgeted, period);
     if (existing) {
       // After a reload: under the previous configuration requests may have been charged without this counter.
       existing.load(spent, budgeted.budget);
       return existing;
     }
-    const counter = new LocalBudgetCounter(id, spent, budgeted.budget);
+    const counter = this.create(id, spent, budgeted.budget);
     this.#counters.set(id, counter);
     return counter;
+  }
+
+  protected create(id: string, spent: number, budget: Budget): LocalBudgetCounter {
+    return new LocalBudgetCounter(id, spent, budget);
   }
 
   isCurrent(counter: BudgetCounter, { budget }: BudgetedOwner): boolean {

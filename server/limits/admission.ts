@@ -11,7 +11,7 @@ import type { Priority } from "../request/request-headers.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { LimitScope } from "./limit-scope.ts";
-import { Limiter, noDemand, settleDemand, take } from "./limiter.ts";
+import { Limiter, lease, noDemand, settleDemand, take } from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
 import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
@@ -94,6 +94,8 @@ export class Admission {
     const neededSlots = scopes.map(({ slots }) => slots);
     if (route.kind === "image") neededSlots.push(this.#imageSlots);
     const demand = demandOf(query);
+    const leasing = lease(scopes, demand, clock());
+    if (leasing) await leasing;
     const arrivedAt = clock();
     const exceeded = take(scopes, demand, arrivedAt);
     if (exceeded) throw rateLimitError(exceeded, route.id, limitOwner(exceeded.scope, caller));
@@ -161,6 +163,11 @@ export class Admission {
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
     if (this.#queue.tryEnter(request.neededSlots)) return;
+    const leasing = leaseSlots(request.neededSlots);
+    if (leasing) {
+      await leasing;
+      if (this.#queue.tryEnter(request.neededSlots)) return;
+    }
     const { key, priority, route, neededSlots, demand, hasStarted, signal } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const waitMs = queueTimeoutMs[route.kind];
@@ -225,6 +232,12 @@ export class Admission {
     this.#limiter.apply(limits ?? new Map(), now);
     this.#queue.admitWaiting(now);
   }
+}
+
+/** Leases the slots that are missing in this process. Undefined: none can be leased. */
+function leaseSlots(neededSlots: readonly ConcurrencySlots[]): Promise<unknown> | undefined {
+  const leases = neededSlots.flatMap((slots) => (slots.hasFreeSlot ? [] : (slots.lease() ?? [])));
+  return leases.length === 0 ? undefined : Promise.all(leases);
 }
 
 /** The owner of the limit, for the error message. */

@@ -4,8 +4,7 @@
 const weight = 0.2;
 
 export class ConcurrencySlots {
-  /** Infinity: no limit. */
-  limit: number;
+  #limit: number;
   inFlight = 0;
   /** Queued requests that need a slot here, and possibly in other scopes as well. */
   waiting = 0;
@@ -13,11 +12,30 @@ export class ConcurrencySlots {
   #meanHeldMs: number | undefined;
 
   constructor(limit: number) {
-    this.limit = limit;
+    this.#limit = limit;
+  }
+
+  /** The slots of this process. Infinity: no limit. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  set limit(limit: number) {
+    this.#limit = limit;
   }
 
   get hasFreeSlot(): boolean {
     return this.inFlight < this.limit;
+  }
+
+  /** Whether a request would have to queue. */
+  get isExhausted(): boolean {
+    return !this.hasFreeSlot;
+  }
+
+  /** Shared slots: leases one more. Undefined: none can be leased now. */
+  lease(): Promise<void> | undefined {
+    return undefined;
   }
 
   acquire(): void {
@@ -37,6 +55,6 @@ export class ConcurrencySlots {
   /** The expected wait of a new request, from the average duration. Undefined before the first release. */
   get expectedWaitMs(): number | undefined {
     if (this.#meanHeldMs === undefined) return undefined;
-    return (this.#meanHeldMs * (this.waiting + 1)) / this.limit;
+    return (this.#meanHeldMs * (this.waiting + 1)) / Math.max(1, this.limit);
   }
 }

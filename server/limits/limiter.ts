@@ -96,12 +96,49 @@ export function take(
   demand: Demand,
   now: number,
 ): Shortage | undefined {
-  const exceeded = shortage(scopes, demand, now);
+  const exceeded = shortage(scopes, demand, now) ?? unleased(scopes, demand, now);
   if (exceeded) return exceeded;
   for (const scope of scopes) {
     for (const { rate, bucket } of scope.buckets) bucket.take(demand[rate], now);
   }
   return undefined;
+}
+
+/** The counter of several processes has enough, and this process could not lease it in time. */
+const unleasedRetryMs = 100;
+
+function unleased(
+  scopes: readonly LimitScope[],
+  demand: Demand,
+  now: number,
+): Shortage | undefined {
+  for (const scope of scopes) {
+    for (const { rate, bucket } of scope.buckets) {
+      const requested = demand[rate];
+      if (requested === 0 || bucket.isLeased(requested, now)) continue;
+      const { limit } = bucket;
+      const used = limit - bucket.remaining(now);
+      return { scope, rate, limit, used, requested, waitMs: unleasedRetryMs };
+    }
+  }
+  return undefined;
+}
+
+/** Leases what the request will take. Undefined: nothing is missing, or nothing can be leased. */
+export function lease(
+  scopes: readonly LimitScope[],
+  demand: Demand,
+  now: number,
+): Promise<unknown> | undefined {
+  let leases: Promise<unknown> | undefined;
+  for (const { buckets } of scopes) {
+    for (const { rate, bucket } of buckets) {
+      if (demand[rate] === 0 || bucket.isLeased(demand[rate], now)) continue;
+      const leasing = bucket.lease(demand[rate], now);
+      if (leasing) leases = leases ? Promise.all([leases, leasing]) : leasing;
+    }
+  }
+  return leases;
 }
 
 export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };

@@ -26,6 +26,13 @@ export interface RateCounter {
   remaining(now: number): number;
   /** Milliseconds until `count` items are available. Infinity: more than the limit. */
   waitMs(count: number, now: number): number;
+  /** Whether `count` items can be taken in this process. False: they must be leased first. */
+  isLeased(count: number, now: number): boolean;
+  /**
+   * Leases `count` items from the counter that processes share. Resolves when they are leased, or cannot be leased.
+   * Undefined: there is nothing to lease now.
+   */
+  lease(count: number, now: number): Promise<void> | undefined;
   msUntilFull(now: number): number;
   /** May take more than is available: actual usage always counts, and later requests wait. */
   take(count: number, now: number): void;

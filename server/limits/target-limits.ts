@@ -20,7 +20,7 @@ import type {
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
 import type { LimitScope } from "./limit-scope.ts";
-import { noDemand, settleDemand, take } from "./limiter.ts";
+import { lease, noDemand, settleDemand, take } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
@@ -100,6 +100,8 @@ async function takeWhenAvailable<Q>(
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
+    const leasing = lease(scopes, demand, clock());
+    if (leasing) await leasing;
     const exceeded = take(scopes, demand, clock());
     if (!exceeded) return;
     if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)

@@ -4,7 +4,7 @@
  * many parts as a minute refills items.
  */
 
-const partsPerItem = 60_000;
+export const partsPerItem = 60_000;
 
 export class TokenBucket {
   #limit: number;
@@ -34,6 +34,15 @@ export class TokenBucket {
     if (count > this.#limit) return Infinity;
     this.#fill(now);
     return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
+  }
+
+  /** All items are of this process. */
+  isLeased(): boolean {
+    return true;
+  }
+
+  lease(): undefined {
+    return undefined;
   }
 
   msUntilFull(now: number): number {

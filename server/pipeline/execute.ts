@@ -126,7 +126,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
   const charged = { operation, query, route, record };
-  if (caller.budgets && !services.charging.reserve(charged)) {
+  const reserved = caller.budgets === undefined || services.charging.reserve(charged);
+  if (!(reserved === true || (await reserved))) {
     // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
     // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });

@@ -63,7 +63,7 @@ export const targetCapacity = (
       ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
       : true,
   isBusy: ({ scopes }: Target) =>
-    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => !slots.hasFreeSlot),
+    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => slots.isExhausted),
 });
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */

@@ -7,9 +7,12 @@ import {
   type RequestCharging,
   type RequestChargingOptions,
 } from "../budgets/charge-request.ts";
+import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
 import { LocalBudgetCounters } from "../budgets/local-budget-counters.ts";
 import type { Emit } from "../events/events.ts";
+import type { BudgetOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { SharedPools } from "../lib/leased-pool.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
@@ -23,6 +26,8 @@ export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capab
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** The budgets that replicas share. Absent: each process counts for itself. */
+  readonly pools?: SharedPools;
 }
 
 export interface BudgetWiring {
@@ -31,21 +36,22 @@ export interface BudgetWiring {
 }
 
 export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
-  const { settings, spent, reservations, capabilities, log, emit, clock } = options;
-  const counters = new LocalBudgetCounters({
-    spentBefore: (spender, period) => {
-      try {
-        return spent(spender, period);
-      } catch (cause) {
-        // Without the sum in the ledger, it is unknown whether the budget is used up.
-        throw new GatewayError(
-          "ledger_unavailable",
-          "The gateway cannot read the spending of a budget from its ledger. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
-          { retryAfterMs: 5000, cause, logDetail: String(cause) },
-        );
-      }
-    },
-  });
+  const { settings, spent, reservations, capabilities, log, emit, clock, pools } = options;
+  const spentBefore = (spender: BudgetOwner, period: string): number => {
+    try {
+      return spent(spender, period);
+    } catch (cause) {
+      // Without the sum in the ledger, it is unknown whether the budget is used up.
+      throw new GatewayError(
+        "ledger_unavailable",
+        "The gateway cannot read the spending of a budget from its ledger. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
+        { retryAfterMs: 5000, cause, logDetail: String(cause) },
+      );
+    }
+  };
+  const counters = pools
+    ? new LeasedBudgetCounters(pools, { spentBefore })
+    : new LocalBudgetCounters({ spentBefore });
   const budgets = createBudgets({
     counters,
     emit: (event) => {

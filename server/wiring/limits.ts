@@ -1,7 +1,9 @@
 /** Wires admission control: rate limits, concurrency limits, the fair queue and its timeouts. */
 
 import type { Snapshot } from "../config/snapshot.ts";
+import type { SharedPools } from "../lib/leased-pool.ts";
 import { Admission } from "../limits/admission.ts";
+import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Settings } from "../settings.ts";
@@ -11,20 +13,24 @@ export interface LimitsWiringOptions {
   readonly snapshot: () => Snapshot;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** The limits that replicas share. Absent: each process counts for itself. */
+  readonly pools?: SharedPools;
 }
 
 /** How often queued requests are checked for their timeout; only while there are any. */
 const expireEveryMs = 50;
 
 export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
-  const { settings, snapshot, clock } = options;
+  const { settings, snapshot, clock, pools } = options;
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
     image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,
   };
-  const admission = new Admission({
+  const admission: Admission = new Admission({
     snapshot,
-    counters: localRateLimitCounters,
+    counters: pools
+      ? leasedRateLimitCounters(pools, () => admission.admitWaiting())
+      : localRateLimitCounters,
     maxImageRequests: settings.VEXEL_MAX_IMAGE_REQUESTS,
     maxWaiting: settings.VEXEL_MAX_QUEUE,
     queueTimeoutMs: waitMs,

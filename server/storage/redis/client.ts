@@ -1,7 +1,7 @@
 /**
  * The connection to Redis or Valkey (`REDIS_URL`). It connects and reconnects by itself, and says whether Redis can be
- * used. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable within half
- * a second. While Redis is unavailable, commands are rejected at once and never queued.
+ * used. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable after a
+ * second. While Redis is unavailable, commands are rejected at once and never queued.
  */
 import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
@@ -60,7 +60,7 @@ export class RedisConnection {
 
   constructor(options: RedisOptions) {
     this.#options = {
-      timeoutMs: 500,
+      timeoutMs: 1000,
       reconnectMs: [100, 2000],
       prepare: checkWritable,
       ...options,

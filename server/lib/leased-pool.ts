@@ -1,0 +1,367 @@
+/**
+ * A limit that several gateways (replicas) share: each replica leases slices of a shared pool and spends them
+ * synchronously, without I/O. Slices are renewed and refilled in the background and given back when they are not used.
+ * The slice of a replica that dies expires.
+ */
+
+export interface LeaseRequest {
+  readonly pool: string;
+  /** Each pool object of a replica holds slices of its own. */
+  readonly holder: string;
+  readonly limit: number;
+  /** Parts per item, so that a pool refills without rounding. */
+  readonly unit: number;
+  /** The pool is a token bucket: it refills by `limit` parts per millisecond. */
+  readonly refills: boolean;
+  /** The pool is a counting semaphore: what was spent returns when the replica dies. */
+  readonly isSemaphore: boolean;
+  /** Grows with each request: a request that arrives after a later one is ignored. */
+  readonly sequence: number;
+  /** Running totals of this replica. Less granted than before: the difference is given back. */
+  readonly granted: number;
+  readonly spent: number;
+  /** The `spent` of the last request that was answered. */
+  readonly acknowledged: number;
+  /** A smaller grant than this is of no use. */
+  readonly least: number;
+  /** Items for requests that wait. */
+  readonly needed: number;
+  /** Items for requests that are expected, granted if the pool has plenty. */
+  readonly wanted: number;
+  readonly leaseMs: number;
+  /** How long the pool is kept when it is not used. */
+  readonly retentionMs: number;
+  /** The epoch of the last reply. Empty: none. */
+  readonly epoch: string;
+  /** In parts: what was left, as far as this replica knows. A pool of another epoch has at most this. */
+  readonly unspent: number;
+}
+
+export interface LeaseReply {
+  readonly granted: number;
+  /** In parts. Negative: more was spent than the limit. */
+  readonly available: number;
+  /** In parts: what is available or leased and unspent. */
+  readonly unspent: number;
+  readonly epoch: string;
+  /** Replicas with a slice, including this one. */
+  readonly holders: number;
+  /** Another replica waits for items. */
+  readonly othersWait: boolean;
+}
+
+export type SendLease = (request: LeaseRequest) => Promise<LeaseReply>;
+
+/** The connection of all pools of a replica to the shared state. */
+export interface SharedPools {
+  /** A name of this process that no other process has. */
+  readonly replica: string;
+  readonly send: SendLease;
+  /** False: the shared state is unreachable, and each replica uses its share of the limits. */
+  readonly isReachable: () => boolean;
+  /** The number of replicas, as last known. */
+  readonly replicas: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Calls `pool.tick` at an interval until it returns false. */
+  readonly schedule: (pool: LeasedPool) => void;
+}
+
+export interface LeasedPoolOptions
+  extends Pick<LeaseRequest, "pool" | "limit" | "unit" | "refills" | "isSemaphore"> {
+  readonly retentionMs: number;
+  /** In parts. */
+  readonly unspent?: number;
+  readonly onReply?: () => void;
+}
+
+const leaseMs = 5000;
+/** A lease ends earlier here than in the shared state, so that no item is used by two replicas. */
+const usableMs = 4500;
+const renewBeforeMs = 2500;
+/** After a refusal, the pool is asked again after this time at the earliest. */
+const refusalMs = 50;
+
+export class LeasedPool {
+  readonly #shared: SharedPools;
+  readonly #options: LeasedPoolOptions;
+  #limit: number;
+  #granted = 0;
+  #spent = 0;
+  /** Items that requests in flight will probably spend. */
+  #reserved = 0;
+  #acknowledged = 0;
+  /** Grows with the clock, so that a later object for the same pool has another one. */
+  #sequence: number;
+  readonly #holder: string;
+  #epoch = "";
+  #expiresAt = Number.NEGATIVE_INFINITY;
+  /** The state of the pool at the last reply, in parts. */
+  #available: number;
+  #unspent: number;
+  #repliedAt: number;
+  #holders = 1;
+  #othersWait = false;
+  /** Requests that wait for the next call. */
+  #needed = 0;
+  #least = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #refusedUntil = Number.NEGATIVE_INFINITY;
+  #refusedCount = 0;
+  #isScheduled = false;
+  /** Items spent since the last tick, and between the two ticks before. Semaphores: the most in use. */
+  #recent = 0;
+  #recentBefore = 0;
+
+  constructor(shared: SharedPools, options: LeasedPoolOptions) {
+    this.#shared = shared;
+    this.#options = options;
+    this.#limit = options.limit;
+    this.#unspent = options.unspent ?? options.limit * options.unit;
+    this.#available = this.#unspent;
+    this.#repliedAt = shared.clock();
+    this.#sequence = Math.floor(shared.clock() * 1000);
+    this.#holder = `${shared.replica}:${this.#sequence}`;
+  }
+
+  get isReachable(): boolean {
+    return this.#shared.isReachable();
+  }
+
+  /** The number of replicas that share the limit while the pool is unreachable. */
+  get replicas(): number {
+    return Math.max(1, this.#shared.replicas());
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Items that can be spent now. Negative: more was spent or reserved than was leased. */
+  held(now: number): number {
+    if (now >= this.#expiresAt && this.#granted > this.#spent) this.#granted = this.#spent;
+    return this.#granted - this.#spent - this.#reserved;
+  }
+
+  /** Running total. */
+  get spent(): number {
+    return this.#spent;
+  }
+
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  /** Holds leased items back, until `release`. */
+  reserve(count: number): void {
+    this.#reserved += count;
+    this.#schedule();
+  }
+
+  release(count: number): void {
+    this.#reserved -= count;
+  }
+
+  /** Items in the whole pool, as far as this replica knows, in parts. */
+  unspent(now: number): number {
+    return this.#refilled(this.#unspent - this.#unreported * this.#options.unit, now);
+  }
+
+  /** In parts. */
+  available(now: number): number {
+    return this.#refilled(this.#available, now);
+  }
+
+  /** Semaphores: while other replicas wait, a replica holds at most its share. */
+  get share(): number {
+    return this.#othersWait ? Math.floor(this.#limit / this.#holders) : Number.POSITIVE_INFINITY;
+  }
+
+  /** May spend more than is held. */
+  spend(count: number, now: number): void {
+    this.#spent += count;
+    this.#recent = this.#options.isSemaphore
+      ? Math.max(this.#recent, this.#spent)
+      : this.#recent + count;
+    this.#schedule();
+    if (this.held(now) < Math.floor(this.#expected / 2)) this.#refill(now);
+  }
+
+  refund(count: number, now: number): void {
+    this.#spent -= count;
+    this.#schedule();
+    if (this.#options.isSemaphore) {
+      if (this.#granted > this.share) this.#refill(now);
+    } else if (this.#granted - this.#spent > this.#limit) this.#spent = this.#granted - this.#limit;
+  }
+
+  /**
+   * Leases `count` items, or at least `least`. Resolves when the pool has answered. Undefined: it has nothing to lease
+   * now.
+   */
+  lease(count: number, now: number, least = count): Promise<void> | undefined {
+    if (least <= this.held(now) || !this.isReachable) return undefined;
+    if (now < this.#refusedUntil && least >= this.#refusedCount) return undefined;
+    this.#needed += count;
+    this.#least = Math.min(this.#least, least);
+    return this.#soon();
+  }
+
+  resize(limit: number, now: number): void {
+    const { refills, unit } = this.#options;
+    const scale = (parts: number): number =>
+      refills
+        ? parts > 0
+          ? Math.floor((parts * limit) / this.#limit)
+          : parts
+        : parts + (limit - this.#limit) * unit;
+    this.#unspent = scale(this.unspent(now)) + this.#unreported * unit;
+    this.#available = scale(this.available(now));
+    this.#repliedAt = now;
+    this.#limit = limit;
+    if (!this.#options.isSemaphore) this.#granted = Math.min(this.#granted, this.#spent);
+    this.#schedule();
+  }
+
+  /** Tells the pool what is left according to another source, such as the ledger. In parts. */
+  correct(unspent: number): void {
+    this.#unspent = Math.min(this.#unspent, unspent + this.#unreported * this.#options.unit);
+    this.#epoch = "";
+    this.#schedule();
+  }
+
+  /** Reports what was spent, renews the lease, and gives back what is not used. False: there is nothing to do. */
+  tick(now: number): boolean {
+    const used = Math.max(this.#recent, this.#recentBefore);
+    this.#recentBefore = this.#recent;
+    this.#recent = this.#options.isSemaphore ? this.#spent : 0;
+    const held = this.held(now);
+    const isIdle = used === 0 && this.#granted === this.#spent && this.#unreported === 0;
+    if (
+      isIdle &&
+      this.#reserved === 0 &&
+      this.#epoch !== "" &&
+      !(this.#options.isSemaphore && this.#granted > 0)
+    ) {
+      this.#isScheduled = false;
+      return false;
+    }
+    const surplus = this.#surplus(held, used);
+    const mustRenew = this.#granted !== this.#spent && now > this.#expiresAt - renewBeforeMs;
+    const mustKeep = this.#options.isSemaphore && now > this.#expiresAt - renewBeforeMs;
+    if (!this.isReachable || this.#running) return true;
+    if (surplus > 0 || this.#unreported !== 0 || mustRenew || mustKeep || this.#epoch === "") {
+      this.#granted -= surplus;
+      void this.#soon();
+    }
+    return true;
+  }
+
+  /** At shutdown: reports what was spent, and gives everything back. */
+  async giveBack(): Promise<void> {
+    await this.#running;
+    if (!this.isReachable) return;
+    this.#granted = Math.min(this.#granted, this.#spent);
+    this.#recent = 0;
+    this.#recentBefore = 0;
+    await this.#soon();
+  }
+
+  #surplus(held: number, used: number): number {
+    const { isSemaphore } = this.#options;
+    const kept = isSemaphore ? Math.min(used, this.share, this.#limit) - this.#spent : used * 2;
+    return Math.max(0, held - Math.max(0, kept));
+  }
+
+  get #unreported(): number {
+    return this.#options.isSemaphore ? 0 : this.#spent - this.#acknowledged;
+  }
+
+  /** Items that about a second of requests needs. */
+  get #expected(): number {
+    return this.#options.isSemaphore ? 0 : this.#recent + this.#recentBefore;
+  }
+
+  #refilled(parts: number, now: number): number {
+    const { refills, unit } = this.#options;
+    if (!refills) return parts;
+    const elapsedMs = Math.max(0, Math.floor(now - this.#repliedAt));
+    return Math.min(this.#limit * unit, parts + elapsedMs * this.#limit);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#shared.schedule(this);
+  }
+
+  #refill(now: number): void {
+    if (this.#running || this.#next || !this.isReachable || now < this.#refusedUntil) return;
+    if (this.#options.isSemaphore) this.#granted -= this.#surplus(this.held(now), this.share);
+    void this.#soon();
+  }
+
+  /** One call at a time: all requests that arrive during a call share the next one. */
+  #soon(): Promise<void> {
+    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
+      this.#next = undefined;
+      this.#running = this.#call();
+      return this.#running;
+    });
+    return this.#next;
+  }
+
+  /** Never rejects: without a reply, nothing was leased. */
+  async #call(): Promise<void> {
+    const { send, clock } = this.#shared;
+    const sentAt = clock();
+    const held = Math.max(this.held(sentAt), -this.#reserved);
+    const needed = Math.max(0, this.#needed - held);
+    const leastHeld = Math.min(this.#least, this.#needed);
+    const least = leastHeld === 0 ? 1 : Math.max(1, Math.min(needed, leastHeld - held));
+    const spent = this.#spent;
+    this.#needed = 0;
+    this.#least = Number.POSITIVE_INFINITY;
+    const { pool, unit, refills, isSemaphore, retentionMs, onReply } = this.#options;
+    try {
+      const reply = await send({
+        ...{ pool, unit, refills, isSemaphore, leaseMs, retentionMs, needed, least, spent },
+        holder: this.#holder,
+        limit: this.#limit,
+        sequence: ++this.#sequence,
+        granted: this.#granted,
+        acknowledged: isSemaphore ? 0 : this.#acknowledged,
+        // More was spent than leased, for example during an outage, which other replicas may report, too.
+        wanted: spent > this.#granted ? 0 : Math.max(0, this.#expected - Math.max(0, held)),
+        epoch: this.#epoch,
+        unspent: this.#refilled(this.#unspent, sentAt),
+      });
+      this.#accept(reply, spent, sentAt);
+      const isRefused = needed > 0 && reply.granted - spent - this.#reserved < leastHeld;
+      const waitMs = refills ? (least * unit - reply.available) / this.#limit : refusalMs;
+      this.#refusedUntil = isRefused
+        ? sentAt + Math.min(refusalMs, Math.max(0, waitMs))
+        : Number.NEGATIVE_INFINITY;
+      this.#refusedCount = leastHeld;
+    } catch {
+      // The connection has reported why. What was granted without a reply is given back with the next call.
+    } finally {
+      this.#running = undefined;
+    }
+    onReply?.();
+  }
+
+  #accept(reply: LeaseReply, spent: number, sentAt: number): void {
+    this.#granted = reply.granted;
+    this.#acknowledged = spent;
+    this.#epoch = reply.epoch;
+    this.#available = reply.available;
+    this.#unspent = reply.unspent;
+    this.#holders = reply.holders;
+    this.#othersWait = reply.othersWait;
+    this.#repliedAt = sentAt;
+    this.#expiresAt = sentAt + usableMs;
+    this.#schedule();
+  }
+}

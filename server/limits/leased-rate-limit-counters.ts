@@ -1,0 +1,14 @@
+/** The counters of limits that replicas share: slices of pools. */
+import type { SharedPools } from "../lib/leased-pool.ts";
+import { LeasedRateCounter } from "./leased-rate-counter.ts";
+import { LeasedSlots } from "./leased-slots.ts";
+import type { RateLimitCounters } from "./rate-limit-counters.ts";
+
+/** `onLeased`: queued requests may have a free slot. */
+export const leasedRateLimitCounters = (
+  pools: SharedPools,
+  onLeased: () => void,
+): RateLimitCounters => ({
+  createRate: (scope, rate, limit) => new LeasedRateCounter(pools, `${scope}:${rate}`, limit),
+  createSlots: (scope) => new LeasedSlots(pools, scope, onLeased),
+});

@@ -1,0 +1,48 @@
+/**
+ * The replicas that use this Redis: each reports itself at an interval. A limit is divided by their number while Redis
+ * is unavailable.
+ */
+import { type RedisConnection, redisScript } from "./client.ts";
+
+const key = "vexel:replicas";
+
+const script = redisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZCARD', KEYS[1])
+`);
+
+/** A replica that did not report itself for this long is gone. */
+const goneAfterMs = 10_000;
+
+export class ReplicaRegistry {
+  readonly #redis: RedisConnection;
+  readonly #replica: string;
+  #count: number;
+
+  /** `count`: the number of replicas to assume until Redis says it. */
+  constructor(redis: RedisConnection, replica: string, count: number) {
+    this.#redis = redis;
+    this.#replica = replica;
+    this.#count = count;
+  }
+
+  /** As last known. At least 1. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Rejects while Redis is unavailable. */
+  async report(): Promise<void> {
+    const count = Number(await this.#redis.evaluate(script, [key], [this.#replica, goneAfterMs]));
+    this.#count = Math.max(1, count);
+  }
+
+  /** At shutdown: the others need not wait until it counts as gone. */
+  async leave(): Promise<void> {
+    await this.#redis.run((client) => client.send("ZREM", [key, this.#replica]));
+  }
+}

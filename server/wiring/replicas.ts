@@ -1,0 +1,128 @@
+/**
+ * Wires what replicas share through Redis: the pools behind limits and budgets, the number of replicas, and reports of
+ * an outage.
+ */
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Emit } from "../events/events.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import type { LeasedPool, SharedPools } from "../lib/leased-pool.ts";
+import type { Log } from "../observe/log.ts";
+import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
+import type { RedisConnection } from "../storage/redis/client.ts";
+import { leaseFromRedis } from "../storage/redis/lease-script.ts";
+import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
+
+export interface ReplicasOptions {
+  readonly redis: RedisConnection;
+  /** The data folder, for the last known number of replicas. */
+  readonly folder: string;
+  readonly log: Pick<Log, "warn" | "error">;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface Replicas {
+  readonly pools: SharedPools;
+  readonly gauges: readonly Gauge[];
+  /** For `GET /readyz`. */
+  health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
+  close(): Promise<void>;
+}
+
+const tickMs = 500;
+const reportMs = 1000;
+
+export function wireReplicas(options: ReplicasOptions): Replicas {
+  const { redis, folder, log, emit, clock } = options;
+  const replica = randomUUID();
+  const file = join(folder, "replicas");
+  const registry = new ReplicaRegistry(redis, replica, readCount(file));
+  const report = async (): Promise<void> => {
+    const before = registry.count;
+    await registry.report();
+    if (registry.count !== before) writeCount(file, registry.count);
+  };
+  // While Redis is unavailable, the number stays as it is.
+  const reportInBackground = (): void => ignoreRejection(report());
+  const reporting = setInterval(reportInBackground, reportMs);
+  reportInBackground();
+  const scheduled = new Set<LeasedPool>();
+  const ticking = setInterval(() => {
+    const now = clock();
+    for (const pool of scheduled) if (!pool.tick(now)) scheduled.delete(pool);
+  }, tickMs);
+
+  const unavailable = (reason: string): void => {
+    log.error("redis-unavailable", { reason, replicas: registry.count });
+    emit({ type: "redis.unavailable", data: { reason, replicas: registry.count } });
+  };
+  if (!redis.state.isAvailable) unavailable(redis.state.reason);
+  const stopListening = redis.onChange((state) => {
+    if (!state.isAvailable) return unavailable(state.reason);
+    log.warn("redis-recovered", { replicas: registry.count });
+    emit({ type: "redis.recovered", data: { replicas: registry.count } });
+    reportInBackground();
+  });
+
+  return {
+    pools: {
+      replica,
+      send: leaseFromRedis(redis),
+      isReachable: () => redis.isAvailable,
+      replicas: () => registry.count,
+      clock,
+      schedule: (pool) => scheduled.add(pool),
+    },
+    gauges: [
+      {
+        name: "vexel_redis_available",
+        help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
+        merge: "min",
+        read: () => Number(redis.isAvailable),
+      },
+      {
+        name: "vexel_replicas",
+        help: "The number of replicas that share Redis, as last known.",
+        merge: "max",
+        read: () => registry.count,
+      },
+      {
+        name: "vexel_leases",
+        help: "Limits and budgets of which this process leases a part.",
+        read: () => scheduled.size,
+      },
+    ],
+    health: () => ({
+      redis: redis.isAvailable ? "available" : "unavailable",
+      replicas: registry.count,
+    }),
+    close: async () => {
+      clearInterval(reporting);
+      clearInterval(ticking);
+      stopListening();
+      // Requests are over: what is spent is reported, and what is leased is given back.
+      await Promise.all([...scheduled].map((pool) => pool.giveBack()));
+      ignoreRejection(registry.leave());
+    },
+  };
+}
+
+function readCount(file: string): number {
+  try {
+    return Math.max(1, Math.floor(Number(readFileSync(file, "utf8"))) || 1);
+  } catch {
+    return 1;
+  }
+}
+
+/** Without the file, a start while Redis is unavailable assumes one replica. */
+function writeCount(file: string, count: number): void {
+  try {
+    writeFileSync(file, `${count}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk is reported by the ledger.
+  }
+}

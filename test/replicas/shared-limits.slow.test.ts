@@ -1,0 +1,255 @@
+/** Limits and budgets that replicas share through Redis: exact, also when a replica dies. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
+import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
+import type { RateCounter } from "../../server/limits/rate-limit-counters.ts";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
+import { budgeted } from "../budgets/budgets-fixture.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { rateLimitCounterLaws } from "../limits/rate-limit-counters.laws.ts";
+import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
+import { type TestReplica, testReplicas } from "./shared-pools.ts";
+
+const fake = startFake();
+let server: RedisServer;
+let redis: RedisConnection;
+beforeAll(async () => {
+  if (!hasRedis) return;
+  server = await startRedis();
+  redis = new RedisConnection({ url: server.url, reconnectMs: [5, 20] });
+  await redis.attempted();
+});
+afterAll(async () => {
+  fake.close();
+  redis?.close();
+  await server?.stop();
+});
+
+/** Gateways in this process that share Redis. `key`: settings of the API key. */
+async function startGateways(count: number, key: string) {
+  const connections = Array.from({ length: count }, () => new RedisConnection({ url: server.url }));
+  await Promise.all(connections.map((connection) => connection.attempted()));
+  const yaml = configFor(fake.url).replace(`key: ${testKey}`, `key: ${testKey}, ${key}`);
+  const gateways = connections.map((connection) => startGateway({ yaml, redis: connection }));
+  const knowsAll = async ({ url }: TestGateway): Promise<boolean> =>
+    ((await (await fetch(`${url}/readyz`)).json()) as { replicas: number }).replicas === count;
+  for (const gateway of gateways) await until(() => knowsAll(gateway));
+  return {
+    at: (number: number): TestGateway => gateways[number % count] as TestGateway,
+    [Symbol.asyncDispose]: async () => {
+      for (const gateway of gateways) await gateway.close();
+      for (const connection of connections) connection.close();
+    },
+  };
+}
+
+const oneReplica = (now: () => number): TestReplica => {
+  const [replica] = testReplicas(1, { redis, now });
+  if (!replica) throw new Error("no replica");
+  return replica;
+};
+
+rateLimitCounterLaws(
+  "leased",
+  (now) => leasedRateLimitCounters(oneReplica(now), () => undefined),
+  testWithRedis,
+);
+
+budgetCounterLaws(
+  "leased",
+  (spentBefore) =>
+    new LeasedBudgetCounters(
+      oneReplica(() => 0),
+      { spentBefore, maxCounters: 8 },
+    ),
+  testWithRedis,
+);
+
+/** Takes one item after the other until the counter refuses. Returns how many it took. */
+async function takeAll(counter: RateCounter, now: number, most = Number.POSITIVE_INFINITY) {
+  let taken = 0;
+  while (taken < most) {
+    await counter.lease(1, now);
+    if (counter.waitMs(1, now) > 0 || !counter.isLeased(1, now)) return taken;
+    counter.take(1, now);
+    taken++;
+  }
+  return taken;
+}
+
+testWithRedis(
+  "three replicas together admit exactly the limit, and the slice of a replica that dies after it expires",
+  async () => {
+    let now = 0;
+    const replicas = testReplicas(3, { redis, now: () => now });
+    const [a, b, dead] = replicas.map((replica) =>
+      leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 1000, 0),
+    ) as [RateCounter, RateCounter, RateCounter];
+    // The third replica leases more than it uses, and dies.
+    await dead.lease(100, now);
+    const taken = [await takeAll(dead, now, 40)];
+    taken.push(...(await Promise.all([takeAll(a, now), takeAll(b, now)])));
+    expect(taken.every((count) => count > 0)).toBe(true);
+    expect(sum(taken)).toBe(940);
+    now = 6000;
+    const refilled = (1000 * now) / 60_000;
+    taken.push(...(await Promise.all([takeAll(a, now), takeAll(b, now)])));
+    // What the dead replica had reported as spent stays spent: here nothing, so its whole slice returns.
+    expect(sum(taken)).toBeGreaterThanOrEqual(1000 + refilled);
+    expect(sum(taken)).toBeLessThanOrEqual(1000 + refilled + 40);
+  },
+);
+
+testWithRedis(
+  "slots of three replicas together are exactly the limit, and return from a dead one",
+  async () => {
+    let now = 0;
+    const slots = testReplicas(3, { redis, now: () => now }).map((replica) => {
+      const created = leasedRateLimitCounters(replica, () => undefined).createSlots("key:a");
+      created.limit = 10;
+      return created;
+    });
+    const acquireAll = async (some: readonly ConcurrencySlots[]): Promise<number> => {
+      let acquired = 0;
+      for (let isAnyFree = true; isAnyFree; ) {
+        isAnyFree = false;
+        for (const one of some) {
+          await one.lease();
+          if (!one.hasFreeSlot) continue;
+          one.acquire();
+          acquired++;
+          isAnyFree = true;
+        }
+      }
+      return acquired;
+    };
+    expect(await acquireAll(slots)).toBe(10);
+    const [dead, ...alive] = slots;
+    now = 6000;
+    expect(await acquireAll(alive)).toBe(dead?.inFlight ?? 0);
+  },
+);
+
+testWithRedis("three replicas together spend exactly the budget", async () => {
+  const spentBefore = 0.25;
+  const replicas = testReplicas(3, { redis, now: () => 0 });
+  const counters = replicas.map((replica) =>
+    new LeasedBudgetCounters(replica, { spentBefore: () => spentBefore }).counterOf(
+      budgeted({ day: 1 }),
+      "2026-11-15",
+    ),
+  );
+  let spent = spentBefore;
+  const spendAll = async (): Promise<void> => {
+    for (let isAnyAdmitted = true; isAnyAdmitted; ) {
+      isAnyAdmitted = false;
+      for (const counter of counters) {
+        await counter.lease(0.01, 0.01, 1);
+        if (counter.wouldExceed(0.01, 1)) continue;
+        counter.reserve(0.01, false);
+        counter.release(0.01, false);
+        counter.spend(0.01);
+        spent += 0.01;
+        isAnyAdmitted = true;
+      }
+    }
+  };
+  await spendAll();
+  expect(spent).toBeGreaterThan(0.95);
+  // Slices that are too small for a request are given back.
+  for (let tick = 0; tick < 3; tick++) await Promise.all(replicas.map((replica) => replica.tick()));
+  await spendAll();
+  expect(spent).toBeCloseTo(1, 9);
+  expect(counters.map((counter) => Math.round(counter.spent * 100))).toEqual([100, 100, 100]);
+});
+
+testWithRedis(
+  "while Redis is unavailable, each replica has its share of what was left",
+  async () => {
+    let isReachable = true;
+    const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
+    const counters = replicas.map((replica) =>
+      leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 900, 0),
+    );
+    await Promise.all(counters.map((counter) => takeAll(counter, 0, 100)));
+    await Promise.all(replicas.map((replica) => replica.tick()));
+    isReachable = false;
+    const shares = await Promise.all(counters.map((counter) => takeAll(counter, 0)));
+    expect(Math.min(...shares)).toBeGreaterThanOrEqual(200);
+    expect(Math.max(...shares)).toBeLessThanOrEqual(300);
+    isReachable = true;
+    await Promise.all(replicas.map((replica) => replica.tick()));
+    // What was spent without Redis counts.
+    const rest = await Promise.all(counters.map((counter) => takeAll(counter, 0)));
+    expect(sum(rest)).toBeLessThanOrEqual(Math.max(0, 600 - sum(shares)));
+  },
+);
+
+testWithRedis("a flush of Redis gives no replica more than was left", async () => {
+  const replicas = testReplicas(3, { redis, now: () => 0 });
+  const counters = replicas.map((replica) =>
+    leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 900, 0),
+  );
+  const budgets = replicas.map((replica) =>
+    new LeasedBudgetCounters(replica, { spentBefore: () => 0 }).counterOf(
+      budgeted({ day: 1 }),
+      "2026-11-15",
+    ),
+  );
+  const [first] = budgets;
+  await first?.lease(0.75, 0.75, 1);
+  first?.spend(0.75);
+  const taken = await Promise.all(counters.map((counter) => takeAll(counter, 0, 200)));
+  for (let round = 0; round < 3; round++) await Promise.all(replicas.map(({ tick }) => tick()));
+  await server.command("FLUSHALL");
+  taken.push(...(await Promise.all(counters.map((counter) => takeAll(counter, 0)))));
+  expect(sum(taken)).toBeLessThanOrEqual(900);
+  expect(sum(taken)).toBeGreaterThan(800);
+  await first?.lease(0.25, 0.25, 1);
+  expect(first?.wouldExceed(0.25, 1)).toBe(false);
+  first?.spend(0.25);
+  await first?.lease(0.01, 0.01, 1);
+  expect(first?.wouldExceed(0.01, 1)).toBe(true);
+});
+
+testWithRedis(
+  "three gateways admit exactly the limits of a key, and an outage of Redis is in health, events and log, and ends by itself",
+  async () => {
+    await using gateways = await startGateways(
+      3,
+      "limits: { requestsPerMinute: 10 }, budget: { day: 5 }",
+    );
+    const ask = async (gateway: TestGateway, input: string): Promise<number> => {
+      const { status } = await gateway.post("/v1/embeddings", { model: embeddingModel, input });
+      return status;
+    };
+    const admitted = async (text: string): Promise<number> => {
+      const statuses = await Promise.all(
+        Array.from({ length: 30 }, (_, at) => ask(gateways.at(at), `${text} ${at}`)),
+      );
+      expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+      return statuses.filter((status) => status === 200).length;
+    };
+    expect(await admitted("with Redis")).toBe(10);
+    const health = async (): Promise<unknown> =>
+      ((await (await fetch(`${gateways.at(0).url}/readyz`)).json()) as { redis: string }).redis;
+    expect(await health()).toBe("available");
+    await server.stop();
+    await until(async () => (await health()) === "unavailable");
+    expect(await admitted("without Redis")).toBeLessThanOrEqual(10);
+    await server.start();
+    await until(async () => (await health()) === "available");
+    expect(await admitted("after the restart of Redis")).toBeLessThan(10);
+    const log = gateways.at(0).log();
+    expect(log).toContain('"redis-unavailable"');
+    expect(log).toContain('"redis-recovered"');
+  },
+);
+
+const sum = (counts: readonly number[]): number =>
+  counts.reduce((total, count) => total + count, 0);

@@ -1,0 +1,46 @@
+/** Replicas in one process whose limits are pools in one Redis. */
+import { randomUUID } from "node:crypto";
+import type { LeasedPool, SharedPools } from "../../server/lib/leased-pool.ts";
+import type { RedisConnection } from "../../server/storage/redis/client.ts";
+import { leaseFromRedis } from "../../server/storage/redis/lease-script.ts";
+
+export interface TestReplica extends SharedPools {
+  /** Runs the interval of the replica once, and waits for its calls. */
+  tick(): Promise<void>;
+}
+
+export interface TestReplicasOptions {
+  readonly redis: RedisConnection;
+  /** Milliseconds, of the replicas and of the pools. */
+  readonly now: () => number;
+  readonly isReachable?: () => boolean;
+}
+
+/** Replicas that share pools with each other, and with no others. */
+export function testReplicas(count: number, options: TestReplicasOptions): TestReplica[] {
+  const { redis, now, isReachable = () => true } = options;
+  const group = randomUUID();
+  const send = leaseFromRedis(redis, () => Math.floor(now()));
+  return Array.from({ length: count }, (_, number): TestReplica => {
+    const scheduled = new Set<LeasedPool>();
+    const calls = new Set<Promise<unknown>>();
+    return {
+      replica: String(number),
+      send: (request) => {
+        const call = send({ ...request, pool: `${group}:${request.pool}` });
+        calls.add(call);
+        return call;
+      },
+      isReachable,
+      replicas: () => count,
+      clock: now,
+      schedule: (pool) => scheduled.add(pool),
+      tick: async () => {
+        for (const pool of scheduled) if (!pool.tick(now())) scheduled.delete(pool);
+        await Bun.sleep(0);
+        await Promise.allSettled(calls);
+        calls.clear();
+      },
+    };
+  });
+}
