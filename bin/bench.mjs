@@ -1,4 +1,4 @@
-// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the embedded
+// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
 import { spawnSync } from "node:child_process";

@@ -122,7 +122,7 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
 
 /** Loads the model and embeds a word: only that proves that its files fit together. */
 async function probeLocal(upstream: Upstream): Promise<Probe> {
-  const embeddedModel = createLocal();
+  const builtInModel = createLocal();
   const query: EmbeddingsQuery = {
     model: upstream.id,
     input: { kind: "text", texts: ["probe"] },
@@ -132,13 +132,13 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
   };
   try {
     const target = { upstream, model: upstream.id };
-    const { vectors } = await embeddedModel.embeddings(query, target, AbortSignal.timeout(60_000));
+    const { vectors } = await builtInModel.embeddings(query, target, AbortSignal.timeout(60_000));
     const detail = `the model loads and has ${vectors[0] && dimensionsOf(vectors[0])} dimensions`;
     return { upstream: upstream.id, ok: true, detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { upstream: upstream.id, ok: false, detail: error.details.logDetail ?? error.message };
   } finally {
-    await embeddedModel.close();
+    await builtInModel.close();
   }
 }

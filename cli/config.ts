@@ -3,7 +3,7 @@
  * within a second.
  */
 import { existsSync } from "node:fs";
-import { embedded } from "../server/config/embedded.ts";
+import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
 import { describeOrigin } from "../server/config/origin.ts";
 import { describeProblems } from "../server/config/problem.ts";
@@ -69,7 +69,7 @@ second.`,
 
 function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
-  const embeddedModels = embedded({ migan: isMiganInstalled() });
+  const builtInModels = builtInUpstreams({ migan: isMiganInstalled() });
   return new ConfigEntities({
     store,
     secrets: secretBoxFor(settings),
@@ -77,7 +77,7 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
     now: Date.now,
     sources: async () => {
       const environment = await environmentSource(env, Date.now).load();
-      const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+      const provisioned = { environment: environment.upstreams, embedded: builtInModels };
       const yaml = await yamlSource({
         path: settings.VEXEL_CONFIG,
         required: Boolean(env.VEXEL_CONFIG),
@@ -90,7 +90,7 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
           `the change cannot be validated, because ${describeProblems(yaml.problems)}`,
         );
       }
-      return { yaml, environment, embedded: embeddedModels };
+      return { yaml, environment, embedded: builtInModels };
     },
   });
 }

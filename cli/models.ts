@@ -12,7 +12,7 @@ export const models: Command = {
   help: `Usage: vexel models [--config FILE] [--json]
 
 Lists the models of the configuration and of the data folder, the models of providers
-whose API key is in the environment, and the embedded models. Exit code 1: the configuration is invalid.`,
+whose API key is in the environment, and the built-in models. Exit code 1: the configuration is invalid.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       config: { type: "string" },

@@ -27,7 +27,7 @@ import { migrateDataFolder } from "./storage/files/migrate-folders.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
-import type { EmbeddedModel, Target } from "./upstream/contract.ts";
+import type { BuiltInModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
@@ -66,7 +66,7 @@ export const drainGraceMs = 400;
 export interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
+  readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;
   /** What the admin API needs to change API keys and entities. Absent: the admin API and the console are off. */
   readonly configChanges?: Pick<
@@ -105,7 +105,7 @@ export interface Gateway {
 export function build({
   settings,
   snapshot,
-  embeddedModels,
+  builtInModels,
   log,
   configChanges,
   shared,
@@ -176,7 +176,7 @@ export function build({
   const onRateLimitExhausted = targetRegistry.reportExhausted.bind(targetRegistry);
   const upstreamClient = createUpstreamClient({
     adapters,
-    embeddedModels,
+    builtInModels,
     send: transport.send,
     now: Date.now,
     clock,
@@ -208,7 +208,7 @@ export function build({
     settings,
     snapshot,
     upstreamClient: upstreamClient,
-    embeddedModels,
+    builtInModels,
     log,
     clock,
     now: Date.now,
@@ -463,7 +463,7 @@ export function build({
       await embeddings.close();
       transport.close();
       await images.close();
-      await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
+      await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
       await ledgerWiring.close();
       await replicas?.close();
       // Last, because the other parts may emit events while they close.

@@ -10,8 +10,8 @@ import type { RedisConnection } from "./storage/redis/client.ts";
 import { openConfigEntityStore } from "./storage/sqlite/config-entity-store.ts";
 import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openKeyStore } from "./storage/sqlite/key-store.ts";
+import { buildBuiltInModels } from "./wiring/built-in-models.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
-import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
@@ -51,7 +51,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   } catch (error) {
     return fail(messageOf(error));
   }
-  const { models: embeddedModels, migan } = buildEmbeddedModels({
+  const { models: builtInModels, migan } = buildBuiltInModels({
     idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
     onReady: (model, metadata) => log.info("embedded-model-ready", { model, ...metadata }),
   });
@@ -78,7 +78,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     gateway = build({
       settings,
       snapshot: configuration.snapshot,
-      embeddedModels,
+      builtInModels,
       log,
       configChanges: {
         keys,

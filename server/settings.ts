@@ -415,7 +415,7 @@ export const settingsTable = {
       "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
     ),
   VEXEL_EMBEDDED_IDLE: seconds(600).describe(
-    "Seconds without a request after which an embedded model is unloaded.",
+    "Seconds without a request after which a built-in model is unloaded.",
   ),
 } as const satisfies Record<string, z.ZodType>;
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Gateway } from "../server/app.ts";
-import { embedded } from "../server/config/embedded.ts";
+import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { fromEnvironment } from "../server/config/environment.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
@@ -21,7 +21,7 @@ import type { RedisConnection } from "../server/storage/redis/client.ts";
 import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
 import { openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
-import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
+import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
@@ -106,7 +106,7 @@ export function startGateway({
       lines += text;
     },
   });
-  const { models: embeddedModels } = buildEmbeddedModels({
+  const { models: builtInModels } = buildBuiltInModels({
     idleMs: 60_000,
     onReady: () => undefined,
   });
@@ -122,7 +122,7 @@ export function startGateway({
       entities: configEntities(entityStore, folder.path),
       applyEntityChanges: async () => undefined,
     },
-    embeddedModels,
+    builtInModels,
     log,
     // The lowest cost: `passwords.test.ts` holds the cost in production.
     passwordCost: { memoryCost: 8, timeCost: 1 },
@@ -158,11 +158,11 @@ const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntitie
     secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
     sources: async () => {
       const environment = fromEnvironment({});
-      const embeddedModels = embedded({ migan: false });
-      const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+      const builtInModels = builtInUpstreams({ migan: false });
+      const provisioned = { environment: environment.upstreams, embedded: builtInModels };
       const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {}, provisioned });
       if (!yaml.ok) throw new Error(describeProblems(yaml.problems));
-      return { yaml, environment, embedded: embeddedModels };
+      return { yaml, environment, embedded: builtInModels };
     },
     now: Date.now,
   });

@@ -21,8 +21,8 @@ export const createWelcome =
     const current = snapshot();
     const { publicUrl } = incoming;
     const models = visibleModels(incoming, current, now());
-    // The embedded models ship with the product, so their IDs are not secret.
-    const examples = models ?? [...current.models.values()].filter(isEmbedded);
+    // The built-in models ship with the product, so their IDs are not secret.
+    const examples = models ?? [...current.models.values()].filter(isBuiltIn);
     return {
       status: 200,
       headers: {
@@ -35,7 +35,7 @@ export const createWelcome =
     };
   };
 
-const isEmbedded = ({ source }: Model): boolean => source === "embedded";
+const isBuiltIn = ({ source }: Model): boolean => source === "embedded";
 
 /** The models that the request's API key may use. Undefined without a key, unless the gateway has no keys at all. */
 function visibleModels(

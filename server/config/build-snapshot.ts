@@ -1,6 +1,6 @@
 /**
  * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
- * embedded models.
+ * built-in models.
  */
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { keyHash } from "../lib/key-hash.ts";

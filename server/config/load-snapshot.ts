@@ -1,6 +1,6 @@
-/** Builds a config snapshot from all sources. Precedence: file, store, environment, embedded models. */
+/** Builds a config snapshot from all sources. Precedence: file, store, environment, built-in models. */
 import { buildSnapshot } from "./build-snapshot.ts";
-import { embedded } from "./embedded.ts";
+import { builtInUpstreams } from "./built-in-upstreams.ts";
 import { type FromEnvironment, fromEnvironment } from "./environment.ts";
 import { mergeStored } from "./merge-stored.ts";
 import type { Environment } from "./parse-yaml.ts";
@@ -56,20 +56,20 @@ export interface ComposeOptions {
 export function loadSnapshot(options: LoadOptions): Loaded {
   const { path, required = false, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
-  const embeddedModels = embedded({ migan: options.migan ?? false });
-  const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+  const builtInModels = builtInUpstreams({ migan: options.migan ?? false });
+  const provisioned = { environment: environment.upstreams, embedded: builtInModels };
   const yaml = readYaml({ path, required, env, provisioned, inspectFolder });
   if (!yaml.ok) return yaml;
   const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
-  const sources = { yaml, environment, embedded: embeddedModels, stored, storedKeys };
+  const sources = { yaml, environment, embedded: builtInModels, stored, storedKeys };
   return composeSnapshot(sources, { version, now, inspectFolder });
 }
 
 export function composeSnapshot(
-  { yaml, environment, embedded: embeddedModels, stored, storedKeys }: Sources,
+  { yaml, environment, embedded: builtInModels, stored, storedKeys }: Sources,
   { version, now, inspectFolder }: ComposeOptions,
 ): LoadedSnapshot {
-  const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+  const provisioned = { environment: environment.upstreams, embedded: builtInModels };
   const { config, leftOut, originAt } = mergeStored(yaml, stored, { provisioned, inspectFolder });
   const built = buildSnapshot({
     version,

@@ -2,7 +2,7 @@
 import type { Upstream } from "../upstream/contract.ts";
 
 export interface ProvisionedUpstream {
-  /** The environment variable that provisions it. Absent for embedded models. */
+  /** The environment variable that provisions it. Absent for built-in models. */
   readonly variable?: string;
   readonly upstream: Upstream;
   readonly models: readonly ProvisionedModel[];

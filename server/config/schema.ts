@@ -189,7 +189,7 @@ export const fileSchema = z.strictObject({
   defaults: defaults.optional(),
   /** Where events are sent. */
   webhooks: webhooksSchema,
-  /** Whether the embedded models are served. */
+  /** Whether the built-in models are served. */
   embedded: z.boolean().default(true),
   /** Whether well-known variables such as OPENAI_API_KEY provision upstreams and models. */
   environment: z.boolean().default(true),

@@ -5,13 +5,13 @@ import type { Limits } from "../lib/limits.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
-/** Where an entry comes from: the file, the environment, the store, or the embedded models. */
+/** Where an entry comes from: the file, the environment, the store, or the built-in models. */
 export type Source = "file" | "environment" | "store" | "embedded";
 
 /** The origin of one entity; origin.ts describes it. */
 export interface EntityOrigin {
   readonly source: Source;
-  /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. Absent for stored entities and embedded models. */
+  /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. Absent for stored entities and built-in models. */
   readonly location?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model.
+ * Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to a built-in model.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -16,8 +16,8 @@ import type {
 import { throwErrorInside } from "./adapters/wire/error-in-response.ts";
 import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
 import type {
+  BuiltInModel,
   EditQuery,
-  EmbeddedModel,
   EmbeddingCapabilities,
   EmbeddingsQuery,
   EmbeddingsResponse,
@@ -45,7 +45,7 @@ type GenerateImage<Q> = (
 
 export type UpstreamClient = {
   readonly embeddings: (
-    ...args: [...Parameters<NonNullable<EmbeddedModel["embeddings"]>>, headers?: ExtraHeaders]
+    ...args: [...Parameters<NonNullable<BuiltInModel["embeddings"]>>, headers?: ExtraHeaders]
   ) => Promise<EmbeddingsResponse>;
   readonly generations: GenerateImage<GenerationQuery>;
   readonly edits: GenerateImage<EditQuery>;
@@ -63,8 +63,8 @@ export type UpstreamClient = {
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
 };
 
-/** Embedded models validate their requests themselves. */
-const embeddedModelCapabilities: EmbeddingCapabilities = {
+/** Built-in models validate their requests themselves. */
+const builtInModelCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
   tokens: true,
@@ -77,7 +77,7 @@ const embeddedModelCapabilities: EmbeddingCapabilities = {
 const { mayIgnoreN: _, ...withKnownN } = unrestrictedImages;
 
 /** Of the extra fields, the sketch model supports one. */
-const embeddedImageCapabilities: ImageCapabilities = {
+const builtInImageCapabilities: ImageCapabilities = {
   ...withKnownN,
   compresses: ["jpeg", "webp"],
   streams: true,
@@ -86,7 +86,7 @@ const embeddedImageCapabilities: ImageCapabilities = {
 
 interface UpstreamClientOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
-  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
+  readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -98,7 +98,7 @@ interface UpstreamClientOptions {
 
 export function createUpstreamClient({
   adapters,
-  embeddedModels: embedded,
+  builtInModels,
   send,
   now,
   clock,
@@ -188,10 +188,10 @@ export function createUpstreamClient({
   return {
     embeddingCapabilities: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
-      embeddedModelCapabilities,
+      builtInModelCapabilities,
     embeddings: (query, target, signal, headers) => {
-      const embeddedModel = embedded.get(target.upstream.kind);
-      if (embeddedModel?.embeddings) return embeddedModel.embeddings(query, target, signal);
+      const builtInModel = builtInModels.get(target.upstream.kind);
+      if (builtInModel?.embeddings) return builtInModel.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.embeddings;
       if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
@@ -219,10 +219,10 @@ export function createUpstreamClient({
       }
     },
     generations: async (query: GenerationQuery, target, signal, temp, headers) =>
-      embedded.get(target.upstream.kind)?.generations?.(query, target, signal) ??
+      builtInModels.get(target.upstream.kind)?.generations?.(query, target, signal) ??
       generateOverHttp("generations", query, target, signal, temp, headers),
     edits: async (query: EditQuery, target, signal, temp, headers) =>
-      embedded.get(target.upstream.kind)?.edits?.(query, target, signal) ??
+      builtInModels.get(target.upstream.kind)?.edits?.(query, target, signal) ??
       generateOverHttp("edits", query, target, signal, temp, headers),
     moderation: (prompt, model, target, signal, headers) => {
       const adapter = adapters.get(target.upstream.kind);
@@ -234,7 +234,7 @@ export function createUpstreamClient({
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
-      embeddedImageCapabilities,
+      builtInImageCapabilities,
   };
 }
 

@@ -279,8 +279,8 @@ export type ImageResponse =
   | BufferedImageResponse
   | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
 
-/** An embedded model. A missing capability is a missing key. */
-export interface EmbeddedModel {
+/** A built-in model. A missing capability is a missing key. */
+export interface BuiltInModel {
   readonly embeddings?: (
     query: EmbeddingsQuery,
     target: Target,

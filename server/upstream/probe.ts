@@ -14,7 +14,7 @@ export interface Probe {
   readonly upstream: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** The response's status. Absent: no response, or an embedded model. */
+  /** The response's status. Absent: no response, or a built-in model. */
   readonly status?: number;
 }
 

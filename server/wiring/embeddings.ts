@@ -20,7 +20,7 @@ import type { Settings } from "../settings.ts";
 import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
 import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
-import type { EmbeddedModel } from "../upstream/contract.ts";
+import type { BuiltInModel } from "../upstream/contract.ts";
 import { scheduleDriftChecks } from "./drift-checks.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
@@ -28,7 +28,7 @@ export interface EmbeddingsWiringOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
   readonly upstreamClient: UpstreamClient;
-  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
+  readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -63,7 +63,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     settings,
     snapshot,
     upstreamClient,
-    embeddedModels,
+    builtInModels,
     log,
     clock,
     now,
@@ -106,9 +106,9 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   const batched = { batches: 0, requests: 0 };
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
-  // Embedded models batch by themselves.
-  const isEmbedded = (route: Route): boolean =>
-    route.targets.some(({ upstream }) => embeddedModels.has(upstream.kind));
+  // Built-in models batch by themselves.
+  const isBuiltIn = (route: Route): boolean =>
+    route.targets.some(({ upstream }) => builtInModels.has(upstream.kind));
   const send = embeddingsStages(upstreamClient.embeddings, {
     capabilities: upstreamClient.embeddingCapabilities,
     cache: {
@@ -121,7 +121,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
         ),
     },
     batch: {
-      enabled: (route) => isBatchingOn && !route.unbatched && !isEmbedded(route),
+      enabled: (route) => isBatchingOn && !route.unbatched && !isBuiltIn(route),
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       onBatch: (requests) => {
         batched.batches++;

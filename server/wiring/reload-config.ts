@@ -4,7 +4,7 @@
  */
 import { generateKey } from "../auth/generate-key.ts";
 import { withKeyChanges } from "../config/build-snapshot.ts";
-import { embedded } from "../config/embedded.ts";
+import { builtInUpstreams } from "../config/built-in-upstreams.ts";
 import { ConfigEntities } from "../config/entities/config-entities.ts";
 import { KeyMap } from "../config/key-map.ts";
 import { unknownReferenceWarnings } from "../config/key-warnings.ts";
@@ -69,7 +69,7 @@ export async function loadConfiguration(
   const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
   const environment = await environmentSource(env, options.now).load();
-  const provisioned = { environment: environment.upstreams, embedded: embedded({ migan }) };
+  const provisioned = { environment: environment.upstreams, embedded: builtInUpstreams({ migan }) };
   const fileSource = yamlSource({ path, required: configNamed, env, provisioned, inspectFolder });
   const entitySource = storeSource({
     store: entities,

@@ -6,7 +6,7 @@ import { createLog } from "../../server/observe/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import { openConfigEntityStore } from "../../server/storage/sqlite/config-entity-store.ts";
 import { openKeyStore } from "../../server/storage/sqlite/key-store.ts";
-import { buildEmbeddedModels } from "../../server/wiring/embedded-models.ts";
+import { buildBuiltInModels } from "../../server/wiring/built-in-models.ts";
 import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/secret-box.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -75,7 +75,7 @@ export async function startEntityGateway({
     events: () => undefined,
   });
   if (!configuration.ok) throw new Error(configuration.problems);
-  const { models: embeddedModels } = buildEmbeddedModels({
+  const { models: builtInModels } = buildBuiltInModels({
     idleMs: 60_000,
     onReady: () => undefined,
   });
@@ -84,7 +84,7 @@ export async function startEntityGateway({
     passwordCost: { memoryCost: 8, timeCost: 1 },
     settings,
     snapshot,
-    embeddedModels,
+    builtInModels,
     log,
     configChanges: { keys, applyKeyChanges, entities: configuration.entities, applyEntityChanges },
   });

@@ -42,7 +42,7 @@ test("an edit costs more with each reference image", async () => {
   expect(costs[1]).toBeGreaterThan(costs[0] ?? 0);
 });
 
-test("an embedded model is free, and an embedding model is no image model", async () => {
+test("a built-in model is free, and an embedding model is no image model", async () => {
   expect((await estimate({ model: "vexel-sketch" })).cost).toBe(0);
   await expectError(await ask({ model: "text-embedding-3-small" }), "model_not_found", "model");
 });

@@ -18,7 +18,7 @@ browserTest(
     await maps.nth(1).waitFor();
     expect(await maps.first().locator("circle").count()).toBe(12);
 
-    // The ledger has the cost of each request: the embedded model is free, the other one is not.
+    // The ledger has the cost of each request: the built-in model is free, the other one is not.
     const results = page.getByRole("region", { name: "Results" });
     await results.getByRole("cell", { name: "$0.00", exact: true }).waitFor();
     await results.getByRole("cell", { name: /^\$0\.00\d*[1-9]/ }).waitFor();

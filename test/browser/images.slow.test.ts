@@ -26,7 +26,7 @@ async function downloaded({ page }: BrowserTest): Promise<Buffer> {
   return Buffer.from(await Bun.file(await download.path()).bytes());
 }
 
-browserTest("the embedded model generates an image, which stays in the gallery", async (test) => {
+browserTest("the built-in model generates an image, which stays in the gallery", async (test) => {
   const { page, open } = test;
   await open("/playground/images");
   await chooseModel(page, "vexel-sketch");

@@ -41,7 +41,7 @@ describe("an embeddings request", () => {
     );
   });
 
-  test("costs nothing on an embedded model, and its estimate is uncertain if the price of one target is unknown", () => {
+  test("costs nothing on a built-in model, and its estimate is uncertain if the price of one target is unknown", () => {
     expect(estimateEmbeddings({ input }, [target("minilm", "all-minilm-l6-v2")])).toEqual({
       dollars: 0,
       isCertain: true,

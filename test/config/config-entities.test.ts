@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { embedded } from "../../server/config/embedded.ts";
+import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
 import { composeSnapshot } from "../../server/config/load-snapshot.ts";
@@ -55,7 +55,7 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
     const environment = await environmentSource(env, () => 0).load();
     const provisioned = {
       environment: environment.upstreams,
-      embedded: embedded({ migan: false }),
+      embedded: builtInUpstreams({ migan: false }),
     };
     const read = await yamlSource({ path, env, provisioned }).load();
     if (!read.ok) throw new Error(describeProblems(read.problems));

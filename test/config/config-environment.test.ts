@@ -2,8 +2,8 @@
  * A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so.
  */
 import { describe, expect, test } from "bun:test";
+import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { catalogModels } from "../../server/config/catalog-models.ts";
-import { embedded } from "../../server/config/embedded.ts";
 import { fromEnvironment } from "../../server/config/environment.ts";
 import { ollamaUrl } from "../../server/config/ollama-url.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
@@ -185,8 +185,8 @@ test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on m
   for (const [host, url] of Object.entries(cases)) expect(ollamaUrl(host)).toBe(url);
 });
 
-test("the embedded models have a description", () => {
-  const all = embedded({ migan: true });
+test("the built-in models have a description", () => {
+  const all = builtInUpstreams({ migan: true });
   expect(all.map(({ upstream: { id, kind } }) => [id, kind])).toEqual([
     ["vexel-minilm", "minilm"],
     ["vexel-sketch", "sketch"],
@@ -199,5 +199,5 @@ test("the embedded models have a description", () => {
   ]);
   expect(all[1]?.models[0]?.description).toContain("not a neural model");
   expect(all[2]?.models[0]?.description).toContain("ignores the prompt");
-  expect(embedded({ migan: false })).toHaveLength(2);
+  expect(builtInUpstreams({ migan: false })).toHaveLength(2);
 });

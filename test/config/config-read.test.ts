@@ -243,7 +243,7 @@ describe("is refused with a plain message:", () => {
       'there is no upstream "openai" (OPENAI_API_KEY would create it, or add it under upstreams)',
     ],
     [
-      "an embedded upstream that was switched off",
+      "a built-in upstream that was switched off",
       "embedded: false\nmodels: [{ id: m, kind: image, targets: [{ upstream: vexel-sketch, model: m }] }]",
       'there is no upstream "vexel-sketch"',
     ],

@@ -1,5 +1,5 @@
 /**
- * The snapshot: the file wins over the environment and the embedded models, keys are hashed, nothing in it can change.
+ * The snapshot: the file wins over the environment and the built-in models, keys are hashed, nothing in it can change.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
 import { afterAll, describe, expect, test } from "bun:test";
@@ -53,7 +53,7 @@ test("the example file is a good one", () => {
   expect(snapshot.models.get("search")?.dimensions).toBe(1024);
 });
 
-test("with nothing configured there are the embedded models", () => {
+test("with nothing configured there are the built-in models", () => {
   const { snapshot } = load("", { migan: true, version: 7 });
   expect(snapshot.version).toBe(7);
   expect(
@@ -86,7 +86,7 @@ describe("the file wins", () => {
     expect(snapshot.upstreams.get("openai")?.apiKey).toBe("from-file");
     expect(snapshot.models.has("text-embedding-3-small")).toBe(false);
   });
-  test("it can do without the embedded models and without the environment", () => {
+  test("it can do without the built-in models and without the environment", () => {
     const none = load("embedded: false\nenvironment: false\n", { env }).snapshot;
     expect([none.models.size, none.upstreams.size]).toEqual([0, 0]);
     expect(load("embedded: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);

@@ -159,7 +159,7 @@ describe("properties of known targets", () => {
   });
 });
 
-test("every embedding model has a space, provisioned and embedded models too", () => {
+test("every embedding model has a space, provisioned and built-in models too", () => {
   writeFileSync(path, "");
   const loaded = loadSnapshot({ path, env: { OPENAI_API_KEY: "k", MISTRAL_API_KEY: "k" } });
   if (!loaded.ok) throw new Error(describeProblems(loaded.problems));

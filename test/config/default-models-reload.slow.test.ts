@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 
-test("defaults in the file may name an embedded model, are shown by vexel check, and are reloaded", async () => {
+test("defaults in the file may name a built-in model, are shown by vexel check, and are reloaded", async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   const yaml = (image: string) => `

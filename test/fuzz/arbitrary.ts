@@ -116,7 +116,7 @@ const editBody = some(
   ["model", "prompt", "images"],
 );
 
-/** The embedded image model is slow, so its requests are small. */
+/** The built-in image model is slow, so its requests are small. */
 const sketchBody = some(
   {
     ...imageFields,

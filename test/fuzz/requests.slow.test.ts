@@ -251,7 +251,7 @@ test("arbitrary upstream responses become a valid response or a declared error",
   );
 });
 
-test("arbitrary edits by the embedded image model get a valid response or a declared error", async () => {
+test("arbitrary edits by the built-in image model get a valid response or a declared error", async () => {
   const entries = fc.record({
     prompt: oddText,
     file: fileBytes,
@@ -271,7 +271,7 @@ test("arbitrary edits by the embedded image model get a valid response or a decl
   );
 });
 
-test("arbitrary generations by the embedded image model get a valid response or a declared error", async () => {
+test("arbitrary generations by the built-in image model get a valid response or a declared error", async () => {
   await look(
     fc.asyncProperty(sketchCall, async ({ path: address, body }) => {
       await expectSound({ path: address, headers: json, body: JSON.stringify(body) });

@@ -47,7 +47,7 @@ describe("README.md", () => {
     expect(rows).toContainEqual(["Kinds of upstream", String(vendors.length)]);
   });
 
-  test("requests only embedded models", () => {
+  test("requests only built-in models", () => {
     const requests = own
       .filter((path) => path === "README.md")
       .flatMap(blocksOf)

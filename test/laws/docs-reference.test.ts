@@ -249,7 +249,7 @@ describe("docs/upstreams.md", () => {
     expect(firstCodes(sectionOf(path, "Local ONNX embedding models")).sort()).toEqual(local.sort());
   });
 
-  test("describes every embedded model", () => {
+  test("describes every built-in model", () => {
     const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {}, migan: true });
     const ids = loaded.ok ? [...loaded.snapshot.models.keys()] : [];
     expect(ids).not.toEqual([]);

@@ -127,7 +127,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
 /** The built-in image models share one row. */
 const inside = createUpstreamClient({
   adapters: new Map(),
-  embeddedModels: new Map(),
+  builtInModels: new Map(),
   send: () => Promise.reject(new Error("nobody is asked")),
   now: () => 0,
   clock: () => 0,

@@ -94,7 +94,7 @@ test("a configuration with keys needs no generated key", async () => {
   expect(gateway.output()).not.toContain("sk-vx-");
 });
 
-describe("an embedded model whose folder has no model", () => {
+describe("a built-in model whose folder has no model", () => {
   const yamlFor = (path: string): string => `
 upstreams:
   - { id: mine, kind: local, path: ${path} }

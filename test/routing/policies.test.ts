@@ -149,7 +149,7 @@ describe("the expected price", () => {
     query: { model: "m", prompt: "an otter", stream: false, options, extraFields: {} },
   });
 
-  test("of embeddings is the target's price per token, and zero for embedded models", () => {
+  test("of embeddings is the target's price per token, and zero for built-in models", () => {
     expect(embeddingPrice(undefined, at("openai", "text-embedding-3-small"))).toBe(0.02);
     expect(embeddingPrice(undefined, at("minilm", "x"))).toBe(0);
     expect(embeddingPrice(undefined, at("vllm", "a-model-of-ours"))).toBe(undefined);

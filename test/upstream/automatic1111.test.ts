@@ -38,7 +38,7 @@ const responseOf = (images: readonly string[], info: object = {}): UpstreamRespo
 const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse>) =>
   createUpstreamClient({
     adapters: new Map([["automatic1111", automatic1111.adapter]]),
-    embeddedModels: new Map(),
+    builtInModels: new Map(),
     send,
     now: () => 0,
     clock: () => 0,

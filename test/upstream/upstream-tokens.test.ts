@@ -76,7 +76,7 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
   const reach = createUpstreamClient({
     adapters,
-    embeddedModels: new Map(),
+    builtInModels: new Map(),
     send,
     now: () => setup.now,
     clock: () => 0,

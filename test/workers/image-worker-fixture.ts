@@ -10,7 +10,7 @@ import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts"
 import type { ToChild } from "../../server/workers/process/protocol.ts";
 import { type Child, type Spawn, spawn } from "../../server/workers/process/worker-process.ts";
 
-export { expectError as expectFault, never } from "./embedded-fixture.ts";
+export { expectError as expectFault, never } from "./built-in-fixture.ts";
 
 /** What is put here has no name: nothing of it is left. */
 export const folder = tmpdir();

@@ -7,7 +7,7 @@ import {
   WorkerProcess,
   type WorkerProcessOptions,
 } from "../../server/workers/process/worker-process.ts";
-import { expectError, never } from "./embedded-fixture.ts";
+import { expectError, never } from "./built-in-fixture.ts";
 
 type Sent = ToChild<number, string>;
 

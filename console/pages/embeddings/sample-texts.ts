@@ -1,4 +1,4 @@
-/** Texts to start with: five topics, so that the map has groups. In English, as the embedded model. */
+/** Texts to start with: five topics, so that the map has groups. In English, as the built-in model. */
 export const sampleTexts = [
   "The cat sleeps on the sofa.",
   "A kitten naps on the couch.",

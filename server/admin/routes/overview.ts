@@ -84,6 +84,6 @@ export function overviewRoutes(options: OverviewRoutesOptions): readonly AdminRo
 const hasKey = ({ keys }: Snapshot, actor: Actor): boolean =>
   keys.values().some(({ project = null }) => mayName(actor, project));
 
-/** The embedded models work without one. */
+/** The built-in models work without one. */
 const hasUpstream = (snapshot: Snapshot): boolean =>
   snapshot.upstreams.keys().some((id) => originOf(snapshot, "upstream", id)?.source !== "embedded");

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { EmbeddedModel, Target } from "../../upstream/contract.ts";
+import type { BuiltInModel, Target } from "../../upstream/contract.ts";
 import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
 import type { DirectorySpec } from "./messages.ts";
 
@@ -18,9 +18,9 @@ const settings = z.object({
   maxTokens: z.int().min(1).optional(),
 });
 
-export type EmbeddedLocalModels = Required<Pick<EmbeddedModel, "embeddings" | "close">>;
+export type BuiltInLocalModels = Required<Pick<BuiltInModel, "embeddings" | "close">>;
 
-export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): EmbeddedLocalModels {
+export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): BuiltInLocalModels {
   /** By their settings, least recently used first. */
   const embedders = new Map<string, Embedder>();
 

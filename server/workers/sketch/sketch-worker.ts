@@ -3,7 +3,7 @@
  * loop of the gateway, and its memory is freed when the process ends after a time without requests.
  */
 import type { CompletedImage } from "@vexel/sketch";
-import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
+import type { BuiltInModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
 import { channel } from "./channel.ts";
@@ -22,7 +22,7 @@ export interface SketchWorkerOptions {
   readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
-export type SketchWorker = Required<Pick<EmbeddedModel, "generations" | "edits" | "close">>;
+export type SketchWorker = Required<Pick<BuiltInModel, "generations" | "edits" | "close">>;
 
 /** The maximum of all prompts and uploads that wait, in bytes. */
 const maxWaitingBytes = 256 * 1024 * 1024;

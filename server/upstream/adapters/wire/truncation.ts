@@ -1,5 +1,5 @@
 /**
- * Whether an input that is too long may be truncated: only if the client sends `truncate: true`, as the embedded model
+ * Whether an input that is too long may be truncated: only if the client sends `truncate: true`, as the built-in model
  * does, because a search index does not find a truncated text. For vendors that truncate by default or name the option
  * differently.
  */

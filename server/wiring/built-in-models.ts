@@ -1,27 +1,27 @@
-/** The embedded models by their upstream kind. A model is loaded with its first request. */
-import type { EmbeddedModel } from "../upstream/contract.ts";
+/** The built-in models by their upstream kind. A model is loaded with its first request. */
+import type { BuiltInModel } from "../upstream/contract.ts";
 import { createLocal } from "../workers/embedding/local.ts";
 import { createMinilm } from "../workers/embedding/minilm.ts";
 import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
 import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
-export interface EmbeddedModels {
-  readonly models: ReadonlyMap<string, EmbeddedModel>;
+export interface BuiltInModels {
+  readonly models: ReadonlyMap<string, BuiltInModel>;
   /** The optional inpainting model is installed. */
   readonly migan: boolean;
 }
 
-export interface EmbeddedModelOptions {
+export interface BuiltInModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
   /** Called each time a model has been loaded, with metadata of its runtime. */
   readonly onReady: (name: string, metadata: Readonly<Record<string, string | number>>) => void;
 }
 
-export function buildEmbeddedModels({ idleMs, onReady }: EmbeddedModelOptions): EmbeddedModels {
+export function buildBuiltInModels({ idleMs, onReady }: BuiltInModelOptions): BuiltInModels {
   const migan = isMiganInstalled();
   return {
-    models: new Map<string, EmbeddedModel>([
+    models: new Map<string, BuiltInModel>([
       ["minilm", createMinilm({ idleMs, onReady })],
       ["local", createLocal({ idleMs, onReady })],
       ["sketch", createSketchWorker({ idleMs, onReady })],

@@ -12,11 +12,11 @@ import type {
   StreamedImage,
 } from "../../server/upstream/contract.ts";
 import {
+  type BuiltInMigan,
   createMigan,
-  type EmbeddedMigan,
   isMiganInstalled,
 } from "../../server/workers/inpainting/migan.ts";
-import { expectError, never, targetOf } from "./embedded-fixture.ts";
+import { expectError, never, targetOf } from "./built-in-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -106,10 +106,9 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   ...more,
 });
 
-const ask = (migan: EmbeddedMigan, query: EditQuery) =>
-  migan.edits(query, targetOf("migan"), never);
+const ask = (migan: BuiltInMigan, query: EditQuery) => migan.edits(query, targetOf("migan"), never);
 
-async function imageBytes(migan: EmbeddedMigan, query: EditQuery) {
+async function imageBytes(migan: BuiltInMigan, query: EditQuery) {
   const response = await ask(migan, query);
   if (response.kind !== "buffered") throw new Error("no stream was requested");
   const [result] = response.results;
@@ -147,7 +146,7 @@ test("another file than the authors' is not run", async () => {
 });
 
 describe("the real model", () => {
-  let migan: EmbeddedMigan;
+  let migan: BuiltInMigan;
   beforeAll(() => {
     migan = createMigan({ from: installed });
   });

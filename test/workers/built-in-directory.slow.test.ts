@@ -10,7 +10,7 @@ import { inspectModelDirectory } from "../../server/workers/embedding/model-dire
 import { bertConfig, bertGraph } from "../../server/workers/embedding/onnx/bert-graph.ts";
 import { Graph, tensorType } from "../../server/workers/embedding/onnx/graph.ts";
 import { readSafetensors } from "../../server/workers/embedding/safetensors.ts";
-import { cosine, embed, expectError, sentences, targetOf } from "./embedded-fixture.ts";
+import { cosine, embed, expectError, sentences, targetOf } from "./built-in-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 

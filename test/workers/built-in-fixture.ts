@@ -1,9 +1,9 @@
-/** Fixture of the embedded-model tests: queries, targets, and a list of child processes. */
+/** Fixture of the tests of built-in models: queries, targets, and a list of child processes. */
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { EmbeddedModel, EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
+import type { BuiltInModel, EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 
 export const targetOf = (kind: string, options: Record<string, unknown> = {}): Target => ({
   upstream: { id: kind, kind, headers: {}, options },
@@ -26,7 +26,7 @@ export const never = new AbortController().signal;
 
 /** Embeds with a model, and requires a Float32Array. */
 export async function embed(
-  { embeddings }: Required<Pick<EmbeddedModel, "embeddings">>,
+  { embeddings }: Required<Pick<BuiltInModel, "embeddings">>,
   texts: readonly string[],
   more: Partial<EmbeddingsQuery> & { target?: Target; signal?: AbortSignal } = {},
 ) {

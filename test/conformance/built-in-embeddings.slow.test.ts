@@ -1,4 +1,4 @@
-/** The embedded embedding model with common clients: no vendor account, real vectors. */
+/** The built-in embedding model with common clients: no vendor account, real vectors. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
@@ -39,7 +39,7 @@ class TokenSendingEmbeddings extends OpenAIEmbeddings {
   }
 }
 
-describe("the embedded model", () => {
+describe("the built-in model", () => {
   test("gives LangChain the same vectors for tokens as for their texts", async () => {
     const configuration = { baseURL: gateway.baseURL };
     const langchain = new TokenSendingEmbeddings({ model, apiKey: testKey, configuration });

@@ -1,8 +1,8 @@
-/** The embedded model is the real all-MiniLM-L6-v2, on either of its runtimes. */
+/** The built-in model is the real all-MiniLM-L6-v2, on either of its runtimes. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createMinilm } from "../../server/workers/embedding/minilm.ts";
 import reference from "../data/minilm/reference.json";
-import { cosine, embed, sentences } from "./embedded-fixture.ts";
+import { cosine, embed, sentences } from "./built-in-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 

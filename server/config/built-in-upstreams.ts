@@ -1,4 +1,4 @@
-/** The embedded models, which need no account. */
+/** The built-in models, which need no account. */
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
 const provided = (
@@ -10,7 +10,9 @@ const provided = (
   models: [{ ...model, name: model.id }],
 });
 
-export const embedded = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
+export const builtInUpstreams = (has: {
+  readonly migan: boolean;
+}): readonly ProvisionedUpstream[] => [
   provided("vexel-minilm", "minilm", {
     id: "all-minilm-l6-v2",
     kind: "embedding",
