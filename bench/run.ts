@@ -24,6 +24,7 @@ import { largeEdits } from "./scenarios/edits.ts";
 import { inFloats } from "./scenarios/floats.ts";
 import { fullCache } from "./scenarios/full-cache.ts";
 import { imageDownloads } from "./scenarios/image-downloads.ts";
+import { observed } from "./scenarios/observed.ts";
 import { singleClient } from "./scenarios/single-client.ts";
 import { fromColdStart } from "./scenarios/warm-up.ts";
 import {
@@ -67,6 +68,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   edits: largeEdits,
   downloads: imageDownloads,
   convert: converted,
+  observed,
 };
 
 /** The scenarios that `--against` compares with another commit, round by round. */

@@ -280,9 +280,10 @@ describe("within the budgets of budgets.json:", () => {
 
   test("no test is skipped", () => {
     const skipped = /\b(?:test|it|describe)\.(?:skip|skipIf|if|todo|todoIf|only|failing)\b/g;
-    // Tests that need Chromium, PostgreSQL or Redis are skipped where it is not installed, except in CI.
+    // Tests that need Chromium, PostgreSQL, Redis or promtool are skipped where it is not installed, except in CI.
     const optional = new Set([
       "test/browser/chromium.ts",
+      "test/observe/promtool.ts",
       "test/storage/postgres-server.ts",
       "test/storage/redis-server.ts",
     ]);
