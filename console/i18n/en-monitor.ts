@@ -72,6 +72,7 @@ export const enMonitor = {
   "content.image": "Image {number}",
   "content.end.incomplete": "The client disconnected before the end of the response.",
   "content.end.too_large": "The response is too large to be stored.",
+  "request.hasContent": "The content of this request is stored for a time.",
   "request.content": "Prompts, inputs, vectors and images are not stored.",
 
   "usage.more": "There are more groups than shown. Choose a shorter time or a filter.",

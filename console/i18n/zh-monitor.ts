@@ -74,6 +74,7 @@ export const zhMonitor = {
   "content.image": "图像 {number}",
   "content.end.incomplete": "客户端在响应结束前断开了连接。",
   "content.end.too_large": "响应过大，未保存。",
+  "request.hasContent": "此请求的内容会保存一段时间。",
   "request.content": "不存储提示词、输入、向量和图像。",
 
   "usage.more": "分组过多，仅显示一部分。请缩短时间或添加筛选。",

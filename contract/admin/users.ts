@@ -6,7 +6,8 @@ export interface User {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
-  readonly projects: readonly string[] | null;
+  /** The projects that the user sees. */
+  readonly projects: readonly string[] | "all";
   readonly sign_in: "password" | "oidc";
   readonly created_at: string;
   readonly last_sign_in_at: string | null;

@@ -38,5 +38,5 @@ export function requireAllProjects({ projects }: Actor): void {
 }
 
 /** Whether the actor may see the data of a project. Data without a project is for actors that see all projects. */
-export const mayName = ({ projects }: Actor, project: string | null): boolean =>
+export const maySeeProject = ({ projects }: Actor, project: string | null): boolean =>
   projects === null || (project !== null && projects.includes(project));

@@ -15,6 +15,7 @@ import type {
 } from "./adapter.ts";
 import { throwErrorInside } from "./adapters/wire/error-in-response.ts";
 import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
+import { builtInImageCapabilities } from "./built-in-images.ts";
 import type {
   BuiltInModel,
   EditQuery,
@@ -27,7 +28,6 @@ import type {
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
-import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
 import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
 import type { Send } from "./transport/transport.ts";
 
@@ -72,16 +72,6 @@ const builtInModelCapabilities: EmbeddingCapabilities = {
   taskTypes: "indifferent",
   extras: ["truncate", "truncation"],
   normalized: true,
-};
-
-const { mayIgnoreN: _, ...withKnownN } = unrestrictedImages;
-
-/** Of the extra fields, the sketch model supports one. */
-const builtInImageCapabilities: ImageCapabilities = {
-  ...withKnownN,
-  compresses: ["jpeg", "webp"],
-  streams: true,
-  extras: ["seed"],
 };
 
 interface UpstreamClientOptions {
@@ -234,7 +224,7 @@ export function createUpstreamClient({
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
-      builtInImageCapabilities,
+      builtInImageCapabilities(target.upstream.kind),
   };
 }
 

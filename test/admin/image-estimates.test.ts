@@ -55,3 +55,15 @@ test("the catalog says which models edit, with how many images, and with a mask"
   expect(editsOf("gpt-image-2")).toMatchObject({ max_images: 16, mask: true });
   expect(editsOf("gpt-image-2")?.options).not.toHaveProperty("style");
 });
+
+test("the options of the built-in image model are lists of values, and not free text", async () => {
+  const response = await fetch(`${gateway.url}/admin/api/models`, { headers });
+  const { data } = (await response.json()) as Page<ShownModel>;
+  const { options, edits } = data.find(({ id }) => id === "vexel-sketch")!;
+  expect(options).toMatchObject({
+    ...{ quality: expect.arrayContaining(["low", "max"]), style: ["vivid", "natural"] },
+    output_format: ["png", "jpeg", "webp", "gif", "svg"],
+  });
+  expect(Object.keys(options)).not.toContain("svg");
+  expect(edits?.mask).toBe(true);
+});

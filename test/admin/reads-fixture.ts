@@ -72,7 +72,7 @@ export async function signInAs(
   user: {
     readonly name: string;
     readonly role: string;
-    readonly projects: readonly string[] | null;
+    readonly projects: readonly string[] | "all";
   },
 ) {
   const api = `${gateway.url}/admin/api`;

@@ -113,7 +113,7 @@ test("a member of one project sees its requests only, with any filter", async ()
   expect((await get(`/requests/${own.data[0]!.id}`)).status).toBe(200);
   const outsider = await signInAs(setup, { name: "Out", role: "viewer", projects: [] });
   expect(((await (await outsider("/requests")).json()) as RequestPage).data).toEqual([]);
-  const auditor = await signInAs(setup, { name: "Audit", role: "viewer", projects: null });
+  const auditor = await signInAs(setup, { name: "Audit", role: "viewer", projects: "all" });
   expect(((await (await auditor("/requests")).json()) as RequestPage).data).toHaveLength(6);
 }, 60_000);
 

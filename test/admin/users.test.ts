@@ -15,6 +15,23 @@ test("an administrator creates a user, who signs in with the role", async () => 
   expect(session.json.user.role).toBe("viewer");
 }, 60_000);
 
+test("a user sees no project unless projects are named or all of them are given on purpose", async () => {
+  const { browser } = await signedInFixture();
+  const made = async (name: string, more: object) =>
+    (
+      await browser.call("/users", {
+        method: "POST",
+        body: { name, password, role: "viewer", ...more },
+      })
+    ).json;
+  expect((await made("None", {})).projects).toEqual([]);
+  const all = await made("All", { projects: "all" });
+  expect(all.projects).toBe("all");
+  expect((await made("Null", { projects: null })).error.param).toBe("projects");
+  const limited = { method: "PATCH", body: { projects: ["web"] } };
+  expect((await browser.call(`/users/${all.id}`, limited)).json.projects).toEqual(["web"]);
+}, 60_000);
+
 test("every route refuses each role below the one that it needs", async () => {
   const { app, browser, routes } = await signedInFixture();
   for (const [rank, role] of roles.entries()) {

@@ -33,10 +33,13 @@ export function browserTest(
 ): void {
   testInChromium(name, async () => {
     const [browser, gateway] = await Promise.all([sharedBrowser(), start()]);
+    // The one-time link of the shared gateway is used before a test creates another user.
+    const isSignedIn = as === "admin" || start === sharedGateway;
+    const storageState = isSignedIn ? await adminState(browser, gateway) : undefined;
     const context = await browser.newContext({
       baseURL: gateway.url,
       ...contextOptions,
-      ...(as === "admin" && { storageState: await adminState(browser, gateway) }),
+      ...(as === "admin" && storageState && { storageState }),
     });
     const problems = collectProblems(context);
     try {

@@ -31,7 +31,9 @@ projects:
 
 export { testKey };
 
-export async function startConsoleGateway(): Promise<ConsoleGateway> {
+export async function startConsoleGateway(
+  env: Readonly<Record<string, string>> = {},
+): Promise<ConsoleGateway> {
   const folder = mkdtempSync(join(tmpdir(), "vexel-browser-"));
   const fake = startFake();
   const gateway = await startProcess({
@@ -43,6 +45,7 @@ export async function startConsoleGateway(): Promise<ConsoleGateway> {
       VEXEL_ADMIN_TOKEN: adminToken,
       // Sent to the preloaded script.
       TEST_FOLDER: folder,
+      ...env,
     },
   });
   const setupUrl = /Console {3}(\S+)/.exec(gateway.output())?.[1];

@@ -1,5 +1,6 @@
 /** Signing in and out of the console in a browser. */
 import { expect } from "bun:test";
+import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
 import { browserTest, setUpAdmin, signIn } from "./browser-test.ts";
 import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
 
@@ -20,7 +21,7 @@ browserTest(
     await page.getByRole("alert").waitFor();
     expect(page.url()).toContain("/setup");
   },
-  { as: "nobody", start: startConsoleGateway },
+  { as: "nobody", start: () => startConsoleGateway() },
 );
 
 browserTest(
@@ -59,4 +60,48 @@ browserTest(
     expect(page.url()).toContain("/sign-in");
   },
   { as: "nobody" },
+);
+
+let issuer: Issuer;
+
+browserTest(
+  "a person signs in at the issuer (OpenID Connect) and is in the console with the role of the groups",
+  async ({ page, url, problems }) => {
+    // The login page of the issuer has a font of another host.
+    problems.expectFailure(/fonts\.googleapis\.com/);
+    try {
+      await issuer.register(url);
+      await issuer.setAccount("dora", {
+        ...{ email: "dora@example.com", email_verified: true, groups: ["platform"] },
+      });
+      await page.goto("/console/models");
+      await page.getByRole("link", { name: "Example Inc." }).click();
+      await page.locator('input[name="login"]').fill("dora");
+      await page.locator('input[name="password"]').fill("any");
+      await page.getByRole("button", { name: /sign.?in/i }).click();
+      await page.getByRole("button", { name: /continue/i }).click();
+      await page.waitForURL(`${url}/console/**`);
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      await page.getByText("dora@example.com").first().waitFor();
+      // The groups give the role of an administrator.
+      await page.getByRole("link", { name: "Users" }).waitFor();
+    } finally {
+      issuer.close();
+    }
+  },
+  {
+    as: "nobody",
+    start: async () => {
+      issuer = await startIssuer();
+      return startConsoleGateway({
+        VEXEL_OIDC_ISSUER: issuer.url,
+        VEXEL_OIDC_CLIENT_ID: clientId,
+        VEXEL_OIDC_CLIENT_SECRET: clientSecret,
+        VEXEL_OIDC_NAME: "Example Inc.",
+        VEXEL_OIDC_SCOPES: "openid email groups",
+        VEXEL_OIDC_DOMAINS: "example.com",
+        VEXEL_OIDC_ROLES: "platform=admin",
+      });
+    },
+  },
 );

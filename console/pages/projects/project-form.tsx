@@ -60,7 +60,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
     });
     await onSaved();
   };
-  const restricted = users?.data.filter(({ projects }) => projects !== null) ?? [];
+  const restricted = users?.data.filter(({ projects }) => projects !== "all") ?? [];
   return (
     <EntityForm problem={problem} save={save} message={problem.other ?? problem.of("users")}>
       <Field label={t("projects.name")} required error={problem.of("name")}>

@@ -1,7 +1,12 @@
 /** Follows requests as they end, by server-sent events. */
 import { useEffect, useState } from "react";
-import type { LiveDropped, LiveRequests, ShownRequest } from "../../../contract/admin.ts";
-import { pathWithQuery } from "../../api/client.ts";
+import type {
+  LiveDropped,
+  LiveRequests,
+  RequestPage,
+  ShownRequest,
+} from "../../../contract/admin.ts";
+import { call, pathWithQuery } from "../../api/client.ts";
 import type { RequestsSearch } from "./requests-search.ts";
 
 export interface LiveState {
@@ -13,23 +18,46 @@ export interface LiveState {
 }
 
 const maxShown = 200;
+/** Requests that ended before the connection was open are in the ledger after this time. */
+const inLedgerAfterMs = 1000;
+
+/** Requests of the same moment may come by both ways. */
+function merge(some: readonly ShownRequest[], more: readonly ShownRequest[]): ShownRequest[] {
+  const byId = new Map([...some, ...more].map((request) => [request.id, request]));
+  return [...byId.values()].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, maxShown);
+}
 const initial: LiveState = { isOpen: false, requests: [], leftOut: 0 };
 
 export function useLiveRequests(search: RequestsSearch): LiveState {
   const [state, setState] = useState(initial);
   const { range: _range, request_id: _id, ...filters } = search;
   const path = pathWithQuery("/admin/api/requests/live", filters);
+  const listPath = pathWithQuery("/requests", { ...filters, limit: 20 });
   useEffect(() => {
     setState(initial);
     // The browser connects again by itself when the server ends the stream.
     const source = new EventSource(path);
-    source.onopen = () => setState((before) => ({ ...before, isOpen: true }));
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const fillGap = async (): Promise<void> => {
+      try {
+        const { data } = await call<RequestPage>(listPath, { signal: abort.signal });
+        setState((before) => ({ ...before, requests: merge(before.requests, data) }));
+      } catch {
+        // The page still has the requests of the stream.
+      }
+    };
+    source.onopen = () => {
+      setState((before) => ({ ...before, isOpen: true }));
+      clearTimeout(timer);
+      timer = setTimeout(() => void fillGap(), inLedgerAfterMs);
+    };
     source.onerror = () => setState((before) => ({ ...before, isOpen: false }));
     source.addEventListener("requests", ({ data }: MessageEvent<string>) => {
       const batch = JSON.parse(data) as LiveRequests;
       setState((before) => ({
         isOpen: true,
-        requests: [...batch.data.toReversed(), ...before.requests].slice(0, maxShown),
+        requests: merge(before.requests, batch.data),
         leftOut: before.leftOut + batch.skipped,
       }));
     });
@@ -37,7 +65,11 @@ export function useLiveRequests(search: RequestsSearch): LiveState {
       const { count } = JSON.parse(data) as LiveDropped;
       setState((before) => ({ ...before, leftOut: before.leftOut + count }));
     });
-    return () => source.close();
-  }, [path]);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+      source.close();
+    };
+  }, [path, listPath]);
   return state;
 }

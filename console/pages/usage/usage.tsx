@@ -17,11 +17,23 @@ import { RangeSelect } from "../../ui/range-select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
+/** New requests are shown within this time. */
+const refreshMs = 2000;
+/** A query that takes long is repeated less often, so that an open page takes at most this share of the server's time. */
+const maxTimeShare = 1 / 20;
+
 const usageQuery = (query: Query) =>
   queryOptions({
     queryKey: ["/usage", query],
-    queryFn: ({ signal }) => call<Usage>(pathWithQuery("/usage", query), { signal }),
+    queryFn: async ({ signal }) => {
+      const startedAt = performance.now();
+      const usage = await call<Usage>(pathWithQuery("/usage", query), { signal });
+      return { ...usage, durationMs: performance.now() - startedAt };
+    },
     placeholderData: keepPreviousData,
+    staleTime: 0,
+    refetchInterval: ({ state }) =>
+      Math.max(refreshMs, (state.data?.durationMs ?? 0) / maxTimeShare),
   });
 
 export function UsagePage() {

@@ -11,33 +11,35 @@ interface Values {
   readonly name: string;
   readonly password: string;
   readonly role: Role;
-  /** Separated by commas. Empty: all projects. */
+  readonly seesAll: boolean;
+  /** Separated by commas. */
   readonly projects: string;
 }
 
-const projectsOf = (text: string): readonly string[] | null => {
-  const names = text.split(",").map((name) => name.trim());
-  const given = names.filter((name) => name !== "");
-  return given.length === 0 ? null : given;
-};
+const namesIn = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 
 export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: () => unknown }) {
   const t = useT();
-  const { register, handleSubmit, setError, formState } = useForm<Values>({
+  const { register, handleSubmit, setError, formState, watch } = useForm<Values>({
     defaultValues: {
       name: user?.name ?? "",
       password: "",
       role: user?.role ?? "developer",
-      projects: user?.projects?.join(", ") ?? "",
+      seesAll: user?.projects === "all",
+      projects: user && user.projects !== "all" ? user.projects.join(", ") : "",
     },
   });
-  const submit = handleSubmit(async ({ password, projects, ...values }) => {
+  const submit = handleSubmit(async ({ password, seesAll, projects, ...values }) => {
     try {
       await call(user ? `/users/${user.id}` : "/users", {
         method: user ? "PATCH" : "POST",
         body: {
           ...values,
-          projects: projectsOf(projects),
+          projects: seesAll ? "all" : namesIn(projects),
           // An empty password of an existing user stays as it is.
           ...((!user || password !== "") && { password }),
         },
@@ -81,8 +83,12 @@ export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: (
         hint={t("users.projectsHint")}
         error={errors.projects?.message}
       >
-        {(ids) => <Input {...ids} {...register("projects")} />}
+        {(ids) => <Input {...ids} {...register("projects")} disabled={watch("seesAll")} />}
       </Field>
+      <label className="flex items-center gap-2 text-sm">
+        <input type="checkbox" {...register("seesAll")} />
+        {t("users.seesAll")}
+      </label>
       <FormError message={errors.root?.message} />
       <div className="flex justify-end">
         <Button look="primary" type="submit" disabled={formState.isSubmitting}>

@@ -54,7 +54,8 @@ export function UsersPage() {
                 {
                   key: "projects",
                   header: t("users.projects"),
-                  cell: ({ projects }) => projects?.join(", ") ?? t("users.allProjects"),
+                  cell: ({ projects }) =>
+                    projects === "all" ? t("users.allProjects") : projects.join(", ") || "–",
                 },
                 {
                   key: "last",

@@ -9,7 +9,7 @@ import type { Limits } from "../../lib/limits.ts";
 import type { Admission } from "../../limits/admission.ts";
 import type { LimitScope } from "../../limits/limit-scope.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";
-import { type Actor, mayName } from "../actor.ts";
+import { type Actor, maySeeProject } from "../actor.ts";
 
 export interface Owner {
   readonly scope: "key" | "project" | "model";
@@ -26,10 +26,10 @@ export interface BudgetOwnerEntry extends Owner {
 /** Projects first, then keys. Only projects and keys that the actor may see are listed. */
 export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<BudgetOwnerEntry> {
   for (const { name, budget } of snapshot.projects?.values() ?? []) {
-    if (budget && mayName(actor, name)) yield { ...projectOwner(name), budget };
+    if (budget && maySeeProject(actor, name)) yield { ...projectOwner(name), budget };
   }
   for (const { id, name, budget, project = null } of snapshot.keys.values()) {
-    if (budget && mayName(actor, project)) yield { scope: "key", id, name, project, budget };
+    if (budget && maySeeProject(actor, project)) yield { scope: "key", id, name, project, budget };
   }
 }
 
@@ -64,7 +64,7 @@ export interface LimitOwnerEntry extends Owner {
 /** Models belong to no project: everybody who may use the console sees their limits. */
 export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitOwnerEntry> {
   for (const { name, limits } of snapshot.projects?.values() ?? []) {
-    if (!limits || !mayName(actor, name)) continue;
+    if (!limits || !maySeeProject(actor, name)) continue;
     const scopeId = projectScope(name);
     yield { scope: "project", id: name, name, project: name, limits, scopeId };
   }
@@ -73,7 +73,7 @@ export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitO
     yield { scope: "model", id, name: id, project: null, limits, scopeId: modelScope(id) };
   }
   for (const { id, name, limits, project = null } of snapshot.keys.values()) {
-    if (!limits || !mayName(actor, project)) continue;
+    if (!limits || !maySeeProject(actor, project)) continue;
     yield { scope: "key", id, name, project, limits, scopeId: keyScope(id) };
   }
 }

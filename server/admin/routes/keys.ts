@@ -9,7 +9,7 @@ import { key as keySchema } from "../../config/schema.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
-import { mayName } from "../actor.ts";
+import { maySeeProject } from "../actor.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
@@ -60,7 +60,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     ];
     return context.json({
       object: "list",
-      data: shown.filter(({ project }) => mayName(context.get("actor"), project)),
+      data: shown.filter(({ project }) => maySeeProject(context.get("actor"), project)),
       next_cursor: next ?? null,
     });
   };
@@ -149,7 +149,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   const findActive = async (context: AdminApiContext): Promise<StoredKey> => {
     const id = context.req.param("id") ?? "";
     const key = (await keys.findActive(id)).find((each) => each.id === id);
-    if (key && mayName(context.get("actor"), key.project ?? null)) return key;
+    if (key && maySeeProject(context.get("actor"), key.project ?? null)) return key;
     const isConfigured = [...snapshot().keys.values()].some(
       (each) => each.id === id && each.source !== "store",
     );
@@ -220,14 +220,14 @@ function requireProject(
   { projects }: Snapshot,
 ): void {
   const actor = context.get("actor");
-  if (project !== null && mayName(actor, project) && !projects?.has(project)) {
+  if (project !== null && maySeeProject(actor, project) && !projects?.has(project)) {
     throw new GatewayError(
       "invalid_value",
       `There is no project ${JSON.stringify(project)}. Create it first.`,
       { param: "project" },
     );
   }
-  if (mayName(actor, project)) return;
+  if (maySeeProject(actor, project)) return;
   throw new GatewayError(
     "permission_denied",
     `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`,

@@ -4,7 +4,7 @@ import type { ModelAccess } from "../../../contract/admin.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { matchesGlob } from "../../lib/glob.ts";
-import { mayName } from "../actor.ts";
+import { maySeeProject } from "../actor.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 
@@ -24,7 +24,7 @@ export function modelAccessRoutes({
     }
     const allowed = [...keys.values()].filter(
       (key) =>
-        mayName(context.get("actor"), key.project ?? null) &&
+        maySeeProject(context.get("actor"), key.project ?? null) &&
         key.models.some((glob) => matchesGlob(glob, model)),
     );
     return context.json({

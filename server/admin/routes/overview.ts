@@ -5,7 +5,7 @@ import { originOf } from "../../config/origin.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { LedgerFilter, LedgerQueries } from "../../storage/ports/ledger-queries.ts";
-import { type Actor, mayName } from "../actor.ts";
+import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 import { time } from "../reads/request-filter.ts";
@@ -82,7 +82,7 @@ export function overviewRoutes(options: OverviewRoutesOptions): readonly AdminRo
 }
 
 const hasKey = ({ keys }: Snapshot, actor: Actor): boolean =>
-  keys.values().some(({ project = null }) => mayName(actor, project));
+  keys.values().some(({ project = null }) => maySeeProject(actor, project));
 
 /** The built-in models work without one. */
 const hasUpstream = (snapshot: Snapshot): boolean =>

@@ -7,7 +7,7 @@ import { limits } from "../../config/limits.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
-import { mayName } from "../actor.ts";
+import { maySeeProject } from "../actor.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
 import { notFound } from "../entities/entity-errors.ts";
@@ -50,14 +50,16 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
     (await show(context, [view]))[0];
 
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const visible = (await projects.list()).filter(({ id }) => mayName(context.get("actor"), id));
+    const visible = (await projects.list()).filter(({ id }) =>
+      maySeeProject(context.get("actor"), id),
+    );
     return context.json({ object: "list", data: await show(context, visible), next_cursor: null });
   };
 
   const get = async (context: AdminApiContext): Promise<Response> => {
     // A project of others is reported like one that does not exist.
     const id = idOf(context);
-    if (!mayName(context.get("actor"), id)) throw notFound({ kind: "project", id });
+    if (!maySeeProject(context.get("actor"), id)) throw notFound({ kind: "project", id });
     return context.json(await showOne(await projects.find(context), context));
   };
 

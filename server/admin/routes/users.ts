@@ -26,12 +26,15 @@ export const userName = z
   .max(100)
   .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
 
-const projects = z.array(z.string().min(1).max(200)).max(1000).nullable();
+const projects = z
+  .union([z.literal("all"), z.array(z.string().min(1).max(200)).max(1000)])
+  .describe("The projects that the user sees, or `all`. Administrators always see all projects.");
 const creation = z.strictObject({
   name: userName,
   password: z.string(),
   role: z.enum(roles),
-  projects: projects.default(null),
+  // The safe default: a user who sees all projects is created on purpose.
+  projects: projects.default([]),
 });
 const change = z.strictObject({
   name: userName.optional(),
@@ -89,11 +92,11 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   const update = async (context: AdminApiContext): Promise<Response> => {
     const user = await find(context);
     const { password, ...body } = await readBody(context, change);
-    const { role = user.role, projects: members = user.projects } = body;
+    const { role = user.role, projects: visible = user.projects ?? "all" } = body;
     const changes: UserChanges = {
       ...(body.name !== undefined && { name: body.name }),
       role,
-      projects: projectsFor(role, members),
+      projects: projectsFor(role, visible),
       ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
     };
     const changed = { ...user, ...changes };
@@ -171,8 +174,8 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
 }
 
 /** An administrator can change the own membership, so a restriction to projects would restrict nothing. */
-const projectsFor = (role: Role, members: StoredUser["projects"]): StoredUser["projects"] =>
-  role === "admin" ? null : members;
+const projectsFor = (role: Role, visible: User["projects"]): StoredUser["projects"] =>
+  role === "admin" || visible === "all" ? null : visible;
 
 const nameTaken = (): GatewayError =>
   new GatewayError("invalid_value", "Another user has this name.", { param: "name" });
@@ -182,7 +185,7 @@ export const shownUser = (user: StoredUser): User => ({
   id: user.id,
   name: user.name,
   role: user.role,
-  projects: user.projects,
+  projects: user.projects ?? "all",
   sign_in: user.passwordHash === null ? "oidc" : "password",
   created_at: new Date(user.createdAt).toISOString(),
   last_sign_in_at: user.lastSignInAt === null ? null : new Date(user.lastSignInAt).toISOString(),

@@ -79,16 +79,16 @@ export async function startLawGateway() {
   };
   const alphaKey = await createKey("alpha key", "alpha");
   const betaKey = await createKey(`${betaMark}-key`, "beta");
-  const createUser = async (name: string, role: Role, projects: readonly string[] | null) => {
+  const createUser = async (name: string, role: Role, projects: readonly string[] | "all") => {
     const body = { name, role, projects, password };
     const response = await asToken("/users", "POST", body);
     if (response.status !== 201) throw new Error(await response.text());
     return new SignedIn(gateway.url, (await response.json()) as User).signIn();
   };
   const users = {
-    admin: await createUser("Ada", "admin", null),
-    developer: await createUser("Dora", "developer", null),
-    viewer: await createUser("Vic", "viewer", null),
+    admin: await createUser("Ada", "admin", "all"),
+    developer: await createUser("Dora", "developer", "all"),
+    viewer: await createUser("Vic", "viewer", "all"),
     alphaDeveloper: await createUser("Alan", "developer", ["alpha"]),
     alphaViewer: await createUser("Aline", "viewer", ["alpha"]),
     betaDeveloper: await createUser(`${betaMark}-developer`, "developer", ["beta"]),

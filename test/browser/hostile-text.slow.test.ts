@@ -1,0 +1,102 @@
+/** Markup in every field of every form, and in requests, is shown as text on every page (XSS). */
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { until } from "../until.ts";
+import { browserTest } from "./browser-test.ts";
+import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
+import { signedInPages } from "./router-pages.ts";
+
+/** Valid as an id, which has no spaces, and as a name. */
+const markup = `"><img/src=x/onerror=window.xss=1><svg/onload=window.xss=1>{{7*7}}`;
+
+/** Fills every text field of the open dialog and saves. The server accepts the text, or the form shows its error. */
+async function fillAndSave(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  for (const summary of await dialog.locator("summary").all()) await summary.click();
+  const fields = dialog.locator(
+    "input:not([type=number]):not([type=checkbox]):not([type=radio]):not([type=date]), textarea",
+  );
+  for (const field of await fields.all()) if (await field.isEnabled()) await field.fill(markup);
+  const save = dialog.getByRole("button", { name: /^(Save|Create)$/ });
+  await save.click();
+  await until(
+    async () => !(await save.isVisible()) || (await dialog.getByRole("alert").count()) > 0,
+  );
+  await page.keyboard.press("Escape");
+}
+
+browserTest(
+  "markup in any field of any form, and in a stored prompt, is text on every page",
+  async ({ page, open, admin, gateway, fake, problems, context }) => {
+    const dialogs: string[] = [];
+    page.on("dialog", (shown) => {
+      dialogs.push(shown.message());
+      void shown.dismiss();
+    });
+    await context.addInitScript(`addEventListener("securitypolicyviolation", ({ blockedURI }) => {
+      console.error("policy violation: " + blockedURI);
+    });`);
+    problems.expectFailure(/^4\d\d (POST|PUT) /);
+    for (const [path, button] of [
+      ["/upstreams", "Add upstream"],
+      ["/models", "Create model"],
+      ["/keys", "Create key"],
+      ["/projects", "Create project"],
+      ["/webhooks", "Add webhook"],
+      ["/users", "Create user"],
+    ] as const) {
+      await open(path);
+      await page.getByRole("button", { name: button }).click();
+      await fillAndSave(page);
+    }
+    // What the forms refused because of another field.
+    const upstream = { id: `u-${markup}`, kind: "openai", baseUrl: fake.url, apiKey: "sk-fake" };
+    await admin("POST", "/upstreams", { ...upstream, headers: { "x-team": markup } });
+    await admin("POST", "/projects", {
+      name: `p ${markup}`,
+      budget: { day: 1 },
+      limits: { concurrent: 9 },
+    });
+    const targets = [{ upstream: upstream.id, model: "text-embedding-3-small" }];
+    const model = { id: `m-${markup}`, kind: "embedding", targets, description: markup };
+    await admin("POST", "/models", { ...model, storeContent: { for: "1h" } });
+    const secret = `whsec_${btoa("a-secret-of-32-bytes-0123456789ab")}`;
+    await admin("POST", "/webhooks", { name: `w ${markup}`, url: "http://127.0.0.1:1/x", secret });
+    const user = { name: `user ${markup}`, password: adminPassword, role: "viewer" };
+    await admin("POST", "/users", { ...user, projects: [`p ${markup}`] });
+    const { key } = await admin<{ key: string }>("POST", "/keys", {
+      ...{ name: `k ${markup}`, project: `p ${markup}`, models: [`m-${markup}`, "*"] },
+      ...{ budget: { total: 5 }, defaults: { embedding: `m-${markup}` } },
+    });
+    const sent = await gateway.post(
+      "/v1/embeddings",
+      { model: model.id, input: markup, user: markup },
+      { authorization: `Bearer ${key}` },
+    );
+    expect(sent.status).toBe(200);
+    const id = sent.headers.get("x-request-id") ?? "";
+    await until(() =>
+      admin("GET", `/requests/${id}`).then(
+        () => true,
+        () => false,
+      ),
+    );
+
+    const modelPage = `/model/${encodeURIComponent(model.id)}`;
+    for (const path of [
+      ...signedInPages(id),
+      modelPage,
+      `/requests?key=${encodeURIComponent(markup)}`,
+    ]) {
+      await open(path);
+      expect(await page.evaluate("window.xss"), path).toBeUndefined();
+    }
+    // The stored prompt is on the page of its request.
+    await open(`/requests/${id}`);
+    await page.getByRole("heading", { name: "Stored content" }).waitFor();
+    expect(await page.getByRole("region", { name: "Request" }).textContent()).toContain("onerror");
+    expect(await page.evaluate("window.xss")).toBeUndefined();
+    expect(dialogs).toEqual([]);
+  },
+  { start: () => startConsoleGateway() },
+);
