@@ -44,7 +44,7 @@ import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
 import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
-import { wireReplicas } from "./wiring/replicas.ts";
+import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import { secretsOf } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
@@ -199,7 +199,7 @@ export function build({
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
         tracing,
-        others: replicas?.gauges ?? [],
+        others: replicaGauges(replicas),
       }),
   });
   // Called only after the pipeline below is created.

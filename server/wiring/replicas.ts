@@ -26,7 +26,8 @@ export interface ReplicasOptions {
 
 export interface Replicas {
   readonly pools: SharedPools;
-  readonly gauges: readonly Gauge[];
+  /** The number of limits and budgets of which this process leases a part. */
+  leases(): number;
   /** For `GET /readyz`. */
   health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
   close(): Promise<void>;
@@ -76,25 +77,7 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
       clock,
       schedule: (pool) => scheduled.add(pool),
     },
-    gauges: [
-      {
-        name: "vexel_redis_available",
-        help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
-        merge: "min",
-        read: () => Number(redis.isAvailable),
-      },
-      {
-        name: "vexel_replicas",
-        help: "The number of replicas that share Redis, as last known.",
-        merge: "max",
-        read: () => registry.count,
-      },
-      {
-        name: "vexel_leases",
-        help: "Limits and budgets of which this process leases a part.",
-        read: () => scheduled.size,
-      },
-    ],
+    leases: () => scheduled.size,
     health: () => ({
       redis: redis.isAvailable ? "available" : "unavailable",
       replicas: registry.count,
@@ -109,6 +92,29 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
     },
   };
 }
+
+/** Undefined: replicas share nothing, and the metrics have no values. */
+export const replicaGauges = (
+  replicas: Pick<Replicas, "health" | "leases"> | undefined,
+): readonly Gauge[] => [
+  {
+    name: "vexel_redis_available",
+    help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
+    merge: "min",
+    read: () => replicas && Number(replicas.health().redis === "available"),
+  },
+  {
+    name: "vexel_replicas",
+    help: "The number of replicas that share Redis, as last known.",
+    merge: "max",
+    read: () => replicas?.health().replicas,
+  },
+  {
+    name: "vexel_leases",
+    help: "Limits and budgets of which this process leases a part.",
+    read: () => replicas?.leases(),
+  },
+];
 
 function readCount(file: string): number {
   try {
