@@ -31,6 +31,9 @@ const depthAlone: FilterBounds = {
 const maxContainers = 131_072;
 const maxFields = 262_144;
 
+/** A list of the document has one entry for each input; a list within may hold the numbers of all vectors (Triton). */
+const maxListLength = (depth: number): number => (depth === 2 ? maxContainers : 16_777_216);
+
 /** Bytes that are scanned before other requests get a turn: about a tenth of a millisecond. */
 const sliceLength = 128 * 1024;
 
@@ -67,7 +70,7 @@ export async function parseLargeJson(
   document: ChunkedBytes,
   maxValueBytes = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
-  const slices = new JsonSlices(largeJsonBytes, { maxListLength: maxContainers });
+  const slices = new JsonSlices(largeJsonBytes, { maxListLength });
   // Only an object is parsed in slices, so a list becomes the field of one.
   const isList = firstByte(document) === openBracket;
   if (isList) slices.take(Buffer.from('{"list":'));

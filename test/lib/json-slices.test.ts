@@ -158,6 +158,22 @@ test("bytes of slices that are parsed are dropped while the rest arrives", () =>
   expect(most).toBeLessThan(2000);
 });
 
+test("no slice is much longer than its limit, however deep a long list is nested", () => {
+  const list = Array.from({ length: 50_000 }, (_, at) => at);
+  const value = { a: 1, b: [{ c: { d: [[], list, { e: list }] } }, 2] };
+  let longest = 0;
+  const check = ({ length }: Buffer): void => {
+    longest = Math.max(longest, length);
+  };
+  const slices = new JsonSlices(0, { sliceBytes: 1000, check });
+  slices.take(Buffer.from(JSON.stringify(value)));
+  const end = slices.end();
+  let step = end.next();
+  while (!step.done) step = end.next();
+  expect(step.value).toEqual(value);
+  expect(longest).toBeLessThan(5000);
+});
+
 test("characters of a long slice are counted as UTF-16 code units, if one of them is not ASCII", () => {
   const isWide = (text: string): boolean =>
     exceededLimit(Buffer.from(text), { wideCharacters: 100, escapes: 1000 }) === "wideCharacters";
