@@ -1,6 +1,6 @@
 /** Crash guard: after an uncaught exception, the gateway logs it, finishes the requests in flight, and restarts. */
 
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { planRestart } from "../../server/wiring/crash-guard.ts";
@@ -12,7 +12,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { embeddingModel, imageModel } from "../http/gateway-fixture.ts";
+import { bearer, embeddingModel, imageModel } from "../http/gateway-fixture.ts";
 import { largePng, scriptedImageResponse } from "../images/large-image-fixture.ts";
 import { until } from "../until.ts";
 
@@ -64,9 +64,10 @@ describe.each([
   ["exception", "uncaught-exception"],
   ["rejection", "unhandled-rejection"],
 ])("after an uncaught %s", (kind, event) => {
-  test("the error is logged with its stack, a request in flight is finished, and the gateway serves again", async () => {
+  test("the error is logged with its stack, a request in flight is finished, the gateway serves again, and no file of the earlier run is open", async () => {
     const gateway = await start({ TEST_CRASH_KIND: kind });
     expect((await embed(gateway)).status).toBe(200);
+    const filesBefore = filesOf(gateway.pid);
     fake.script({ delayMs: 1500 });
     const slow = embed(gateway);
     await fake.arrived(2);
@@ -86,20 +87,11 @@ describe.each([
     // The same address and the same process: nothing outside has to act.
     const next = await embed(gateway);
     expect(next.status).toBe(200);
+    expect(filesOf(gateway.pid)).toEqual(filesBefore);
     expect(readLedger(join(folder.path, "data"))).toHaveLength(3);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
   });
-});
-
-test("a restart leaves no file of the earlier run open", async () => {
-  const gateway = await start();
-  expect((await embed(gateway)).status).toBe(200);
-  const before = filesOf(gateway.pid);
-  gateway.kill("SIGUSR2");
-  await until(() => startsOf(gateway) === 2);
-  expect((await embed(gateway)).status).toBe(200);
-  expect(filesOf(gateway.pid)).toEqual(before);
 });
 
 test("a gateway in a crash loop gives up with exit code 70 and logs it", async () => {
@@ -134,21 +126,6 @@ test("a gateway that gets a signal while it drains after a crash does not restar
   expect(startsOf(gateway)).toBe(1);
 });
 
-test("a start that fails because the port is in use is not retried", async () => {
-  const portOwner = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: { data: () => undefined },
-  });
-  const message = await start({ PORT: String(portOwner.port), HOST: "127.0.0.1" }).then(
-    () => "started",
-    (error: Error) => error.message,
-  );
-  portOwner.stop(true);
-  expect(message).toContain("exit code 1");
-  expect(message.split("is already in use")).toHaveLength(2);
-});
-
 test("pauses between restarts grow (exponential backoff), and reset after a longer run", () => {
   expect(planRestart(undefined, 100)).toEqual({ crashes: 1, delayMs: 0 });
   expect(planRestart("1", 100)).toEqual({ crashes: 2, delayMs: 1000 });
@@ -167,49 +144,67 @@ const filesOf = (pid: number): string[] =>
         return [];
       }
     })
-    .filter((path) => path.startsWith(folder.path))
+    .filter((path) => path.includes("/vexel-"))
     .map((path) => path.replace(/-[\da-f-]{36}\./, "-ID."))
     .toSorted();
 
-describe("a disk that is full when an image request ends", () => {
+describe("a disk that is full when a request ends", () => {
+  const ownFolder = temporaryFolder();
+  const full = join(ownFolder.path, "disk-full");
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    gateway = await startProcess({
+      folder: ownFolder.path,
+      yaml: configFor(fake.url),
+      env: {
+        ...{ TEST_DISK_FULL: full, VEXEL_LOG_LEVEL: "info" },
+        ...{ VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "0" },
+      },
+      preload: preloadPath("full-disk.ts"),
+    });
+  });
+  afterAll(async () => {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    ownFolder[Symbol.dispose]();
+  });
+
+  const rows = () => readLedger(join(ownFolder.path, "data"));
+  const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
+
+  /** The disk is full while the request is sent, and until its resources are released. */
+  async function whileFull(request: () => Promise<void>): Promise<void> {
+    const [filesBefore, recoveries] = [filesOf(gateway.pid), count("ledger-recovered")];
+    // The ledger is idle: its last row is on disk.
+    writeFileSync(full, "");
+    await request();
+    rmSync(full);
+    await until(() => count("ledger-recovered") > recoveries);
+    await until(() => filesOf(gateway.pid).join() === filesBefore.join());
+  }
+
   test.each([
     ["generations", false],
     ["generations", true],
     ["edits", false],
     ["edits", true],
-  ] as const)("does not end the gateway: %s, streamed: %p", async (operation, stream) => {
-    const full = join(folder.path, "disk-full");
-    const gateway = await start(
-      { TEST_DISK_FULL: full, VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "0" },
-      "full-disk.ts",
-    );
-    const before = filesOf(gateway.pid);
+  ] as const)("it does not end the gateway: %s, streamed: %p", async (operation, stream) => {
+    const rowsBefore = rows().length;
     const kind = operation === "edits" ? "image_edit" : "image_generation";
     fake.script({ response: scriptedImageResponse(largePng(12 * 1024 * 1024), kind, stream) });
-    // The ledger is idle: its last row is on disk.
-    writeFileSync(full, "");
+    const fields = { model: imageModel, prompt: "an otter", stream: String(stream) };
     const body = new FormData();
-    for (const [name, value] of Object.entries({
-      model: imageModel,
-      prompt: "an otter",
-      stream: String(stream),
-    }))
-      body.append(name, value);
+    for (const [name, value] of Object.entries(fields)) body.append(name, value);
     if (operation === "edits") body.append("image", new Blob([largePng(600 * 1024)]), "large.png");
-    const response =
-      operation === "edits"
-        ? await fetch(`${gateway.url}/v1/images/edits`, {
-            method: "POST",
-            headers: { authorization: "Bearer sk-test-0123456789abcdef" },
-            body,
-          })
-        : await gateway.post("/v1/images/generations", { model: imageModel, prompt: "x", stream });
-    expect(await response.text()).toContain("ledger_unavailable");
-    // The garbage collector has run several times.
-    await Bun.sleep(300);
-    rmSync(full);
-    await until(() => gateway.output().includes("ledger-recovered"));
-    await until(() => filesOf(gateway.pid).join() === before.join());
+    await whileFull(async () => {
+      const response =
+        operation === "edits"
+          ? await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body })
+          : await gateway.post("/v1/images/generations", { ...fields, stream });
+      expect(await response.text()).toContain("ledger_unavailable");
+      // The garbage collector has run several times.
+      await Bun.sleep(300);
+    });
     fake.clear();
     const next = await gateway.post("/v1/images/generations", {
       model: imageModel,
@@ -218,24 +213,23 @@ describe("a disk that is full when an image request ends", () => {
     expect(next.status).toBe(200);
     expect(startsOf(gateway)).toBe(1);
     expect(gateway.output()).not.toContain("uncaught");
-    expect(readLedger(join(folder.path, "data"))).toHaveLength(2);
+    expect(rows()).toHaveLength(rowsBefore + 2);
   });
-});
 
-test("a response that is refused because its ledger row cannot be written is logged with the error that the client gets", async () => {
-  const full = join(folder.path, "disk-full");
-  const gateway = await start({ TEST_DISK_FULL: full, VEXEL_LOG_LEVEL: "info" }, "full-disk.ts");
-  writeFileSync(full, "");
-  const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
-  expect(response.status).toBe(503);
-  expect(fake.requests).toHaveLength(1);
-  const requestId = response.headers.get("x-request-id")!;
-  const isLine = (line: string): boolean =>
-    line.includes(requestId) && line.includes('"event":"request"');
-  await until(() => gateway.output().split("\n").some(isLine));
-  expect(JSON.parse(gateway.output().split("\n").find(isLine)!)).toMatchObject({
-    level: "warn",
-    status: 503,
-    error: "ledger_unavailable",
+  test("a response that is refused because its ledger row cannot be written is logged with the error that the client gets", async () => {
+    await whileFull(async () => {
+      const response = await embed(gateway);
+      expect(response.status).toBe(503);
+      expect(fake.requests).toHaveLength(1);
+      const requestId = response.headers.get("x-request-id")!;
+      const isLine = (line: string): boolean =>
+        line.includes(requestId) && line.includes('"event":"request"');
+      await until(() => gateway.output().split("\n").some(isLine));
+      expect(JSON.parse(gateway.output().split("\n").find(isLine)!)).toMatchObject({
+        level: "warn",
+        status: 503,
+        error: "ledger_unavailable",
+      });
+    });
   });
 });
