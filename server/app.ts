@@ -143,7 +143,7 @@ export function build({
     ...(shared && { shared }),
   });
   const { ledger } = ledgerWiring;
-  const replicas = redis && wireReplicas({ redis, folder, log, emit: events.emit, clock });
+  const replicas = redis && wireReplicas({ redis, settings, log, emit: events.emit, clock });
   const pools = replicas && { pools: replicas.pools };
   const imageLinks = createImageLinks({
     folder,
@@ -234,6 +234,7 @@ export function build({
     disk: temp.disk,
     execute,
     sharedResponses: objects?.responses ?? shared?.responses,
+    claims: replicas?.claims,
   });
   const budgets = wireBudgets({
     settings,

@@ -6,7 +6,9 @@
 
 import { abortable } from "../lib/abortable.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { sleep } from "../lib/sleep.ts";
 import { clientClosedError } from "../request/deadline.ts";
+import type { ClaimOutcome, RequestClaims } from "../storage/ports/request-claims.ts";
 import type {
   ResponseStore,
   ResponseWriter,
@@ -19,6 +21,7 @@ import {
   type InFlightRequests,
   idName,
   idNames,
+  responseNotStored,
   storeName,
 } from "./in-flight-request.ts";
 
@@ -27,16 +30,26 @@ export type Claim =
   | ({ readonly kind: "failed" } & FailedRequest)
   | { readonly kind: "proceed"; readonly request: InFlightRequest };
 
+/** How often a request looks for the end of an identical one on another replica. */
+const pollMs = 100;
+
 export class IdempotencyStore implements InFlightRequests {
   readonly #responses: ResponseStore;
   readonly #report: (error: unknown) => void;
   /** Requests in flight that duplicates may wait for, by store name. */
   readonly #inFlight = new Map<string, InFlightRequest>();
   readonly #orphans = new OrphanedResponses();
+  readonly #claims: RequestClaims | undefined;
 
-  constructor(responses: ResponseStore, report: (error: unknown) => void) {
+  /** `claims`: those that replicas share. Absent: this is the only replica. */
+  constructor(
+    responses: ResponseStore,
+    report: (error: unknown) => void,
+    claims?: RequestClaims | undefined,
+  ) {
     this.#responses = responses;
     this.#report = report;
+    this.#claims = claims;
   }
 
   /** Returns the stored response if there is one, otherwise the right to send the request upstream. */
@@ -70,7 +83,63 @@ export class IdempotencyStore implements InFlightRequests {
       if (this.#inFlight.has(name)) continue;
       const request = new InFlightRequest(this, options, fingerprint);
       request.register([name, ...idNames(options)]);
-      return { kind: "proceed", request };
+      if (!this.#claims) return { kind: "proceed", request };
+      let claim: Claim | undefined;
+      try {
+        claim = await this.#claimShared(this.#claims, request, options, fingerprint, name);
+        return claim;
+      } finally {
+        // Duplicates on this replica continue: each finds the same as this request.
+        if (claim?.kind !== "proceed") request.settle();
+      }
+    }
+  }
+
+  /** Claims the request among all replicas, and waits while another replica processes an identical one. */
+  async #claimShared(
+    claims: RequestClaims,
+    request: InFlightRequest,
+    { owner, requestId, signal }: ClaimOptions,
+    fingerprint: string,
+    name: string,
+  ): Promise<Claim> {
+    let waitsFor: string | undefined;
+    for (;;) {
+      const answer = await claims.claim({ name, fingerprint, requestId, waitsFor });
+      if (!answer) return { kind: "proceed", request };
+      if (answer.kind === "claimed") {
+        const settle = (outcome: ClaimOutcome): void =>
+          void answer.settle(outcome).catch((error: unknown) => this.#report(error));
+        // Another replica may have stored the response after it was looked up.
+        const response = await this.#responses.find(name);
+        if (response) {
+          settle({ kind: "stored" });
+          return { kind: "replay", response };
+        }
+        request.holdClaim(settle);
+        return { kind: "proceed", request };
+      }
+      if (answer.fingerprint !== fingerprint) throw keyReusedError();
+      if (answer.kind === "failed") {
+        return { kind: "failed", requestId: answer.requestId, error: parseError(answer.error) };
+      }
+      if (answer.kind === "abandoned") throw abandonedError();
+      if (answer.kind === "stored") {
+        const response = await this.#responses.find(name);
+        if (!response) throw responseNotStored();
+        this.#orphans.remove(idName(owner, response.requestId));
+        return { kind: "replay", response };
+      }
+      waitsFor = answer.claim;
+      await this.#pause(signal);
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    try {
+      await sleep(pollMs, signal);
+    } catch {
+      throw clientClosedError();
     }
   }
 
@@ -202,6 +271,19 @@ export class OrphanedResponses {
     this.#orphans.delete(name);
   }
 }
+
+/** The error of a request on another replica. */
+function parseError(text: string): GatewayError {
+  const [kind, message] = JSON.parse(text) as [GatewayError["kind"], string];
+  return new GatewayError(kind, message, { overrides: { retry: "never" } });
+}
+
+const abandonedError = (): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
+    { overrides: { retry: "never" } },
+  );
 
 const keyReusedError = (): GatewayError =>
   new GatewayError(

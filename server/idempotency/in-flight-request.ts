@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
+import type { ClaimOutcome } from "../storage/ports/request-claims.ts";
 import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
 
 /**
@@ -49,6 +50,9 @@ export class InFlightRequest {
   #isIncomplete = false;
   #isSettled = false;
   #isFailureClaimed = false;
+  #isStored = false;
+  /** Settles the claim that replicas share. */
+  #settleClaim: ((outcome: ClaimOutcome) => void) | undefined;
 
   constructor(store: InFlightRequests, options: ClaimOptions, fingerprint: string | undefined) {
     this.#store = store;
@@ -77,6 +81,11 @@ export class InFlightRequest {
 
   get isSettled(): boolean {
     return this.#isSettled;
+  }
+
+  /** `settle` is called once, when the request ends. */
+  holdClaim(settle: (outcome: ClaimOutcome) => void): void {
+    this.#settleClaim = settle;
   }
 
   /** The response is stored whether it is delivered or not, because a retry will have the same key. */
@@ -153,6 +162,7 @@ export class InFlightRequest {
     else await this.#commit({ requestId, fingerprint, headers });
     if (!this.#writer) return this.release(responseNotStored());
     this.#writer = undefined;
+    this.#isStored = true;
     this.settle();
   }
 
@@ -196,7 +206,14 @@ export class InFlightRequest {
     this.#isSettled = true;
     for (const name of this.#names) this.#store.unregister(name, this);
     const { requestId } = this.#options;
-    this.#settlement.resolve(failure && { requestId, error: asNonRetryable(failure) });
+    const error = failure && asNonRetryable(failure);
+    this.#settlement.resolve(error && { requestId, error });
+    this.#settleClaim?.(
+      error
+        ? { kind: "failed", error: JSON.stringify([error.kind, error.message]) }
+        : { kind: this.#isStored ? "stored" : "released" },
+    );
+    this.#settleClaim = undefined;
   }
 }
 
@@ -211,7 +228,7 @@ const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError 
  * The images were billed and delivered to the first client. Each waiter that sent the request again would be billed
  * again.
  */
-const responseNotStored = (): GatewayError =>
+export const responseNotStored = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
     "An identical request was processed, but its response could not be stored for this one. Retrying would generate, and bill, the images again.",

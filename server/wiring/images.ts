@@ -18,6 +18,7 @@ import {
   type ResponseFilesOptions,
   StoreFullError,
 } from "../storage/files/response-files.ts";
+import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import { SharedResponseStore } from "../storage/shared-response-store.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -50,6 +51,8 @@ interface ImagesWiringOptions {
   readonly execute: Execute;
   /** The responses that all replicas replay. Absent: responses are in the data folder only. */
   readonly sharedResponses: SharedResponses | undefined;
+  /** The claims that replicas share. Absent: this is the only replica. */
+  readonly claims?: RequestClaims | undefined;
 }
 
 interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
@@ -87,10 +90,13 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   const sweeping = setInterval(sweep, 60_000);
   sweeping.unref();
   sweep();
-  const idempotencyStore = new IdempotencyStore(store ?? responses, (error) =>
-    log.warn("response-not-stored", {
-      reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
-    }),
+  const idempotencyStore = new IdempotencyStore(
+    store ?? responses,
+    (error) =>
+      log.warn("response-not-stored", {
+        reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
+      }),
+    options.claims,
   );
   const tools = createTools(settings, upstreamClient, imageWorker);
   return {

@@ -10,14 +10,16 @@ import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { LeasedPool, SharedPools } from "../lib/leased-pool.ts";
 import type { Log } from "../observe/log.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
+import type { Settings } from "../settings.ts";
+import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { RedisConnection } from "../storage/redis/client.ts";
 import { leaseFromRedis } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
+import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 
 export interface ReplicasOptions {
+  readonly settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_RESPONSE_TTL">;
   readonly redis: RedisConnection;
-  /** The data folder, for the last known number of replicas. */
-  readonly folder: string;
   readonly log: Pick<Log, "warn" | "error">;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
@@ -26,6 +28,7 @@ export interface ReplicasOptions {
 
 export interface Replicas {
   readonly pools: SharedPools;
+  readonly claims: RequestClaims;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;
   /** For `GET /readyz`. */
@@ -37,9 +40,9 @@ const tickMs = 500;
 const reportMs = 1000;
 
 export function wireReplicas(options: ReplicasOptions): Replicas {
-  const { redis, folder, log, emit, clock } = options;
+  const { redis, settings, log, emit, clock } = options;
   const replica = randomUUID();
-  const file = join(folder, "replicas");
+  const file = join(settings.VEXEL_DATA, "replicas");
   const registry = new ReplicaRegistry(redis, replica, readCount(file));
   const report = async (): Promise<void> => {
     const before = registry.count;
@@ -77,6 +80,7 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
       clock,
       schedule: (pool) => scheduled.add(pool),
     },
+    claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
     leases: () => scheduled.size,
     health: () => ({
       redis: redis.isAvailable ? "available" : "unavailable",

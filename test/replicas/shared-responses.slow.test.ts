@@ -4,6 +4,7 @@ import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
 import { bearer, imageModel } from "../http/gateway-fixture.ts";
 import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
+import { startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { startReplica } from "./replica-fixture.ts";
 
 const fake = startFake();
@@ -15,6 +16,36 @@ afterEach(async () => {
     await gateway.exited;
   }
 });
+
+testWithRedis(
+  "two equal image requests at the same time on two replicas are generated once, and both clients get the same bytes",
+  async () => {
+    using folder = temporaryFolder();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const redis = await startRedis();
+    const start = async (name: string): Promise<GatewayProcess> => {
+      const env = { REDIS_URL: redis.url };
+      const options = { folder: folder.path, name, fakeUrl: fake.url, databaseUrl, env };
+      const gateway = await startReplica(options);
+      processes.push(gateway);
+      return gateway;
+    };
+    const replicas = [await start("a"), await start("b")];
+    const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
+    const headers = { ...bearer, "idempotency-key": "at the same time" };
+    const before = fake.requests.length;
+    const bodies = await Promise.all(
+      replicas.map(async (replica) => {
+        const response = await replica.post("/v1/images/generations", request, headers);
+        expect(response.status).toBe(200);
+        return response.text();
+      }),
+    );
+    expect(bodies[0]).toBe(bodies[1] ?? "");
+    expect(fake.requests.length - before).toBe(1);
+    await redis.stop();
+  },
+);
 
 testWithPostgres(
   "an image request with the same idempotency key is replayed by another replica, and generated once",

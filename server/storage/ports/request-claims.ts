@@ -1,0 +1,36 @@
+/** Claims on idempotent requests, which replicas share: of two equal requests at the same time, one is sent. */
+
+export type ClaimOutcome =
+  /** The response is in the response store. */
+  | { readonly kind: "stored" }
+  /** The request ended without a response, and may be sent again. */
+  | { readonly kind: "released" }
+  /** The request failed, and must not be sent again for the requests that waited for it. `error`: as text. */
+  | { readonly kind: "failed"; readonly error: string };
+
+/** The claim of another request. */
+interface EarlierClaim {
+  readonly requestId: string;
+  readonly fingerprint: string;
+}
+
+export type ClaimAnswer =
+  | { readonly kind: "claimed"; readonly settle: (outcome: ClaimOutcome) => Promise<void> }
+  /** The request is in flight. `claim`: to be passed to the next call. */
+  | ({ readonly kind: "held"; readonly claim: string } & EarlierClaim)
+  | ({ readonly kind: "stored" } & EarlierClaim)
+  | ({ readonly kind: "failed"; readonly error: string } & EarlierClaim)
+  /** The replica of the request is gone, and the images may have been billed. */
+  | ({ readonly kind: "abandoned" } & EarlierClaim);
+
+export interface NewClaim extends EarlierClaim {
+  /** The store name of the response. */
+  readonly name: string;
+  /** The claim that this request waits for. Only then does it get the failure of that claim. */
+  readonly waitsFor?: string | undefined;
+}
+
+export interface RequestClaims {
+  /** Undefined: the claims are unreachable, and the request proceeds without one. */
+  claim(claim: NewClaim): Promise<ClaimAnswer | undefined>;
+}

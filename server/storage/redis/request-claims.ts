@@ -1,0 +1,109 @@
+/**
+ * Claims on idempotent requests, in Redis. A claim is renewed while its request is in flight. If the replica dies, the
+ * claim is abandoned and stays: nobody can know whether the images were billed.
+ */
+import { randomUUID } from "node:crypto";
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import type {
+  ClaimAnswer,
+  ClaimOutcome,
+  NewClaim,
+  RequestClaims,
+} from "../ports/request-claims.ts";
+import { type RedisConnection, RedisUnavailableError, redisScript } from "./client.ts";
+
+const claimScript = redisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local token, fingerprint, request, waitsFor = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local found = redis.call('HMGET', KEYS[1], 'token', 'fingerprint', 'request', 'expiry', 'state', 'error')
+local state = found[5]
+local isFree = not found[1] or (state == 'failed' and found[1] ~= waitsFor)
+if not isFree then
+  if state == 'held' and tonumber(found[4]) <= now then state = 'abandoned' end
+  return { state, found[1], found[2], found[3], found[6] or '' }
+end
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'token', token, 'fingerprint', fingerprint, 'request', request,
+  'expiry', string.format('%.0f', now + tonumber(ARGV[5])), 'state', 'held')
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+return { 'claimed' }
+`);
+
+const renewScript = redisScript(`
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('HSET', KEYS[1], 'expiry', string.format('%.0f', now + tonumber(ARGV[2])))
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+`);
+
+const settleScript = redisScript(`
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+if ARGV[2] == 'released' then return redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], 'state', ARGV[2], 'error', ARGV[3])
+return redis.call('PEXPIRE', KEYS[1], ARGV[4])
+`);
+
+/** How long requests that wait for a failed one find its error. */
+const failureMs = 10_000;
+
+export interface RedisRequestClaimsOptions {
+  /** As long as responses are stored. */
+  readonly retentionMs: number;
+  /** After this time without a renewal, a claim is abandoned. */
+  readonly leaseMs?: number;
+}
+
+export class RedisRequestClaims implements RequestClaims {
+  readonly #redis: RedisConnection;
+  readonly #retentionMs: number;
+  readonly #leaseMs: number;
+
+  constructor(redis: RedisConnection, options: RedisRequestClaimsOptions) {
+    this.#redis = redis;
+    this.#retentionMs = options.retentionMs;
+    this.#leaseMs = options.leaseMs ?? 10_000;
+  }
+
+  async claim(claim: NewClaim): Promise<ClaimAnswer | undefined> {
+    const { name, fingerprint, requestId, waitsFor = "" } = claim;
+    const key = `vexel:claim:${name}`;
+    const token = randomUUID();
+    let answer: unknown;
+    try {
+      answer = await this.#redis.evaluate(
+        claimScript,
+        [key],
+        [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs],
+      );
+    } catch (error) {
+      if (error instanceof RedisUnavailableError) return undefined;
+      throw error;
+    }
+    const [state, heldBy, theirFingerprint, theirRequest, error] = (answer as unknown[]).map(
+      String,
+    );
+    const earlier = { fingerprint: theirFingerprint ?? "", requestId: theirRequest ?? "" };
+    if (state === "held") return { kind: "held", claim: heldBy ?? "", ...earlier };
+    if (state === "failed") return { kind: "failed", error: error ?? "", ...earlier };
+    if (state === "stored" || state === "abandoned") return { kind: state, ...earlier };
+    return { kind: "claimed", settle: this.#hold(key, token) };
+  }
+
+  /** Renews the claim until it is settled. */
+  #hold(key: string, token: string): (outcome: ClaimOutcome) => Promise<void> {
+    const renew = () =>
+      this.#redis.evaluate(renewScript, [key], [token, this.#leaseMs, this.#retentionMs]);
+    // After an outage of Redis that is longer than the lease, the claim is abandoned for the others.
+    const renewing = setInterval(() => ignoreRejection(renew()), this.#leaseMs / 3);
+    renewing.unref();
+    return async (outcome) => {
+      clearInterval(renewing);
+      const error = outcome.kind === "failed" ? outcome.error : "";
+      const keptMs = outcome.kind === "failed" ? failureMs : this.#retentionMs;
+      await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
+    };
+  }
+}

@@ -1,0 +1,109 @@
+/** Idempotent image requests on several replicas at the same time: one is sent and paid for. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { type Claim, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { ResponseFiles } from "../../server/storage/files/response-files.ts";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { RedisRequestClaims } from "../../server/storage/redis/request-claims.ts";
+import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
+
+let server: RedisServer;
+const folder = temporaryFolder();
+const connections: RedisConnection[] = [];
+beforeAll(async () => {
+  if (hasRedis) server = await startRedis();
+});
+afterAll(async () => {
+  for (const connection of connections) connection.close();
+  await server?.stop();
+  folder[Symbol.dispose]();
+});
+
+/** A replica whose responses are in a storage that all replicas share. */
+async function replica(leaseMs?: number) {
+  const redis = new RedisConnection({ url: server.url });
+  connections.push(redis);
+  await redis.attempted();
+  const responses = new ResponseFiles({
+    ...{ folder: folder.path, ttlMs: 60_000, maxBytes: 1e9, disk: unlimitedDisk, now: Date.now },
+  });
+  const claims = new RedisRequestClaims(redis, {
+    retentionMs: 60_000,
+    ...(leaseMs !== undefined && { leaseMs }),
+  });
+  let answers: string[] = [];
+  const store = new IdempotencyStore(responses, () => undefined, {
+    claim: async (claim) => {
+      const answer = await claims.claim(claim);
+      answers = [...answers, answer?.kind ?? "unreachable"];
+      return answer;
+    },
+  });
+  const claim = (idempotencyKey: string, prompt = "an otter"): Promise<Claim> =>
+    store.claim({
+      ...{ owner: "key_1", requestId: crypto.randomUUID(), idempotencyKey },
+      fingerprint: async () => prompt,
+      signal: new AbortController().signal,
+    });
+  return { redis, claim, isWaiting: () => answers.at(-1) === "held" };
+}
+
+const requestOf = (claim: Claim) => {
+  if (claim.kind !== "proceed") throw new Error(`the request may not proceed: ${claim.kind}`);
+  return claim.request;
+};
+
+testWithRedis(
+  "of two equal requests on two replicas at the same time, one proceeds, and the other gets its bytes",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    const claiming = [a.claim("same"), b.claim("same")];
+    const first = await Promise.race(
+      claiming.map((claim, at) => claim.then((won) => ({ won, at }))),
+    );
+    await expect((first.at === 0 ? b : a).claim("same", "a cat")).rejects.toThrow(
+      "used before with a different request",
+    );
+    requestOf(first.won).append("the images");
+    await requestOf(first.won).store({});
+    const second = await claiming[1 - first.at];
+    if (second?.kind !== "replay") throw new Error("the other request was not replayed");
+    expect(Buffer.concat(await Array.fromAsync(second.response.open())).toString()).toBe(
+      "the images",
+    );
+  },
+);
+
+testWithRedis(
+  "a request that fails before it is billed leaves its key to the other replica; one that may be billed passes on its error",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    const first = requestOf(await a.claim("fails"));
+    const second = b.claim("fails");
+    await first.release();
+    const third = requestOf(await second);
+    const fourth = a.claim("fails");
+    await until(a.isWaiting);
+    await third.release(new GatewayError("upstream_timeout", "It took too long."));
+    expect(await fourth).toMatchObject({ kind: "failed", error: { message: "It took too long." } });
+    requestOf(await b.claim("fails"));
+  },
+);
+
+testWithRedis("nothing is generated again for a key whose replica died", async () => {
+  const [dead, alive] = [await replica(50), await replica()];
+  requestOf(await dead.claim("dies"));
+  const waiting = alive.claim("dies");
+  await until(alive.isWaiting);
+  dead.redis.close();
+  await expect(waiting).rejects.toThrow("may have been generated and billed");
+  await expect(alive.claim("dies")).rejects.toThrow("Use a new Idempotency-Key");
+});
+
+testWithRedis("without Redis, a request proceeds", async () => {
+  const { redis, claim } = await replica();
+  redis.close();
+  requestOf(await claim("unavailable"));
+});
