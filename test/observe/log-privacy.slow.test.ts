@@ -1,4 +1,4 @@
-/** Log privacy: lines have names, counts and times; never the content of a request, and never a secret. */
+/** Privacy: log lines, metrics and spans have names, counts and times; never a request's content, and never a secret. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { startFake } from "../fake-upstream.ts";
 import { readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import { png } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
+import { startCollector } from "./otlp-collector.ts";
 
 const fake = startFake({ key: "sk-upstream-SECRET-1f2e3d4c5b" });
 afterAll(() => fake.close());
@@ -42,12 +43,21 @@ keys:
 `;
 
 describe.each(["json", "text"] as const)("the log as %s, at level debug", (format) => {
-  test("has no key, input, prompt, vector or image, whether requests succeed or fail", async () => {
+  test("has no key, input, prompt, vector or image, nor have metrics and spans", async () => {
     using folder = temporaryFolder();
+    const collector = startCollector();
+    const metricsToken = "metrics-SECRET-0123456789";
     const gateway = await startProcess({
       folder: folder.path,
       yaml,
-      env: { VEXEL_LOG_LEVEL: "debug", VEXEL_LOG_FORMAT: format },
+      env: {
+        VEXEL_LOG_LEVEL: "debug",
+        VEXEL_LOG_FORMAT: format,
+        VEXEL_METRICS_TOKEN: metricsToken,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+        OTEL_TRACES_SAMPLER: "always_on",
+      },
     });
     const send = async (path: string, body: unknown, authorization = `Bearer ${marks.key}`) => {
       const response = await gateway.post(path, body, { authorization });
@@ -109,8 +119,20 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
       200, 200, 400, 400, 400, 404, 404, 404, 404, 502, 502, 400, 401, 200, 400, 200, 400, 200, 400,
       502, 502, 502, 502,
     ]);
+    const metricsHeaders = {
+      authorization: `Bearer ${metricsToken}`,
+      accept: "application/openmetrics-text",
+    };
+    const scraped = await fetch(`${gateway.url}/metrics`, { headers: metricsHeaders });
+    const metrics = await scraped.text();
+    expect(metrics).toContain('model="vectors"');
+    expect(metrics).not.toContain("SECRET");
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
+    // The shutdown exports the last spans.
+    expect(collector.spans.filter(({ kind }) => kind === 2)).toHaveLength(statuses.length);
+    expect(collector.text()).not.toContain("SECRET");
+    await collector.close();
 
     const log = gateway.output();
     for (const [name, mark] of Object.entries(marks))
@@ -121,7 +143,8 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
     expect(stored).not.toContain("SECRET");
     const vector = JSON.parse(vectors.text).data[0].embedding as number[];
     for (const number of vector.slice(0, 20)) expect(log).not.toContain(String(number));
-    expect(log.split(/event":"request"|\d request /).length - 1).toBe(statuses.length);
+    // The scrape has a line, too.
+    expect(log.split(/event":"request"|\d request /).length - 1).toBe(statuses.length + 1);
   });
 });
 
