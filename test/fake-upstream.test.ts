@@ -19,7 +19,7 @@ const post = (body: unknown, authorization = "Bearer sk-fake") =>
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-test("the default request of the client returns the expected vectors", async () => {
+test("the client's default request returns the expected vectors", async () => {
   const input = ["one", "two", "drei"];
   const { data, usage, model } = await openai.embeddings.create({ model: small, input });
   expect(data.map((row) => row.index)).toEqual([0, 1, 2]);
@@ -110,7 +110,7 @@ test("a key is required, and the response has OpenAI's headers", async () => {
   expect(right.headers.get("x-ratelimit-remaining-tokens")).toBe("999999");
 });
 
-test("models are listed, shown, and unknown ones refused", async () => {
+test("models are listed and shown, and unknown models are refused", async () => {
   const ids = (await openai.models.list()).data.map((model) => model.id);
   expect(ids).toContain("gpt-image-2");
   expect((await openai.models.retrieve(small)).object).toBe("model");

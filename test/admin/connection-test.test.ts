@@ -84,14 +84,14 @@ test("a wrong credential is reported without repeating it", async () => {
 });
 
 describe("the failed step is named with its reason", () => {
-  test("the name does not exist", async () => {
+  test("a host name that does not resolve", async () => {
     const { json, results } = await run(openai("https://vendor.invalid/v1"));
     expect(results).toMatchObject({ dns: "failed", tcp: "skipped", http: "skipped" });
     expect(json.problem).toMatch(/vendor\.invalid/);
     expect(json.reachable).toBe(false);
   });
 
-  test("nothing listens", async () => {
+  test("a port on which nothing listens", async () => {
     const closed = serve(() => new Response());
     closed[Symbol.dispose]();
     const { json, results } = await run(openai(closed.url));
@@ -99,7 +99,7 @@ describe("the failed step is named with its reason", () => {
     expect(json.problem).toContain("Nothing listens at 127.0.0.1:");
   });
 
-  test("the certificate is self-signed", async () => {
+  test("a self-signed certificate", async () => {
     const certificate = selfSigned(gateway.folder, "IP:127.0.0.1");
     const server = Bun.serve({
       port: 0,
@@ -116,7 +116,7 @@ describe("the failed step is named with its reason", () => {
   test.each([
     [500, "has an error (status 500)"],
     [302, "redirects to another address"],
-  ])("the server responds %d", async (status, problem) => {
+  ])("a server that responds with %d", async (status, problem) => {
     const headers = { location: "http://169.254.169.254/latest/meta-data" };
     using server = serve(() => new Response("", { status, headers }));
     const { json, results } = await run(openai(server.url));
@@ -125,7 +125,7 @@ describe("the failed step is named with its reason", () => {
     expect(server.requests).toEqual(["GET /v1/models"]);
   });
 
-  test("a draft that the configuration would refuse is refused with its field", async () => {
+  test("an upstream that the configuration would refuse is refused with its field", async () => {
     const { status, json } = await run({ kind: "openai", baseUrl: fake.url });
     expect([status, json.error.param]).toEqual([400, "apiKey"]);
   });
@@ -160,7 +160,7 @@ describe("a vendor without a free request that checks the credential", () => {
   });
 });
 
-test("a server that repeats the credential in its error does not get it into the response", async () => {
+test("a credential that the server repeats in its error is not in the response", async () => {
   using server = serve((request) =>
     Response.json({ error: { message: request.headers.get("authorization") } }, { status: 400 }),
   );
@@ -189,7 +189,7 @@ test("a stored upstream is tested with its stored credential, which stays with i
 });
 
 describe("the kinds of upstreams", () => {
-  test("are 71, each with a title and described fields from the schema of the file", () => {
+  test("all 71 kinds have a title and described fields from the schema of the file", () => {
     const shown = upstreamKinds();
     expect(shown).toHaveLength(71);
     for (const { kind, title, fields } of shown) {
@@ -206,7 +206,7 @@ describe("the kinds of upstreams", () => {
     }
   });
 
-  test("mark every credential as a secret, and give the vendor's address as the default", async () => {
+  test("every credential is marked as a secret, and the vendor's address is the default", async () => {
     const { json } = await gateway.call("GET /upstream-kinds");
     const bedrock = json.data.find(({ kind }) => kind === "bedrock");
     const fields = bedrock?.fields as readonly { name: string; secret: boolean }[];

@@ -45,7 +45,7 @@ test("without viewers no timer runs and nothing is kept", () => {
   expect([live.viewers, timers.running]).toEqual([0, 0]);
 });
 
-test("a burst is sampled, and the number of the others is reported", async () => {
+test("of a burst a sample is sent, and the number of the other requests is reported", async () => {
   const { live, timers } = manualLive({ batchRequests: 20 });
   const viewer = live.open({})!;
   for (let request = 0; request < 500; request++) live.publish(recordOf(`req_${request}`));
@@ -63,7 +63,7 @@ test("viewers with the same filter share one serialization", async () => {
   expect(new Set(chunks).size).toBe(1);
 });
 
-test("a slow viewer loses batches and is told how many requests; the others lose none", async () => {
+test("a slow viewer loses batches and gets the number of lost requests; other viewers lose none", async () => {
   const { live, timers } = manualLive({ maxQueued: 3 });
   const [slow, fast] = [live.open({})!, live.open({})!];
   let received = 0;
@@ -77,7 +77,7 @@ test("a slow viewer loses batches and is told how many requests; the others lose
   for (let batch = 0; batch < 3; batch++) expect(parse(await slow.next()).event).toBe("requests");
 });
 
-test("a viewer of one project gets its requests, however many others there are", async () => {
+test("a viewer of one project gets its requests, however many requests other projects have", async () => {
   const { live, timers } = manualLive({ batchRequests: 2 });
   const viewer = live.open({ projects: ["alpha"] })!;
   const outsider = live.open({ projects: [] })!;
@@ -114,7 +114,7 @@ test("a stream ends after its time, so that the browser authenticates again", as
 const setup = startReads();
 afterAll(() => setup.close());
 
-test("a member follows the own project's requests over HTTP, and a closed tab frees its place", async () => {
+test("a member follows the requests of the own project over HTTP, and a closed tab frees its slot", async () => {
   const get = await signInAs(setup, { name: "Dev", role: "viewer", projects: ["alpha"] });
   const response = await get("/requests/live");
   expect(response.headers.get("content-type")).toBe("text/event-stream");

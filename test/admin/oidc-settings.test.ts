@@ -41,7 +41,7 @@ test("the client secret can be in a file", () => {
   expect(settingsOf({ VEXEL_OIDC_CLIENT_SECRET_FILE: file }).clientSecret).toBe("from-a-file");
 });
 
-test("a required value of the claim is needed, also in a nested claim", () => {
+test("a required value of a claim must match, also in a nested claim", () => {
   const settings = settingsOf({
     VEXEL_OIDC_DOMAINS: "",
     VEXEL_OIDC_REQUIRED: "vexel",
@@ -63,7 +63,7 @@ test("the highest mapped role applies, and groups of a directory may contain equ
   expect(accessOf(claims, settings)).toMatchObject({ mappedRole: "admin", mappedProjects: null });
 });
 
-test("an address without email_verified is trusted only with VEXEL_OIDC_TRUST_EMAIL, and never linked", async () => {
+test("an e-mail address without email_verified is trusted only with VEXEL_OIDC_TRUST_EMAIL, and never linked to a user", async () => {
   const claims = { email: "ada@example.com" };
   expect(accessOf(claims, settingsOf())).toContain("not verified");
   const settings = settingsOf({ VEXEL_OIDC_TRUST_EMAIL: "on" });

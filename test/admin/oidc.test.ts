@@ -62,7 +62,7 @@ const sessionOf = async (browser: CookieBrowser): Promise<Session> =>
 
 const users = async (): Promise<readonly User[]> => (await asAdmin<Page<User>>("/users")).data;
 
-test("a person with an allowed address signs in, with the role and the projects of the groups", async () => {
+test("a user with an allowed address signs in, with the role and the projects of the groups", async () => {
   await account("dora", { groups: ["apps", "ml", "unmapped"] });
   const { browser, page } = await signIn("dora");
   expect(page).toBe("/console/");
@@ -87,7 +87,7 @@ test("role and projects follow the groups at the next sign-in", async () => {
   });
 }, 30_000);
 
-test("the sign-in page learns the name of the issuer", async () => {
+test("the sign-in page shows the name of the issuer", async () => {
   const options = await (await fetch(`${gateway.url}/admin/api/session/options`)).json();
   expect(options).toMatchObject({ oidc: { name: "Example Inc." } });
 });
@@ -138,7 +138,7 @@ test("a user is found by the subject, also after the address has changed", async
   expect(second.user.id).toBe(first.user.id);
 }, 30_000);
 
-test("a callback with another state, or without the cookie of this browser, signs nobody in", async () => {
+test("a callback with another state, or without the cookie of this browser, is refused", async () => {
   await account("victim");
   const browser = new CookieBrowser();
   const isCallback = (url: string): boolean => url.includes("/oidc/callback?");
@@ -159,7 +159,7 @@ test("a callback with another state, or without the cookie of this browser, sign
   expect((await browser.fetch(`${gateway.url}/admin/api/session`)).status).toBe(401);
 }, 30_000);
 
-test("a code works once", async () => {
+test("an authorization code works once", async () => {
   await account("once");
   const browser = new CookieBrowser();
   const start = `${gateway.url}/admin/api/session/oidc`;
@@ -188,7 +188,7 @@ test("the request to the issuer has PKCE, state and nonce, and the cookie is for
   expect(cookie).toContain("Path=/admin/api/session/oidc");
 });
 
-test("sign-out ends the session here, and leads to the sign-out of the issuer", async () => {
+test("sign-out ends the session here, and redirects to the sign-out of the issuer", async () => {
   await account("leaver");
   const { browser } = await signIn("leaver");
   const { csrf_token } = await sessionOf(browser);

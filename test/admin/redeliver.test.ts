@@ -34,7 +34,7 @@ const post = (path: string): Promise<Response> =>
     headers: { authorization: `Bearer ${adminToken}` },
   });
 
-test("a delivered event is sent to the webhook again, and the audit log says who did it", async () => {
+test("a delivered event is redelivered to the webhook, and the audit log names the user", async () => {
   setup.gateway.events.emit({ type: "config.reloaded", data: { what: "the file" } });
   await until(() => received.length === 1);
   const isDelivered = async () => {

@@ -117,7 +117,7 @@ test("a member of one project sees its requests only, with any filter", async ()
   expect(((await (await auditor("/requests")).json()) as RequestPage).data).toHaveLength(6);
 }, 60_000);
 
-test("the gateway serves while requests are listed", async () => {
+test("requests are served while the admin API lists requests", async () => {
   const [page, response] = await Promise.all([list(), embed("none")]);
   expect([page.object, response.status]).toEqual(["list", 200]);
   expect(gateway.inFlight()).toBe(0);

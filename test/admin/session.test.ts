@@ -26,7 +26,7 @@ test("the one-time link creates the first administrator, once", async () => {
   expect((await fixture.users.list()).map(({ name }) => name)).toEqual(["Ada"]);
 });
 
-test("a wrong one-time link creates nobody", async () => {
+test("a wrong one-time link creates no user", async () => {
   const fixture = createAdminFixture();
   const body = { name: "Ada", password, token: "guess" };
   const refused = await new TestBrowser(fixture).call("/session/setup", { method: "POST", body });
@@ -71,7 +71,7 @@ test("a change without the CSRF token is refused", async () => {
   expect((await browser.call("/session")).status).toBe(200);
 });
 
-test("a sign-in from the page of another site is refused", async () => {
+test("a sign-in from a page of another site is refused", async () => {
   const { app } = await signedInFixture();
   const refused = await new TestBrowser({ app }).call("/session", {
     method: "POST",
@@ -87,7 +87,7 @@ test("a sign-in from the page of another site is refused", async () => {
   expect(allowed.status).toBe(200);
 });
 
-test("a sign-in replaces a token that was planted before it", async () => {
+test("a sign-in replaces a session token that was set before it (session fixation)", async () => {
   const { app } = await signedInFixture();
   const browser = new TestBrowser({ app });
   browser.cookie = "vexel_session=planted";
@@ -135,7 +135,7 @@ test("sign-out ends the session", async () => {
   expect((await browser.call("/session")).status).toBe(401);
 });
 
-test("guessing a password is slowed down, also with a right guess", async () => {
+test("password guesses are throttled, even if one of them is right", async () => {
   const { app, clock } = await signedInFixture();
   const browser = new TestBrowser({ app });
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -158,7 +158,7 @@ test("sign-ins and refused sign-ins are in the audit log", async () => {
   ]);
 });
 
-test("the admin token opens the API for scripts, and a wrong one does not", async () => {
+test("the admin token authorizes scripts, and a wrong token is refused", async () => {
   const { app } = createAdminFixture();
   const script = new TestBrowser({ app });
   const call = (token: string) =>
@@ -167,7 +167,7 @@ test("the admin token opens the API for scripts, and a wrong one does not", asyn
   expect((await call("wrong")).json.error.code).toBe("invalid_api_key");
 });
 
-test("guesses of strangers do not lock the user out of a browser in which they have signed in", async () => {
+test("guesses by others do not lock a user out of a browser in which the user has signed in before", async () => {
   const { app, browser } = await signedInFixture();
   const stranger = new TestBrowser({ app });
   // The same address, as behind a proxy, and the same name.
@@ -197,7 +197,7 @@ test("a device cookie of another user or of an old password does not avoid the t
   expect((await bob.signIn("Bob", `${password} 2`)).status).toBe(429);
 }, 60_000);
 
-test("one address that tries many names is slowed down, also across an IPv6 network", async () => {
+test("one address that tries many names is throttled, also across an IPv6 network", async () => {
   const { app } = await signedInFixture();
   const attempt = (count: number) =>
     new TestBrowser({ app }).call("/session", {
@@ -209,7 +209,7 @@ test("one address that tries many names is slowed down, also across an IPv6 netw
   expect((await attempt(21)).status).toBe(429);
 }, 60_000);
 
-test("guesses at the same time are counted before their passwords are compared", async () => {
+test("concurrent guesses are counted before their passwords are compared", async () => {
   const { app } = await signedInFixture();
   const attempts = Array.from({ length: 12 }, () =>
     new TestBrowser({ app }).signIn("Ada", "wrong guess here"),

@@ -51,7 +51,7 @@ const filesIn = (folder: string): string[] =>
 const isOnDisk = (text: string): boolean =>
   filesIn(gateway.folder).some((path) => readFileSync(path).includes(text));
 
-test("the content of a request is shown if its model stores it, and is on the disk in no other case", async () => {
+test("the content of a request is shown and stored only if its model stores content", async () => {
   const plain = await send("/v1/embeddings", { model: "plain", input: "secret-of-plain" });
   expect(filesIn(gateway.folder).filter((path) => path.includes("/content/"))).toEqual([]);
   expect(isOnDisk("secret-of-plain")).toBe(false);
@@ -93,7 +93,7 @@ test("the stored content of an edit has its uploads, and that of a stream has it
   expect(content.response).toMatchObject({ status: 200, body: events, end: "complete" });
 });
 
-test("content is for administrators and developers of the project", async () => {
+test("only administrators, and developers of the project, can read stored content", async () => {
   const id = await send("/v1/embeddings", { model: "kept", input: "for developers" });
   const statusFor = async (role: string, projects: readonly string[]): Promise<number> => {
     const name = `${role}-${projects.join()}`;

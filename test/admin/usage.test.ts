@@ -63,7 +63,7 @@ describe("usage", () => {
     expect(csv).not.toContain("beta");
   });
 
-  test("as CSV runs no formula in a spreadsheet", async () => {
+  test("as CSV contains no formula that a spreadsheet would run", async () => {
     const csv = await (await member("/usage.csv?group_by=key")).text();
     const [head, row] = csv.split("\r\n");
     expect(head).toStartWith("start,key,key_name,requests,errors");
@@ -89,7 +89,7 @@ describe("usage", () => {
 });
 
 describe("the overview", () => {
-  test("has totals, a series, and the first-run guide", async () => {
+  test("has totals, a time series, and the first-run guide", async () => {
     const overview = await admin<Overview>("/overview");
     expect(overview.totals).toMatchObject({ requests: 5, errors: 1, inputs: 5, images: 0 });
     expect(overview.totals.latency_p50_ms).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ describe("the overview", () => {
     expect(overview.guide).toEqual({ has_key: true, has_request: true, has_upstream: true });
   });
 
-  test("names keys that expire soon to those who see their project, with a link to the fix", async () => {
+  test("names keys that expire soon to users who may see their project, with a link to the fix", async () => {
     const { attention } = await admin<Overview>("/overview");
     expect(attention).toContainEqual({
       type: "key_expiring",
@@ -130,7 +130,7 @@ describe("the overview", () => {
 });
 
 describe("budgets and limits", () => {
-  test("show what is spent, reserved and left, and when it resets", async () => {
+  test("show the amounts spent, reserved and left, and when the budget resets", async () => {
     const { data } = await admin<Page<ShownBudget>>("/budgets");
     const of = (name: string, period: string) =>
       data.find((each) => each.name === name && each.period === period)!;
@@ -142,7 +142,7 @@ describe("budgets and limits", () => {
     expect(of("=alpha", "total").resets_at).toBeNull();
   });
 
-  test("of limits show what is used of projects, models and keys", async () => {
+  test("show the used part of the limits of projects, models and keys", async () => {
     const { data } = await admin<Page<ShownLimit>>("/limits");
     const shown = data.map(({ scope, name, rate, limit }) => [scope, name, rate, limit]);
     expect(shown).toEqual([

@@ -61,7 +61,7 @@ test("a response never contains a password or its hash", async () => {
   expect(text).not.toContain(password);
 }, 60_000);
 
-test("a name that is taken is refused and named", async () => {
+test("a user name that is taken is refused with its name", async () => {
   const { browser } = await signedInFixture();
   const refused = await create(browser, "ada", "viewer");
   expect([refused.status, refused.json.error.param]).toEqual([400, "name"]);

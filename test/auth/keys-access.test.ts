@@ -67,7 +67,7 @@ describe("an invalid API key", () => {
     expect(message).not.toContain(testKey);
   });
 
-  test("with a long run of spaces takes no more CPU time than one of letters", () => {
+  test("with a long run of spaces takes no more CPU time than a key of letters", () => {
     const snapshot = { keys: new Map() } as unknown as Snapshot;
     const cpuMs = (key: string): number => {
       const headers = {
@@ -84,7 +84,7 @@ describe("an invalid API key", () => {
     expect(cpuMs(`a${" ".repeat(15_000)}b`)).toBeLessThan(10 * letters + 200);
   });
 
-  test("is shown masked: enough to recognize it, not enough to use it", async () => {
+  test("is masked in the message: recognizable, but not usable", async () => {
     const invalidKey = "sk-wrong-0123456789abcdefghij";
     const message = await expectError(
       await embed({ authorization: `Bearer ${invalidKey}` }),
@@ -152,12 +152,12 @@ describe("an API key may use only its models", () => {
     return data.map(({ id }) => id).sort();
   };
 
-  test("by name", async () => {
+  test("named by their ids", async () => {
     await expectError(await embed(as(narrow)), "model_not_found");
     expect(await listed(narrow)).toEqual([imageModel]);
   });
 
-  test("by glob", async () => {
+  test("that match its globs", async () => {
     expect((await embed(as(globbed))).status).toBe(200);
     expect((await embed(as(globbed), "text-embedding-ada-002")).status).toBe(200);
     await expectError(await embed(as(globbed), "embedding-model"), "model_not_found");
@@ -168,12 +168,12 @@ describe("an API key may use only its models", () => {
     ]);
   });
 
-  test("an unknown model is not found with any key", async () => {
+  test("a model that does not exist is not found with any key", async () => {
     await expectError(await embed(as(narrow), "nothing"), "model_not_found");
     await expectError(await embed(as(testKey), "nothing"), "model_not_found");
   });
 
-  test("a model of other keys gets the same error as an unknown model", async () => {
+  test("a model that only other keys may use gets the same error as an unknown model", async () => {
     const headers = as(narrow);
     const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
     const embedWith = (id: string) => embed(headers, id);

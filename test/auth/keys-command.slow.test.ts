@@ -51,7 +51,7 @@ describe("while a gateway runs", () => {
     await until(() => gateway.output().includes("keys-changed"));
   });
 
-  test("the same holds while vexel.yaml has an error", async () => {
+  test("a new key works, and a revoked key stops working, while vexel.yaml has an error", async () => {
     const path = join(folder.path, "vexel.yaml");
     const good = readFileSync(path, "utf8");
     writeFileSync(path, "models: [");
@@ -86,7 +86,7 @@ describe("create", () => {
     expect(err).not.toContain(out.trim());
   });
 
-  test("stores nothing that could be used as a key", async () => {
+  test("stores the hash of the key only", async () => {
     const key = await create("--name", "hashed");
     const db = new Database(join(data, "vexel.db"), { readonly: true });
     const rows = JSON.stringify(db.query("SELECT * FROM keys").all());
@@ -151,7 +151,7 @@ describe("list", () => {
 });
 
 describe("revoke", () => {
-  test("works by ID when two keys have the same name", async () => {
+  test("revokes by ID if two keys have the same name", async () => {
     await create("--name", "twin");
     await create("--name", "twin");
     const byName = await keys("revoke", "twin");

@@ -129,7 +129,7 @@ browserTest("partial images are shown while the image is generated", async (test
 });
 
 browserTest(
-  "only options that a chosen model has are offered, and the others are named",
+  "only options that a selected model supports are offered, and the others are named",
   async (test) => {
     const { page, open } = test;
     await open("/playground/images");

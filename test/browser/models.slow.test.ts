@@ -70,7 +70,7 @@ browserTest(
 );
 
 browserTest(
-  "a request of the API reference is sent with the key that was typed in",
+  "a request of the API reference is sent with the key that the user entered",
   async (test) => {
     const { page, open } = test;
     await open("/reference");

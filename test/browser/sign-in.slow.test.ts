@@ -25,7 +25,7 @@ browserTest(
 );
 
 browserTest(
-  "a wrong password is refused, and the right one opens the page that was asked for",
+  "a wrong password is refused, and the right one opens the requested page",
   async ({ page, problems, admin }) => {
     await admin("POST", "/users", { name: "vera", role: "viewer", password: adminPassword });
     problems.expectFailure(/^401 POST \S*\/session$/);
@@ -65,7 +65,7 @@ browserTest(
 let issuer: Issuer;
 
 browserTest(
-  "a person signs in at the issuer (OpenID Connect) and is in the console with the role of the groups",
+  "a user signs in at the issuer (OpenID Connect) and has the role of the groups in the console",
   async ({ page, url, problems }) => {
     // The login page of the issuer has a font of another host.
     problems.expectFailure(/fonts\.googleapis\.com/);

@@ -21,7 +21,7 @@ export function budgetCounterLaws(
   };
 
   describe(`${name} budget counters`, () => {
-    law("a counter starts with what the ledger says was spent", () => {
+    law("a counter starts with the spending in the ledger", () => {
       const counters = create(({ id }, period) => (id === "ci" && period === today ? 2.5 : 0));
       const key = budgeted({ day: 10 });
       const { spent, reserved } = counters.counterOf(key, today);
@@ -61,7 +61,7 @@ export function budgetCounterLaws(
       expect(await refuses(counter, 0.1, 1)).toBe(true);
     });
 
-    law("a request that may cost more than is reserved is known until it is released", () => {
+    law("a request that may cost more than it reserves is marked until it is released", () => {
       const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
       counter.reserve(0.5, true);
       expect(counter.hasUnderReserved).toBe(true);
@@ -69,7 +69,7 @@ export function budgetCounterLaws(
       expect(counter.hasUnderReserved).toBe(false);
     });
 
-    law("each threshold is reported once, and those reached before are not", () => {
+    law("each threshold is reported once, and thresholds reached before are not", () => {
       const counter = create(() => 0.6).counterOf(budgeted({ day: 1 }), today);
       counter.watch(1);
       expect(counter.newThresholds(1)).toEqual([]);

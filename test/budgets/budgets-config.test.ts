@@ -78,6 +78,6 @@ test.each([
   ["budget: { moth: 5 }", "did you mean `month`?"],
   ["budget: { unknownPrice: perhaps }", "must be one of allow, refuse"],
   ["budget: 5", "keys[0].budget"],
-])("%s is rejected with a message that helps", (text, message) => {
+])("%s is rejected with its location and the fix", (text, message) => {
   expect(problemsOf(key(text))).toContain(message);
 });

@@ -15,7 +15,7 @@ import {
 } from "./budgets-fixture.ts";
 
 describe("a budget", () => {
-  test("for ten requests admits ten of 100 concurrent ones, however the price rounds in binary", () => {
+  test("for ten requests admits ten of 100 concurrent requests, whatever the rounding of the price", () => {
     for (const price of [0.03, 0.1, 1 / 3, 0.000_000_02, 7]) {
       const { budgets } = createTestBudgets();
       const key = budgeted({ day: price * 10 });
@@ -34,7 +34,7 @@ describe("a budget", () => {
     }
   });
 
-  test("gets back what a request did not cost, and the whole reservation if nothing can have been billed", () => {
+  test("gets back the unused part of a reservation, and all of it if nothing can have been billed", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     const first = budgets.reserve([key], certain(0.9), noon);
@@ -68,7 +68,7 @@ describe("a budget", () => {
     other.release();
   });
 
-  test("of a key and one of its project both apply, and a refusal by one reserves nothing of the other", () => {
+  test("of a key and a budget of its project both apply, and a refusal by one reserves nothing of the other", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 10 });
     const project = budgeted({ month: 1 }, "project", "web");
@@ -84,7 +84,7 @@ describe("a budget", () => {
     expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  test("that is spent admits requests that cost nothing, and no others", () => {
+  test("that is spent admits only requests that cost nothing", () => {
     const { budgets } = createTestBudgets({ "key ci total": 7 });
     const key = budgeted({ total: 5 });
     budgets.reserve([key], certain(0), noon).settle(0);
@@ -93,7 +93,7 @@ describe("a budget", () => {
     }
   });
 
-  test("of zero admits requests that cost nothing, and no others", () => {
+  test("of zero admits only requests that cost nothing", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 0 });
     budgets.reserve([key], certain(0), noon).settle(0);
@@ -114,7 +114,7 @@ describe("a budget", () => {
     reserved.release();
   });
 
-  test("that is removed and added again includes what was spent in between", () => {
+  test("that is removed and added again includes the spending in between", () => {
     const ledger: Record<string, number> = {};
     const { budgets } = createTestBudgets(ledger);
     budgets.reserve([budgeted({ day: 5 })], certain(1), noon).settle(1);

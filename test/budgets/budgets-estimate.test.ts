@@ -123,7 +123,7 @@ describe("the estimate of images billed per image", () => {
     });
   });
 
-  test("ignores targets that cannot generate them", () => {
+  test("ignores targets that cannot generate the requested images", () => {
     const targets = [target("openai", "dall-e-3"), target("bfl", "flux-pro-1.1")];
     const { dollars } = estimate(
       targets,

@@ -86,13 +86,13 @@ describe("a request whose maximum cost exceeds the remaining budget", () => {
     expect(budgets.status(ten, noon)[0]?.spent).toBe(12);
   });
 
-  test("makes way for the next one when it is settled", () => {
+  test("lets the next such request be admitted when it is settled", () => {
     const { budgets } = createTestBudgets({ "key ci total": 8 });
     for (let request = 0; request < 2; request++) budgets.reserve([ten], text, noon).settle(1);
     expect(refusal(() => budgets.reserve([ten], text, noon)).definition.retry).toBe("never");
   });
 
-  test("reserves its maximum of the budgets that can cover it", () => {
+  test("reserves its maximum in the budgets that can cover it", () => {
     const { budgets } = createTestBudgets({ "key ci total": 8 });
     const project = budgeted({ month: 100 }, "project", "web");
     budgets.reserve([ten, project], text, noon);
@@ -120,7 +120,7 @@ describe("a refusal", () => {
     expect(emitted.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
   });
 
-  test("emits no threshold if only reservations are in the way", () => {
+  test("emits no threshold if the request would fit without the reservations in flight", () => {
     const { budgets, events: emitted } = createTestBudgets({ "key ci total": 8.5 });
     const ten = budgeted({ total: 10 });
     budgets.reserve([ten], certain(1), noon);

@@ -126,7 +126,7 @@ describe("a budget is charged", () => {
     return [row, spent("large") - before];
   };
 
-  test("the cost, once it is known", async () => {
+  test("the cost, when it is known", async () => {
     const [row, counted] = await after(generate("large", { n: 2, size: "1792x1024" }));
     expect(row).toMatchObject({ status: 200, estimatedCost: null });
     expect(counted).toBeCloseTo(0.16, 12);

@@ -50,7 +50,7 @@ const embed = () =>
   );
 const lastRow = () => gateway.rows().at(-1);
 
-test("an image that was requested twice is charged twice, so a budget for four images admits two requests", async () => {
+test("an image that was requested twice is charged twice, so a budget for four images admits two such requests", async () => {
   failing?.script({ reset: "before-headers" }, { times: Infinity });
   for (let request = 0; request < 2; request++) {
     expect((await generate()).status).toBe(200);

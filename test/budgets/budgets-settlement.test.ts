@@ -170,7 +170,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   expect(record.cost.estimated).toBeUndefined();
 });
 
-test("if a price is known only afterwards, the next request is estimated at the last cost", () => {
+test("if a price is known only after the response, the next request is estimated at the last cost", () => {
   const { charging, begin, state } = setUp([target]);
   const first = begin({ n: 2, size: "1024x1024" });
   expect(first.cost.reservation?.estimate).toBeUndefined();

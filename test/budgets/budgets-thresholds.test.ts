@@ -59,7 +59,7 @@ test("reservations of requests in flight do not count as spent", () => {
   expect(events).toEqual([]);
 });
 
-test("100 percent is emitted when the rest of a budget is too small for the usual request", () => {
+test("100 percent is emitted when the remaining budget is too small for the usual request", () => {
   const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 1 });
   // One large request says nothing about the others.

@@ -19,7 +19,7 @@ test.each([
   ["kind: bedrock, region: us-east-1, accessKeyId: AKIA", "accessKeyId and secretAccessKey"],
   ["kind: vertex, project: p, location: us-central1", "needs apiKey, or serviceAccount"],
   ['kind: watsonx, baseUrl: "https://w.example", apiKey: k', "needs projectId, or spaceId"],
-])("{ %s }", (upstream, message) => {
+])("{ %s } is refused with the missing options", (upstream, message) => {
   expect(problemsWith(upstream)).toContain(message);
 });
 

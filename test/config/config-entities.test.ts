@@ -140,7 +140,7 @@ describe("a stored entity", () => {
     await expect(entities.delete("project", "web", undefined)).rejects.toThrow("read-only");
   });
 
-  test("that the file takes over later is left out with a warning that names it", async () => {
+  test("that the file defines later is left out with a warning that names it", async () => {
     const { folder, entities, snapshot } = open();
     await entities.put("project", "web", { limits: { concurrent: 2 } }, 0);
     writeFileSync(join(folder, "vexel.yaml"), "projects:\n  - name: web\n");
@@ -154,7 +154,7 @@ describe("a stored entity", () => {
     expect((await entities.get("project", "web"))?.problem).toContain("takes precedence");
   });
 
-  test("that has become invalid is left out with those that refer to it, and the others stay", async () => {
+  test("that has become invalid is left out with the entities that refer to it, and the others stay", async () => {
     const { store, entities, snapshot } = open();
     await entities.put("upstream", "cloud", upstream, 0);
     await entities.put("model", "search", model(), 0);
@@ -174,7 +174,7 @@ describe("a stored entity", () => {
     expect(now.projects?.has("mobile")).toBe(true);
   });
 
-  test("overrides what the environment provisions, as the file does", async () => {
+  test("overrides an entity provisioned from the environment, as the file does", async () => {
     const { entities, snapshot } = open({ env: { OPENAI_API_KEY: "sk-env" } });
     const before = (await snapshot()).snapshot;
     expect(before.models.get("text-embedding-3-small")?.source).toBe("environment");
@@ -214,7 +214,7 @@ describe("a refused change names the field and writes nothing", () => {
     });
   }
 
-  test("a change that would make another stored entity invalid", async () => {
+  test("if it would make another stored entity invalid", async () => {
     const { entities } = open();
     await entities.put("upstream", "cloud", upstream, 0);
     await entities.put("model", "search", model(), 0);
@@ -226,7 +226,7 @@ describe("a refused change names the field and writes nothing", () => {
     expect(await entities.delete("upstream", "cloud", undefined)).toBe(false);
   });
 
-  test("one of two concurrent changes that exclude each other", async () => {
+  test("if it excludes another concurrent change, which was stored", async () => {
     const { entities, snapshot } = open();
     await entities.put("upstream", "cloud", upstream, 0);
     const results = await Promise.allSettled([
@@ -237,7 +237,7 @@ describe("a refused change names the field and writes nothing", () => {
     expect((await snapshot()).warnings).toEqual([]);
   });
 
-  test("a change of another version than the stored one", async () => {
+  test("if it is based on another version than the stored one", async () => {
     const { entities } = open();
     const { version } = await entities.put("project", "web", {}, 0);
     await expect(entities.put("project", "web", {}, 0)).rejects.toBeInstanceOf(VersionConflict);
@@ -249,7 +249,7 @@ describe("a refused change names the field and writes nothing", () => {
 });
 
 describe("secrets of stored entities", () => {
-  test("are neither in the database file nor in what is read back", async () => {
+  test("are encrypted in the database file and absent in responses", async () => {
     const { folder, store, entities } = open();
     await entities.put("upstream", "cloud", upstream, 0);
     await entities.put("webhook", "alerts", { url: "https://a.example/token-1", secret: whsec }, 0);
@@ -284,7 +284,7 @@ describe("secrets of stored entities", () => {
     });
   });
 
-  test("that cannot be decrypted leave their entity out, and nothing else", async () => {
+  test("that cannot be decrypted leave only their own entity out", async () => {
     const first = open();
     await first.entities.put("upstream", "cloud", upstream, 0);
     await first.entities.put("model", "search", model(), 0);

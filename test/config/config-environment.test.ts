@@ -15,7 +15,7 @@ const warnings = (env: Record<string, string>) =>
   fromEnvironment(env).warnings.map(({ message }) => message);
 const azure = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://z.openai.azure.com/" };
 
-test("every provider of the table has an adapter and known models, and no variable serves two", () => {
+test("every provider of the table has an adapter and known models, and no variable belongs to two providers", () => {
   for (const { kind } of providers) {
     expect(kinds.has(kind)).toBe(true);
     expect(catalogModels[kind]?.length).toBeGreaterThan(0);
@@ -47,14 +47,14 @@ test("each provider's variables create its upstream, at its base URL, with its m
   }
 });
 
-test("each of Google's names for the key works, and the first that is set wins", () => {
+test("each of Google's names for the key works, and the first that is set is used", () => {
   for (const name of ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"])
     expect(fromEnvironment({ [name]: "k" }).upstreams[0]?.upstream.apiKey).toBe("k");
   const both = fromEnvironment({ GOOGLE_API_KEY: "b", GEMINI_API_KEY: "a" });
   expect(both.upstreams[0]?.upstream.apiKey).toBe("a");
 });
 
-test("OPENAI_BASE_URL moves OpenAI elsewhere", () => {
+test("OPENAI_BASE_URL sets the base URL of OpenAI", () => {
   const there = fromEnvironment({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://proxy/v1/" });
   expect(there.upstreams[0]?.upstream.baseUrl).toBe("http://proxy/v1");
 });
@@ -64,20 +64,20 @@ test("retired models are not offered", () => {
     expect(modelIds({ OPENAI_API_KEY: "k" })).not.toContain(gone);
 });
 
-describe("a model that has ended", () => {
+describe("a model that was shut down", () => {
   const idsAt = (now: string, env: Record<string, string>) =>
     fromEnvironment(env, Date.parse(now)).upstreams.flatMap(({ models }) =>
       models.map(({ id }) => id),
     );
 
-  test("is provisioned from the environment until its last day, and not after it", () => {
+  test("is provisioned from the environment until its shutdown date, and not from then on", () => {
     const env = { OPENAI_API_KEY: "k" };
     expect(idsAt("2026-11-30T23:59:59Z", env)).toContain("gpt-image-1.5");
     expect(idsAt("2026-12-01T00:00:00Z", env)).not.toContain("gpt-image-1.5");
     expect(idsAt("2026-12-01T00:00:00Z", env)).toContain("gpt-image-2");
   });
 
-  test("stays where the operator lists its deployment", () => {
+  test("is provisioned if the operator lists its deployment", () => {
     const named = { ...azure, AZURE_OPENAI_EMBEDDING_DEPLOYMENT: "text-embedding-3-small" };
     expect(idsAt("2029-01-01", named)).toEqual(["text-embedding-3-small"]);
     expect(idsAt("2029-01-01", azure)).not.toContain("text-embedding-3-small");
@@ -85,7 +85,7 @@ describe("a model that has ended", () => {
 });
 
 describe("of two providers with a model of one name", () => {
-  test("the first of the table keeps the plain id, the other carries its own before a slash", () => {
+  test("the first of the table has the plain id, the other has its provider before a slash", () => {
     const ids = modelIds({ ...azure, OPENAI_API_KEY: "k" });
     expect(ids).toContain("text-embedding-3-small");
     expect(ids).toContain("azure/text-embedding-3-small");
@@ -97,7 +97,7 @@ describe("of two providers with a model of one name", () => {
   test("the models of a single provider have plain ids", () => {
     expect(modelIds(azure)).toContain("text-embedding-3-small");
   });
-  test("all of them together collide nowhere", () => {
+  test("all provisioned ids are unique", () => {
     const env = Object.fromEntries(
       providers.flatMap(({ apiKey = [], baseUrl, options = {} }) => [
         ...[...apiKey, ...Object.values(options)].map((name) => [name, "k"]),
@@ -111,7 +111,7 @@ describe("of two providers with a model of one name", () => {
 });
 
 describe("Azure", () => {
-  test("half set is a warning, not silence", () => {
+  test("with a part of its variables causes a warning", () => {
     expect(warnings({ AZURE_OPENAI_API_KEY: "k" })).toEqual([
       "AZURE_OPENAI_API_KEY is set, but AZURE_OPENAI_ENDPOINT is not: the upstream azure is not created",
     ]);
@@ -120,7 +120,7 @@ describe("Azure", () => {
     ]);
     expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).upstreams).toEqual([]);
   });
-  test("serves the listed deployments, and knows the dimensions of those named after a model", () => {
+  test("serves the listed deployments, with the dimensions of deployments that are named after a model", () => {
     const { upstreams: provided } = fromEnvironment({
       ...azure,
       AZURE_OPENAI_API_VERSION: "2025-04-01-preview",
@@ -139,7 +139,7 @@ describe("Azure", () => {
   });
 });
 
-test("Cloudflare needs the account beside the token", () => {
+test("Cloudflare is provisioned only with the account beside the token", () => {
   const token = { CLOUDFLARE_API_TOKEN: "k" };
   expect(warnings(token)).toEqual([
     "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: the upstream cloudflare is not created",
@@ -148,7 +148,7 @@ test("Cloudflare needs the account beside the token", () => {
   expect(provided[0]?.upstream.options).toEqual({ accountId: "a1" });
 });
 
-test("a variable set to nothing is not set, and one that cannot work is a warning without its value", () => {
+test("an empty variable counts as unset, and an unusable one causes a warning without its value", () => {
   expect(fromEnvironment({ OPENAI_API_KEY: "  ", OLLAMA_HOST: "" })).toEqual({
     upstreams: [],
     warnings: [],
@@ -168,7 +168,7 @@ test("a variable set to nothing is not set, and one that cannot work is a warnin
   expect(fromEnvironment({ OPENAI_API_KEY: " k\n" }).upstreams[0]?.upstream.apiKey).toBe("k");
 });
 
-test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on means this machine", () => {
+test("OLLAMA_HOST is read as Ollama reads it, and an address to listen on means this machine", () => {
   const cases = {
     "127.0.0.1": "http://127.0.0.1:11434",
     "0.0.0.0": "http://127.0.0.1:11434",

@@ -36,7 +36,7 @@ const refused = (...options: Parameters<typeof load>): string => {
   return loaded.problems.map(({ key, message }) => `${key}: ${message}`).join("\n");
 };
 
-test("a model's price is its targets', unless they have their own", () => {
+test("a model's price applies to its targets, unless they have their own", () => {
   expect(pricesOf("embedding", "{ input: 0.02 }", ", price: { input: 0 }")).toEqual([
     { tokens: { textIn: 0.02 } },
     { tokens: { textIn: 0 } },
@@ -62,7 +62,7 @@ test.each<[string, object]>([
   expect(pricesOf("image", written)?.[0]).toEqual(price);
 });
 
-describe("is refused:", () => {
+describe("a price is refused with its location:", () => {
   test.each<[string, "embedding" | "image", string, RegExp]>([
     ["less than nothing", "image", "{ image: -1 }", /price\.image: must be at least 0/],
     ["a price as text", "embedding", '{ input: "two cents" }', /price\.input/],

@@ -42,7 +42,7 @@ keys:
   - { name: web, key: \${WEB_KEY}, models: ["text-embedding-*"] }
 `;
 
-describe("a good file", () => {
+describe("a valid file", () => {
   test("is read as written", () => {
     const env = { OPENAI_API_KEY: "sk-1", WEB_KEY: "web-0123456789abcdef" };
     const { upstreams, models, keys } = accepted(example, env);
@@ -72,7 +72,7 @@ describe("a good file", () => {
     ]);
   });
 
-  test("gives each kind its default base URL and its own options, and drops trailing slashes", () => {
+  test("gives each kind its default base URL and its own options, without trailing slashes", () => {
     const { upstreams } = accepted(`upstreams:
   - { id: m, kind: mistral, apiKey: k, headers: { x-team: search } }
   - { id: z, kind: azure, apiKey: k, baseUrl: "https://z.openai.azure.com//", apiVersion: v1 }
@@ -85,7 +85,7 @@ describe("a good file", () => {
     expect(upstreams.get("l")?.options).toEqual({ path: "./model", pooling: "cls" });
   });
 
-  test("may be empty, hold only comments, or leave lists blank", () => {
+  test("may be empty, have only comments, or leave lists blank", () => {
     for (const text of ["", "\n# nothing yet\n", "models:\nkeys:\nupstreams:\n", "{}", "\uFEFF{}"])
       expect(accepted(text).models.size).toBe(2);
   });
@@ -98,7 +98,7 @@ describe("a good file", () => {
     expect(models.get("b")?.targets[0]?.upstream.id).toBe("vexel-minilm");
   });
 
-  test("may send models to upstreams that are there without it", () => {
+  test("may refer to provisioned upstreams", () => {
     const { models } = accepted(
       `models:
   - { id: mine, kind: embedding, targets: [{ upstream: openai, model: text-embedding-3-small }] }
@@ -173,7 +173,7 @@ wat: 1
   ]);
 });
 
-describe("is refused with a plain message:", () => {
+describe("an invalid file is refused with a plain message:", () => {
   const upstream = (rest: string) => `upstreams:\n  - { id: u, kind: vllm, ${rest} }\n`;
   const model = (rest: string) =>
     `models:\n  - { id: m, targets: [{ upstream: vexel-sketch, model: x }], ${rest} }\n`;
@@ -254,14 +254,14 @@ describe("is refused with a plain message:", () => {
 
 describe("a file that cannot be read", () => {
   const missing = join(folder, "missing.yaml");
-  test("is no problem when the file is optional", () => {
+  test("is ignored if it is optional and missing", () => {
     expect(loadSnapshot({ path: missing, env: {} }).ok).toBe(true);
   });
-  test("is a problem when the file is required", () => {
+  test("is reported if it is required and missing", () => {
     const loaded = loadSnapshot({ path: missing, env: {}, required: true });
     expect(!loaded.ok && describeProblems(loaded.problems)).toBe(`${missing}: does not exist`);
   });
-  test("is a problem when it is a directory, a dangling link or a link cycle", () => {
+  test("is reported if it is a directory, a dangling link or a link cycle", () => {
     const circle = join(folder, "circle");
     symlinkSync(circle, circle);
     mkdirSync(join(folder, "d"));
@@ -275,14 +275,14 @@ describe("a file that cannot be read", () => {
       expect(!loaded.ok && describeProblems(loaded.problems)).toContain(says);
     }
   });
-  test("is one when it is not UTF-8 or too large", () => {
+  test("is reported if it is not UTF-8 or too large", () => {
     expect(refused(new Uint8Array([0x61, 0xff]))).toEqual(["vexel.yaml: is not UTF-8 text"]);
     expect(refused("#".repeat(1024 * 1024 + 1))).toEqual(["vexel.yaml: is larger than 1 MiB"]);
     expect(accepted("#".repeat(1024 * 1024)).version).toBe(1);
   });
 });
 
-test("a file made to exhaust the gateway is refused quickly", () => {
+test("a file with too many aliases, levels, variables or mistakes is refused quickly", () => {
   const nine = (name: string) => `[${Array(9).fill(`*${name}`)}]`;
   const bomb = [..."bcdefghij"].map((to, i) => `${to}: &${to} ${nine("abcdefghi"[i]!)}`).join("\n");
   // An ordinary large file, as a measure of how fast this machine is now.

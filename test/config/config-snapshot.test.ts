@@ -33,7 +33,7 @@ const stored: Key = {
 const storedKeys = (...keys: Key[]): StoredKeys =>
   StoredKeys.empty.withChanges(keys.map((key) => ({ key, isRevoked: false })));
 
-test("the example file is a good one", () => {
+test("the example file is valid", () => {
   const example = readFileSync(join(import.meta.dir, "../../vexel.example.yaml"), "utf8");
   const env = {
     OPENAI_API_KEY: "sk-1",
@@ -53,7 +53,7 @@ test("the example file is a good one", () => {
   expect(snapshot.models.get("search")?.dimensions).toBe(1024);
 });
 
-test("with nothing configured there are the built-in models", () => {
+test("an empty configuration has the built-in models", () => {
   const { snapshot } = load("", { migan: true, version: 7 });
   expect(snapshot.version).toBe(7);
   expect(
@@ -65,7 +65,7 @@ test("with nothing configured there are the built-in models", () => {
   ]);
 });
 
-describe("the file wins", () => {
+describe("the file has precedence:", () => {
   const env = { OPENAI_API_KEY: "from-env" };
   test("a model in the file replaces a provisioned model of the same id", () => {
     const { snapshot } = load(
@@ -86,12 +86,12 @@ describe("the file wins", () => {
     expect(snapshot.upstreams.get("openai")?.apiKey).toBe("from-file");
     expect(snapshot.models.has("text-embedding-3-small")).toBe(false);
   });
-  test("it can do without the built-in models and without the environment", () => {
+  test("the file can remove the built-in models and the environment", () => {
     const none = load("embedded: false\nenvironment: false\n", { env }).snapshot;
     expect([none.models.size, none.upstreams.size]).toEqual([0, 0]);
     expect(load("embedded: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);
   });
-  test("half-set variables of a provider it defines are no warning", () => {
+  test("incomplete variables of a provider that the file defines cause no warning", () => {
     const half = { AZURE_OPENAI_API_KEY: "k" };
     expect(load("", { env: half }).warnings).toHaveLength(1);
     expect(load("environment: false", { env: half }).warnings).toHaveLength(0);
@@ -111,7 +111,7 @@ describe("keys", () => {
     });
     expect(snapshot.keys.get(keyHash("vx-stored-0123456789"))?.id).toBe("k1");
   });
-  test("of the store can be exchanged without the file, and the file's still win", () => {
+  test("of the store can be replaced without reading the file, and keys of the file have precedence", () => {
     const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
     const twin: Key = { ...stored, id: "k2", hash: keyHash("vx-file-0123456789") };
     const next = withKeyChanges(snapshot, [
@@ -123,11 +123,11 @@ describe("keys", () => {
     expect([next.version, next.models]).toEqual([2, snapshot.models]);
     expect(snapshot.keys.has(stored.hash)).toBe(true);
   });
-  test("are nowhere in the snapshot themselves", () => {
+  test("are not in the snapshot, only their hashes", () => {
     const { snapshot } = load(text);
     expect(JSON.stringify([...snapshot.keys])).not.toContain("vx-file");
   });
-  test("that may use no model that exists are a warning", () => {
+  test("that may use no existing model cause a warning", () => {
     const { warnings } = load(
       "keys: [{ name: web, key: vx-file-0123456789, models: [txt-*, '*'] }]",
     );
@@ -135,7 +135,7 @@ describe("keys", () => {
   });
 });
 
-test("nothing in a snapshot can be changed, and it shares nothing that can", () => {
+test("a snapshot is frozen, and shares no mutable object with its sources", () => {
   const own = { ...stored, models: ["a"] };
   const { snapshot } = load("upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]", {
     storedKeys: storedKeys(own),

@@ -52,7 +52,7 @@ const warnings = (targets: readonly string[], rest = ""): readonly string[] => {
 const vouched = "    sameSpace: true\n";
 
 describe("one vector space", () => {
-  test("one model keeps its space under the names of OpenAI, Azure and OpenRouter", () => {
+  test("a model has one vector space under the names of OpenAI, Azure and OpenRouter", () => {
     const three = [
       "openai text-embedding-3-small",
       "azure text-embedding-3-small",
@@ -61,7 +61,7 @@ describe("one vector space", () => {
     expect(model(three)).toMatchObject({ space: "text-embedding-3-small", dimensions: 1536 });
   });
 
-  test("the owner, the case, :latest and an alias do not make another model", () => {
+  test("owner, case, :latest and alias of a name do not change its vector space", () => {
     const space = (...targets: string[]) => model(targets)?.space;
     expect(space("gpu Qwen/Qwen3-Embedding-8B", "openrouter qwen/qwen3-embedding-8b")).toBe(
       "qwen3-embedding-8b",
@@ -72,7 +72,7 @@ describe("one vector space", () => {
     expect(space("gpu Somebody/Her-Model", "ollama her-model:latest")).toBe("her-model");
   });
 
-  test("a file that mixes two is refused, and names both targets, both spaces and the way out", () => {
+  test("a file that mixes two is refused with both targets, both vector spaces and the fix", () => {
     const said = refused(["openai text-embedding-3-small", "gpu BAAI/bge-m3"]);
     expect(said).toEndWith(
       'models[0].targets[1].model: "text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") ' +
@@ -81,7 +81,7 @@ describe("one vector space", () => {
     );
   });
 
-  test("revisions are different models, however close their names are", () => {
+  test("revisions are different models, however similar their names are", () => {
     for (const [a, b] of [
       ["text-embedding-ada-002", "text-embedding-3-small"],
       ["jina-embeddings-v3", "jina-embeddings-v4"],
@@ -91,7 +91,7 @@ describe("one vector space", () => {
       expect(refused([`gpu ${a}`, `gpu ${b}`])).toContain("are different models");
   });
 
-  test("an Azure deployment of a name of its own could be anything", () => {
+  test("an Azure deployment with a name of its own has a vector space of its own", () => {
     expect(refused(["openai text-embedding-3-small", "azure our-vectors"])).toContain(
       '(vector space "azure/our-vectors")',
     );
@@ -100,13 +100,13 @@ describe("one vector space", () => {
     expect(model(["azure our-vectors", "azure-eu our-vectors"])?.space).toBe("azure/our-vectors");
   });
 
-  test("the same name is not the same vectors where a vendor makes them in its own way", () => {
+  test("models of the same name at vendors that compute vectors differently have different vector spaces", () => {
     expect(
       refused(["gpu BAAI/bge-base-en-v1.5", "cloudflare @cf/baai/bge-base-en-v1.5"]),
     ).toContain('(vector space "bge-base-en-v1.5-mean")');
   });
 
-  test("a value from the environment is not shown", () => {
+  test("a value from the environment is not in the message", () => {
     const hidden = refused(["openai text-embedding-3-small", `gpu $\{NAME}`], "", {
       NAME: "Hunter-Two",
     });
@@ -122,14 +122,14 @@ describe("sameSpace", () => {
     expect(refused(mixed, "    sameSpace: false\n")).toContain("sameSpace: true");
   });
 
-  test("changes nothing where the targets are one anyway", () => {
+  test("changes nothing if the targets have the same vector space", () => {
     const twice = ["openai text-embedding-3-small", "azure text-embedding-3-small"];
     expect(model(twice, vouched)?.space).toBe("text-embedding-3-small");
   });
 });
 
-describe("properties of known targets", () => {
-  test("is known of the model, if it is the same of all", () => {
+describe("the known model of the targets", () => {
+  test("is the known model of the public model, if all targets agree", () => {
     expect(model(["openai text-embedding-3-large"])?.known).toMatchObject({
       name: "text-embedding-3-large",
       tokenizer: "cl100k_base",
@@ -139,7 +139,7 @@ describe("properties of known targets", () => {
     expect(mixed).not.toHaveProperty("known");
   });
 
-  test("set the dimensions, if all are known and agree and the file has none", () => {
+  test("sets the dimensions, if all targets are known and agree and the file has none", () => {
     const dimensions = (targets: string[], rest = vouched) => model(targets, rest)?.dimensions;
     expect(dimensions(["openai text-embedding-3-small"])).toBe(1536);
     expect(dimensions(["openai text-embedding-3-small"], "    dimensions: 512\n")).toBe(512);
@@ -181,7 +181,7 @@ describe("a valid model that cannot serve any request gets a warning", () => {
     expect(warnings(small)).toEqual([]);
   });
 
-  test("unless a server of one's own may shorten them", () => {
+  test("except on a self-hosted server, which may shorten vectors", () => {
     expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 256\n")).toEqual([]);
     expect(warnings(["gpu nomic-embed-text-v1.5"], "    dimensions: 1024\n")).toHaveLength(1);
     expect(warnings(["ollama all-minilm"], "    dimensions: 100\n")).toHaveLength(1);

@@ -38,7 +38,7 @@ describe("a variable", () => {
     expect(descriptionOf("> # ${NOPE}\n      ${A}\n      ${B}\n", env)).toBe("one two\n");
   });
 
-  test("falls back when unset or empty, and only then", () => {
+  test("falls back to its default if it is unset or empty, and only then", () => {
     expect(apiKeyOf("${A:-other}")).toBe("other");
     expect(apiKeyOf("${A:-other}", { A: "" })).toBe("other");
     expect(apiKeyOf("${A:-other}", { A: "set" })).toBe("set");
@@ -46,7 +46,7 @@ describe("a variable", () => {
     expect(descriptionOf("${A:-}")).toBe("");
   });
 
-  test("is written plainly with two dollars", () => {
+  test("is escaped with two dollar signs", () => {
     expect(descriptionOf("$${A}", { A: "no" })).toBe("${A}");
     expect(descriptionOf("costs $5, $A and $", { A: "no" })).toBe("costs $5, $A and $");
   });
@@ -67,13 +67,13 @@ describe("a variable", () => {
     expect(read("# ${NOPE} ${\nmodels: [] # ${NOPE}\n").ok).toBe(true);
   });
 
-  test("is distinguished from the characters of an icon font", () => {
+  test("is not confused with the private-use characters of an icon font", () => {
     expect(descriptionOf("\u{F0000}${A}\u{F2710}\uE000", { A: "x" })).toBe(
       "\u{F0000}x\u{F2710}\uE000",
     );
   });
 
-  test("cannot smuggle anything into the file, whatever it holds", () => {
+  test("cannot inject YAML, whatever its value", () => {
     const nasty =
       "x\", kind: azure }\n  - { id: evil, # ${A} \u{F0000} \\ ' *a &b !c %d @e `f` | > - ?:";
     expect(descriptionOf("${A}", { A: nasty })).toBe(nasty);
@@ -159,7 +159,7 @@ const yamlish = fc
   )
   .map((parts) => parts.join(""));
 
-test("hiding the variables moves nothing and touches nothing else", () => {
+test("the substitution of variables changes no location and no other text", () => {
   fc.assert(
     fc.property(yamlish, (text) => {
       const masked = mask(text);
@@ -181,7 +181,7 @@ test("hiding the variables moves nothing and touches nothing else", () => {
   );
 });
 
-test("any text is either read or refused with problems that have a location", () => {
+test("any text is read, or refused with problems that have a location", () => {
   fc.assert(
     fc.property(fc.oneof(yamlish, fc.string({ unit: "binary" })), (text) => {
       const result = read(text, { A: "a: [b" });

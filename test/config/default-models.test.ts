@@ -71,7 +71,7 @@ async function modelsOf(gateway: typeof plain, key: string) {
 }
 
 describe("a request that names no model", () => {
-  test("is for the only model of the kind that its key may use", async () => {
+  test("uses the only model of the kind that its key may use", async () => {
     expect(await modelsOf(plain, "sk-one-of-each-000000")).toEqual({
       statuses: [200, 200, 200],
       model: "embedding-model",
@@ -79,7 +79,7 @@ describe("a request that names no model", () => {
     });
   });
 
-  test("is for the default of its key, before that of the configuration", async () => {
+  test("uses the default of its key, before the default of the configuration", async () => {
     for (const gateway of [plain, chosen]) {
       const { model, rows, statuses } = await modelsOf(gateway, "sk-own-defaults-00000");
       expect(model).toBe("text-embedding-ada-002");
@@ -90,13 +90,13 @@ describe("a request that names no model", () => {
     }
   });
 
-  test("is for the default of the configuration, unless its key may not use that one", async () => {
+  test("uses the default of the configuration, unless its key may not use that model", async () => {
     const test = await modelsOf(chosen, "sk-test-0123456789abcdef");
     expect(test.rows).toEqual(["embedding-model", "image-model", "image-model"]);
     expect((await modelsOf(chosen, "sk-narrow-0000000000")).statuses).toEqual([400, 400, 400]);
   });
 
-  test("is refused with the ids that could be used, if there are several or none", async () => {
+  test("is refused with the ids that the key may use, if there are several or none", async () => {
     const message = async (path: string, body: object, key: string) => {
       const response = await plain.post(path, body, bearer(key));
       expect(response.status).toBe(400);
@@ -151,7 +151,7 @@ models:
 `;
 
 describe("defaults in the file", () => {
-  test("are checked, with line and key", () => {
+  test("are validated, with line and key", () => {
     expect(problems(`${base}defaults: { embedding: vectors, image: image-model }`)).toEqual([]);
     expect(
       problems(`${base}defaults: { embedding: vector, image: vectors, picture: image-model }`),

@@ -68,7 +68,7 @@ async function within(becomes: () => boolean, ms = 1000): Promise<void> {
   }
 }
 
-test.concurrent("a change is in force within a second, whole, and reported", async () => {
+test.concurrent("a change is in force within a second, as a whole, and is reported", async () => {
   const { path, holder, reloads, has, reports } = watching(model("a", "b"));
   const before = holder.current();
   writeFileSync(path, model("a", "c", "d"));
@@ -102,7 +102,7 @@ test.concurrent("an invalid file changes nothing, is reported once, and is repla
   await within(() => has("b"));
 });
 
-test.concurrent("a file written bit by bit ends in what it says at last", async () => {
+test.concurrent("a file that is written in pieces is applied in its final state", async () => {
   const { path, has } = watching(model("a"));
   const text = model("b", "c", "d");
   for (let end = 0; end < text.length; end += 40) {
@@ -113,7 +113,7 @@ test.concurrent("a file written bit by bit ends in what it says at last", async 
   await within(() => has("b") && has("d") && !has("a"));
 });
 
-test.concurrent("a file is not read while it is being written, though its first half may be a good file", async () => {
+test.concurrent("a file is not read while it is being written, even if its first half is valid", async () => {
   const { path, has, reloads, reports } = watching(model("a"), { pollMs: 50, settleMs: 400 });
   await Bun.sleep(600);
   for (const text of ["", model("b"), `${model("b")}nonsense`]) {
@@ -126,7 +126,7 @@ test.concurrent("a file is not read while it is being written, though its first 
   expect(reports).toEqual([]);
 });
 
-test.concurrent("an emptied file does not empty the gateway", async () => {
+test.concurrent("an empty file does not remove the configuration", async () => {
   const { path, has, reports } = watching(model("a"));
   await Bun.sleep(400);
   writeFileSync(path, "");
@@ -137,7 +137,7 @@ test.concurrent("an emptied file does not empty the gateway", async () => {
   await within(() => !has("a"));
 });
 
-test.concurrent("an editor that renames a new file into place is followed", async () => {
+test.concurrent("a file that an editor renames into place is applied", async () => {
   const { path, has } = watching(model("a"));
   writeFileSync(`${path}.new`, model("b"));
   renameSync(`${path}.new`, path);
@@ -148,7 +148,7 @@ test.concurrent("an editor that renames a new file into place is followed", asyn
   await within(() => has("c"));
 });
 
-test.concurrent("a Kubernetes volume, where a symlink to a folder is swapped, is followed", async () => {
+test.concurrent("a Kubernetes volume, whose symlink to a folder is swapped, is applied", async () => {
   const folder = mkdtempSync(join(tmpdir(), "vexel-volume-"));
   for (const [name, id] of [
     ["..1", "a"],
@@ -166,7 +166,7 @@ test.concurrent("a Kubernetes volume, where a symlink to a folder is swapped, is
   await within(() => has("b") && !has("a"));
 });
 
-test.concurrent("a deleted file is reported once and its last word stays; a new one is taken up", async () => {
+test.concurrent("a deleted file is reported once and the last configuration stays in force; a new file is applied", async () => {
   const { path, has, reports } = watching(model("a"));
   await Bun.sleep(400);
   rmSync(path);
@@ -197,7 +197,7 @@ test.concurrent("a file that was only touched changes nothing", async () => {
   expect(reloads).toEqual([]);
 });
 
-test.concurrent("nothing is followed once the watch is closed", async () => {
+test.concurrent("no change is applied after the watch was closed", async () => {
   const { path, has, watch } = watching(model("a"));
   watch.close();
   writeFileSync(path, model("b"));
@@ -205,7 +205,7 @@ test.concurrent("nothing is followed once the watch is closed", async () => {
   expect(has("b")).toBe(false);
 });
 
-test.concurrent("a defect while loading is reported and does not end the watch", async () => {
+test.concurrent("an internal error while loading is reported and does not end the watch", async () => {
   const { path, holder } = watching(model("a"));
   const reports: string[] = [];
   let broken = true;

@@ -58,7 +58,7 @@ test("changes are described as counts, and as nothing if nothing changed", () =>
   expect(describeChanges(a, b)).toBe("1 upstream changed, 4 models changed");
 });
 
-test("keys that the command line has created meanwhile are no change of the configuration", () => {
+test("keys that were created on the command line meanwhile are no change of the configuration", () => {
   const now = snapshot(1);
   const created = {
     id: "key_1",

@@ -64,7 +64,7 @@ function countEntries(work: () => void): number {
 }
 
 describe("with 100,000 stored keys", () => {
-  test("one new key or one revoked key touches less than a hundredth of them", () => {
+  test("one new key or one revoked key changes less than a hundredth of the map", () => {
     const before = load(withWeb, many);
     let after = before;
     const added = countEntries(() => {

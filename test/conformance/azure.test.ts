@@ -82,7 +82,7 @@ describe("the official client for Azure", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "image-model" });
   });
 
-  test("works with an endpoint that ends with a slash", async () => {
+  test("accepts an endpoint that ends with a slash", async () => {
     const options = { apiKey: testKey, apiVersion, maxRetries: 0 };
     const client = new AzureOpenAI({ ...options, endpoint: `${gateway.url}/` });
     const { model } = await client.embeddings.create({ model: "embedding-model", input: "a" });
@@ -112,7 +112,7 @@ describe("the official client at Azure's v1 path", () => {
     maxRetries: 0,
   });
 
-  test("works as at /v1", async () => {
+  test("gets the same responses as at /v1", async () => {
     const { model } = await client.embeddings.create({ model: "embedding-model", input: "a" });
     expect(model).toBe("embedding-model");
     await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });

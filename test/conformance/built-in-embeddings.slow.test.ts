@@ -63,7 +63,7 @@ describe("the built-in model", () => {
     expect((await ask({})).headers.get("vexel-dropped")).toBeNull();
   });
 
-  test("counts a cached input exactly as it counts the input by itself", async () => {
+  test("counts a cached input like the input alone, also if a list of inputs cached it", async () => {
     const varied = ["a", "日本語のとても長い文章です。", `otter ${"river ".repeat(100)}`, "größer"];
     const alone: number[] = [];
     for (const text of varied) {
@@ -111,7 +111,7 @@ describe("the built-in model", () => {
     expect(Buffer.from(text, "base64").toString("hex")).toBe(bitsOf(numbers!.data[0]!.embedding));
   });
 
-  test("takes its own number of dimensions and refuses others", async () => {
+  test("accepts its own number of dimensions and refuses others", async () => {
     const response = await client.embeddings.create({ model, input: "a", dimensions: 384 });
     expect(response.data[0]!.embedding).toHaveLength(384);
     const error = await refusalOf(
@@ -130,7 +130,7 @@ describe("the built-in model", () => {
     expect(error.message).toContain("This model's maximum context length is 256 tokens");
   });
 
-  test("works with LangChain", async () => {
+  test("gives LangChain its documents and queries as vectors", async () => {
     const langchain = new OpenAIEmbeddings({
       model,
       apiKey: testKey,
@@ -142,7 +142,7 @@ describe("the built-in model", () => {
     }
   });
 
-  test("works with the AI SDK", async () => {
+  test("gives the AI SDK its vectors", async () => {
     const provider = createOpenAICompatible({
       name: "vexel",
       baseURL: gateway.baseURL,
@@ -157,7 +157,7 @@ describe("the built-in model", () => {
     }
   });
 
-  test("works on the engines path of older clients", async () => {
+  test("serves the engines path of older clients", async () => {
     const response = await gateway.post(`/v1/engines/${model}/embeddings`, { input: texts[0] });
     const responseBody = (await response.json()) as { data: { embedding: number[] }[] };
     expect(cosine(responseBody.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);

@@ -57,7 +57,7 @@ const firstVector = (body: string): string =>
   bitsOf((JSON.parse(body) as { data: { embedding: number[] }[] }).data[0]!.embedding);
 
 describe("curl", () => {
-  test("embeds with a line of JSON", async () => {
+  test("gets embeddings for one line of JSON", async () => {
     const requestBody = { model: "text-embedding-3-small", input: "an otter" };
     const { status, body, headers } = await curl("/embeddings", json(requestBody));
     expect(status).toBe(200);
@@ -66,7 +66,7 @@ describe("curl", () => {
     expect(headers).toMatch(/^x-request-id: \S+/im);
   });
 
-  test("generates an image with a line of JSON", async () => {
+  test("gets an image for one line of JSON", async () => {
     const requestBody = { model: "gpt-image-2", prompt: "an otter" };
     const { body } = await curl("/images/generations", json(requestBody));
     const image = fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 });
@@ -83,7 +83,7 @@ describe("curl", () => {
     ]);
   });
 
-  test("edits with a form", async () => {
+  test("edits an image with a form", async () => {
     const [image, mask] = [grayImage("one"), await maskOf()];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],

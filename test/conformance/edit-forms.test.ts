@@ -59,7 +59,7 @@ async function sendParts(
   return { status: response.status, error };
 }
 
-describe("the text of a form", () => {
+describe("a text field of a form", () => {
   const latin1 = Buffer.from("Gr\xfc\xdfe", "latin1");
   const model = ['name="model"', "gpt-image-2"] as const;
   const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', imageBytes] as const;
@@ -117,7 +117,7 @@ describe("the text of a form", () => {
   });
 });
 
-describe("a file field that was left empty", () => {
+describe("an empty file field", () => {
   const left = (name: string) =>
     [`name="${name}"; filename=""\r\nContent-Type: application/octet-stream`, ""] as const;
   const model = ['name="model"', "gpt-image-2"] as const;

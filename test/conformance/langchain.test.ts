@@ -31,7 +31,7 @@ describe("LangChain", () => {
     expect(fake.requests).toHaveLength(3);
   });
 
-  test("has its dimensions and its encoding respected", async () => {
+  test("gets vectors of its dimensions, in its encoding", async () => {
     const vector = await langchain({ dimensions: 64, encodingFormat: "float" }).embedQuery("short");
     expect(bitsOf(vector)).toBe(bitsOf(fakeVector("short", 64)));
   });

@@ -29,7 +29,7 @@ const texts = () =>
   );
 
 describe("the official client's images.edit", () => {
-  test("sends one image unchanged and returns the edited one", async () => {
+  test("sends one image unchanged and returns the edited image", async () => {
     const imageBytes = grayImage("one");
     const image = await toFile(imageBytes, "otter.png", { type: "image/png" });
     const response = await client.images.edit({ model, prompt, image });

@@ -128,7 +128,7 @@ describe("the official client's embeddings", () => {
     expect(JSON.stringify(request)).not.toContain(testKey);
   });
 
-  test("work with the key in an `api-key` header, as Azure's clients send it", async () => {
+  test("accept the key in an `api-key` header, as Azure's clients send it", async () => {
     const azure = new OpenAI({
       baseURL: gateway.baseURL,
       apiKey: "unused",

@@ -75,7 +75,7 @@ describe("BadRequestError", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("with the upstream's message, if only the upstream can validate", async () => {
+  test("has the upstream's message, if only the upstream can validate the request", async () => {
     const wrongSize = await refusalOf(draw({ size: "1792x936" }), BadRequestError);
     expect(wrongSize).toMatchObject({ code: "invalid_value", param: "size" });
     expect(wrongSize.message).toContain("Width and height must both be divisible by 16.");
@@ -86,7 +86,7 @@ describe("BadRequestError", () => {
     expect(noDimensions.message).toContain("does not support specifying dimensions");
   });
 
-  test("with OpenAI's type, code and details, when moderation refuses", async () => {
+  test("has OpenAI's type, code and details, when moderation refuses", async () => {
     const error = await refusalOf(draw({ prompt: "something forbidden" }), BadRequestError);
     expect(error).toMatchObject({
       type: "image_generation_user_error",
@@ -104,14 +104,14 @@ describe("BadRequestError", () => {
     expect(usage.prompt_tokens).toBeGreaterThan(300_000);
   });
 
-  test("for an image request to an embedding model", async () => {
+  test("is thrown for an image request to an embedding model", async () => {
     const error = await refusalOf(draw({ model }), BadRequestError);
     expect(error).toMatchObject({ type: "image_generation_user_error", code: "invalid_value" });
   });
 });
 
 describe("other errors", () => {
-  test("are AuthenticationError for an unknown key, which is not shown whole", async () => {
+  test("are AuthenticationError for an unknown key, which is masked in the message", async () => {
     const stranger = clientOf(gateway, { apiKey: "sk-stranger-0123456789" });
     const error = await refusalOf(embed(stranger), AuthenticationError);
     expect(error).toMatchObject({
@@ -123,7 +123,7 @@ describe("other errors", () => {
     expect(error.message).toContain("sk-st****6789");
   });
 
-  test("are AuthenticationError for no key at all", async () => {
+  test("are AuthenticationError without a key", async () => {
     const response = await fetch(`${gateway.baseURL}/embeddings`, { method: "POST", body: "{}" });
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({
@@ -131,7 +131,7 @@ describe("other errors", () => {
     });
   });
 
-  test("are NotFoundError for a model the key may not use, as for one that does not exist", async () => {
+  test("are NotFoundError for a model that the key may not use, as for a model that does not exist", async () => {
     const narrow = clientOf(gateway, { apiKey: narrowKey });
     const error = await refusalOf(embed(narrow), NotFoundError);
     expect(error).toMatchObject({ status: 404, code: "model_not_found" });

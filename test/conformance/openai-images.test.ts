@@ -74,7 +74,7 @@ describe("the official client's images.generate", () => {
     expect(response.data?.[1]?.b64_json).toBe(base64Of(fakeImage("an otter", 1, shape)));
   });
 
-  test("is refused unsupported options without an upstream request", async () => {
+  test("is refused with unsupported options, without an upstream request", async () => {
     const error = await refusalOf(
       client.images.generate({ model: "dall-e-3", prompt: "an otter", moderation: "low" }),
       BadRequestError,
@@ -83,7 +83,7 @@ describe("the official client's images.generate", () => {
     expect(error).toMatchObject({ code: "unknown_parameter", param: "moderation" });
   });
 
-  test("gets the upstream's own error for a contested capability", async () => {
+  test("returns the upstream's own error for a capability that only some sources document", async () => {
     const error = await refusalOf(
       client.images.generate({
         model: "gpt-image-2",

@@ -21,19 +21,19 @@ test("undo and redo move one step at a time, and stop at the ends", () => {
   expect(redo(painted)).toEqual(painted);
 });
 
-test("a new step after an undo ends what could be redone", () => {
+test("a new step after an undo discards the steps that could be redone", () => {
   expect(addStep(undo(addStep(emptyHistory, invert)), clear)).toEqual({
     steps: [clear],
     undone: [],
   });
 });
 
-test("the whole image is shown at first, in the middle", () => {
+test("the whole image is shown first, centered", () => {
   const viewport = fit({ width: 200, height: 100 }, { width: 100, height: 100 });
   expect(viewport).toEqual({ scale: 0.5, left: 0, top: 25 });
 });
 
-test("zoom keeps the point under the pointer where it is", () => {
+test("zoom keeps the point under the pointer in place", () => {
   const viewport = fit({ width: 200, height: 100 }, { width: 100, height: 100 });
   const pointer = { x: 30, y: 40 };
   const zoomed = zoom(viewport, pointer, 3, 0.1);

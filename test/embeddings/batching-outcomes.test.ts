@@ -37,7 +37,7 @@ describe("a client that disconnects", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last of a pending batch leaves nothing behind", async () => {
+  test("as the last client of a pending batch leaves no timer and no request behind", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 1 });
     busy();
     const request = requestOf("a");
@@ -51,7 +51,7 @@ describe("a client that disconnects", () => {
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 
-  test("while the batch is in flight ends at once, without an effect on the others", async () => {
+  test("while the batch is in flight ends at once, without an effect on other clients", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b", "c"].map((text) => requestOf(text));
@@ -65,7 +65,7 @@ describe("a client that disconnects", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last of a batch cancels the upstream request", async () => {
+  test("as the last client of a batch cancels the upstream request", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b"].map((text) => requestOf(text));
@@ -210,7 +210,7 @@ describe("a batch that fails", () => {
   });
 
   test.each(["upstream_error", "upstream_invalid"] as const)(
-    "because one input is more than the server can digest (%s), fails only for that one's caller",
+    "because of one input that the server cannot process (%s) fails only for its own client",
     async (kind) => {
       const { outcomes } = await together(["a", "poison", "c", "d"], async (request) => {
         if (textsOf(request).includes("poison")) throw new GatewayError(kind, "It choked.");
@@ -224,7 +224,7 @@ describe("a batch that fails", () => {
   );
 
   test.each(["upstream_error", "upstream_invalid"] as const)(
-    "because the server fails whatever it is asked (%s), fails for all after its two halves",
+    "because the server fails every request (%s) fails for all clients after its two halves",
     async (kind) => {
       const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
       const { outcomes, requested } = await together(many, async () => {

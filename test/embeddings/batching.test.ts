@@ -170,7 +170,7 @@ describe("a batch", () => {
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
   });
 
-  test("never exceeds the gateway's maximum, although the target could take more", () => {
+  test("never exceeds the gateway's maximum, even if the target accepts more", () => {
     const { upstream, send, occupy: busy } = setUpBatching({}, { maxInputs: 2 });
     busy();
     for (const text of ["a", "b", "c", "d", "e"]) void send(requestOf(text));
@@ -192,7 +192,7 @@ describe("a batch", () => {
     }
   });
 
-  test("joins requests that differ only in inputs and encoding", async () => {
+  test("combines requests that differ only in inputs and encoding", async () => {
     const pairs: [Partial<EmbeddingsQuery>, Partial<EmbeddingsQuery>][] = [
       [{}, { dimensions: 3 }],
       [{ dimensions: 2 }, { dimensions: 3 }],
@@ -231,7 +231,7 @@ describe("a batch", () => {
     }
   });
 
-  test("does not mistake a user's name for another option", async () => {
+  test("does not confuse the value of `user` with another option", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     void send(requestOf("a", { user: "null" }));
@@ -303,7 +303,7 @@ describe("is not batched:", () => {
 });
 
 describe("the usage of a batch", () => {
-  test("is shared out by estimated tokens, to the last token", async () => {
+  test("is divided by estimated tokens, to the last token", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
@@ -314,7 +314,7 @@ describe("the usage of a batch", () => {
     expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
-  test("stays unknown where the upstream reports none", async () => {
+  test("is unknown if the upstream reports none", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const responses = ["a", "b"].map((text) => send(requestOf(text)));

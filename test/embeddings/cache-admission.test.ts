@@ -65,14 +65,14 @@ describe.each(caches)("%s", (_, make) => {
     expect(setup.cache.bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
   });
 
-  test.each([64, 1536])("also if the vectors of the batch have %i numbers", (length) => {
+  test.each([64, 1536])("even if the vectors of the batch have %i numbers", (length) => {
     const setup = setUpCache(make);
     fill(setup);
     addBulk(setup, 10 * setup.capacity, length);
     expect(hitRate(setup)).toBeGreaterThan(0.85);
   });
 
-  test("gives a batch all the room that nothing else uses", () => {
+  test("gives a batch all the space that nothing else uses", () => {
     const setup = setUpCache(make);
     addBulk(setup, setup.capacity);
     expect(setup.cache.size).toBe(setup.capacity);
@@ -81,7 +81,7 @@ describe.each(caches)("%s", (_, make) => {
     }
   });
 
-  test("takes that room back for interactive requests", () => {
+  test("takes that space back for interactive requests", () => {
     const setup = setUpCache(make);
     addBulk(setup, setup.capacity);
     fill(setup);
@@ -110,7 +110,7 @@ describe.each(caches)("%s", (_, make) => {
     expect(setup.cache.get(`used ${half + 1}`, "float")).toBeDefined();
   });
 
-  test("leaves a vector that a batch refreshes to the interactive requests that use it", () => {
+  test("keeps a vector that a batch refreshes with the interactive requests that use it", () => {
     const setup = setUpCache(make);
     fill(setup);
     for (let at = 0; at < setup.capacity; at++) {

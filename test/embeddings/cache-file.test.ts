@@ -122,7 +122,7 @@ describe("after a restart", () => {
     expect(readKeys).toHaveLength(2);
   });
 
-  test("vectors that interactive requests used are there, although a batch was larger than the file", async () => {
+  test("vectors that interactive requests used are restored, although a batch was larger than the file", async () => {
     const path = folder();
     const { file, add, later } = open(path, { maxBytes: KiB * KiB });
     add(0, 100);
@@ -214,7 +214,7 @@ describe("the file", () => {
     expect(reports).toEqual([]);
   });
 
-  test("becomes smaller when its limit does", async () => {
+  test("shrinks when its limit is lowered", async () => {
     const path = folder();
     const first = open(path);
     first.add(0, 2000);

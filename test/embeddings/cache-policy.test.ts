@@ -68,7 +68,7 @@ const inputsOf = ({ requests }: Fake): unknown[] =>
   requests.map(({ json }) => (json as { input: unknown }).input);
 
 describe("no-cache", () => {
-  test("asks the upstream for a cached input, and later requests get the new vector from the cache", async () => {
+  test("requests a cached input from the upstream, and later requests get the new vector from the cache", async () => {
     const { gateway, fake } = start();
     fake.script(responseOf(0.25));
     expect(await embed(gateway, "a")).toEqual([0.25]);
@@ -79,7 +79,7 @@ describe("no-cache", () => {
     expect(gateway.rows().map(({ cachedInputs }) => cachedInputs)).toEqual([0, 0, 1]);
   });
 
-  test("asks for every input of a request once, duplicates included", async () => {
+  test("requests every input of a request once, duplicates included", async () => {
     const { gateway, fake } = start();
     const first = await embed(gateway, ["a", "b"]);
     expect(await embed(gateway, ["b", "c", "b"], "max-age=0, No-Cache")).toHaveLength(3);
@@ -148,7 +148,7 @@ describe("no-store", () => {
   });
 });
 
-test("other directives leave the cache in use", async () => {
+test("other directives do not disable the cache", async () => {
   const { gateway, fake } = start();
   await embed(gateway, "a");
   for (const header of ["max-age=0", "no-transform", "", "no-cachet"]) {

@@ -41,7 +41,7 @@ function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions
 }
 
 describe("an upstream", () => {
-  test("gets ten of a hundred inputs, when ninety are cached or in flight", async () => {
+  test("gets ten of a hundred inputs, if ninety are cached or in flight", async () => {
     const setup = startMemory({ maxBytes: room });
     const known = setup.start(textQuery(letters(0, 60)), route);
     setup.upstreamRequests[0]?.respond("base64", true);
@@ -131,7 +131,7 @@ describe("a vector", () => {
     expect((await send(callOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
   });
 
-  test("that is cached comes in the requested encoding, alone and beside others", async () => {
+  test("that is cached is returned in the requested encoding, alone and beside other vectors", async () => {
     const vectors = ["AACAPw==", "AAAAQA=="];
     const { send, requested } = before({ vectors });
     await send(callOf(textQuery(["a", "b"]), route));
@@ -187,7 +187,7 @@ describe("a vector", () => {
     expect(setup.upstreamRequests).toHaveLength(4);
   });
 
-  test("is shared by two task types of one meaning only where upstreams have their own task types", async () => {
+  test("is shared by two task types of the same meaning only where upstreams have their own task types", async () => {
     const taskTypes = [
       parseTaskType("input_type", "query"),
       parseTaskType("task", "retrieval.query"),
@@ -204,7 +204,7 @@ describe("a vector", () => {
 });
 
 describe("usage", () => {
-  test("of several inputs is shared out by estimated tokens, and adds up", async () => {
+  test("of several inputs is divided by estimated tokens, and adds up", async () => {
     const texts = ["a", "größer", "日本", "four"];
     const vectors = texts.map(() => "AACAPw==");
     const { send, requested } = before({ vectors, usage: { inputTokens: 23 } });

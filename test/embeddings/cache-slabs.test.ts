@@ -98,7 +98,7 @@ describe("a slot", () => {
     );
   });
 
-  test("is not needed to detect that a value is not a vector", () => {
+  test("is not needed to detect a value that is not a vector", () => {
     const cache = new EmbeddingCache({ maxBytes: 0 });
     const learn = (vector: string) => cache.set("a", { vector, tokens: 1 });
     expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
@@ -186,7 +186,7 @@ describe("with vectors of any length", () => {
     return (held * entryBytes) / maxBytes;
   }
 
-  test("the slabs move to the size class that is requested now", () => {
+  test("the slabs move to the size class that is in demand", () => {
     const maxBytes = 4096 * KiB;
     const cache = new EmbeddingCache({ maxBytes });
     for (const length of [3072, 128, 1536, 384, 3072, 768]) {
@@ -195,7 +195,7 @@ describe("with vectors of any length", () => {
     }
   });
 
-  test("a rare length finds room beside a frequent one", () => {
+  test("a rare length is cached beside a frequent one", () => {
     const maxBytes = 2048 * KiB;
     const cache = new EmbeddingCache({ maxBytes });
     const learn = (key: string, length: number) =>
@@ -233,7 +233,7 @@ describe("slabs", () => {
     expect(cache.size).toBeGreaterThan(500);
   });
 
-  test("that are overwritten before the vectors are on disk lose nothing", async () => {
+  test("that are overwritten before their vectors are on disk lose no vector", async () => {
     using folder = temporaryFolder();
     const open = () =>
       new EmbeddingCacheFile({

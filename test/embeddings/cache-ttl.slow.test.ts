@@ -59,7 +59,7 @@ describe("a cached vector", () => {
     expect(cache.get("a", "float")).toBeUndefined();
   });
 
-  test("stays cached while others come and go", () => {
+  test("stays cached while other vectors are cached and evicted", () => {
     const cache = new EmbeddingCache({ maxBytes: 40_000, expiry: { ttlMs: 1e12, now } });
     for (let round = 0; round < 20_000; round++) {
       cache.set(keyFor(round), { vector: vector(round), tokens: 1 });

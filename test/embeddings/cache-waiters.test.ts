@@ -35,7 +35,7 @@ describe("requests that wait for an input in flight", () => {
     return { setup, first, waiting };
   }
 
-  test("share the received vector, also where the cache has no room for it", async () => {
+  test("share the received vector, even if the cache has no room for it", async () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
         const setup = startMemory({ maxBytes });
@@ -51,7 +51,7 @@ describe("requests that wait for an input in flight", () => {
     }
   });
 
-  test("fail with it when the upstream fails, which gets no second request", async () => {
+  test("fail with the error of the upstream, which gets no second request", async () => {
     const { setup, first, waiting } = startWaiters(["a", "b"]);
     const error = trouble();
     setup.upstreamRequests[0]?.fail(error);
@@ -62,7 +62,7 @@ describe("requests that wait for an input in flight", () => {
     expect(first.request.record.embeddings.upstreamTokens).toBeUndefined();
   });
 
-  test("get the vectors although its client disconnects: nothing is paid for twice", async () => {
+  test("get the vectors although its client disconnects: nothing is billed twice", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     await settle();
@@ -76,7 +76,7 @@ describe("requests that wait for an input in flight", () => {
     expect(first.request.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
-  test("are aborted too: then the upstream request is canceled at once", async () => {
+  test("cancel the upstream request at once when all of them are aborted", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     for (const { cancel } of waiting) {
@@ -92,7 +92,7 @@ describe("requests that wait for an input in flight", () => {
     expect(setup.flights.size).toBe(0);
   });
 
-  test("in a chain: an upstream request is canceled when no connected client needs it", async () => {
+  test("in a chain cancel an upstream request when no connected client needs it", async () => {
     const setup = startMemory({ maxBytes: room });
     const one = setup.start(textQuery(["a"]), route);
     // Each requests an input that the next one waits for.
@@ -140,7 +140,7 @@ describe("requests that wait for an input in flight", () => {
     for (const pending of waiting) await expectVectors(pending);
   });
 
-  test("do not fail when its own timeout passes", async () => {
+  test("do not fail when the timeout of that request passes", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
     setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
@@ -149,7 +149,7 @@ describe("requests that wait for an input in flight", () => {
     for (const pending of waiting) await expectVectors(pending);
   });
 
-  test("do not fail when another input may have been refused: each sends its own request, concurrently", async () => {
+  test("send their own requests, concurrently, when another input may have been refused", async () => {
     const { setup, first, waiting } = startWaiters(["a", "much too long"]);
     setup.upstreamRequests[0]?.fail(refusal());
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
@@ -184,7 +184,7 @@ describe("requests that wait for an input in flight", () => {
     ]);
   });
 
-  test("do not fail with the upstream of another model, although the vectors would be shared", async () => {
+  test("do not fail with the error of another model's upstream, although the vectors would be shared", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
     const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
@@ -194,7 +194,7 @@ describe("requests that wait for an input in flight", () => {
     await expectVectors(other);
   });
 
-  test("end at once when their own client disconnects, without an effect on others", async () => {
+  test("end at once when their own client disconnects, without an effect on other clients", async () => {
     const { setup, first, waiting } = startWaiters();
     const [leaving, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
     leaving.cancel.abort(hungUp());
@@ -205,7 +205,7 @@ describe("requests that wait for an input in flight", () => {
     for (const pending of [first, ...staying]) await expectVectors(pending);
   });
 
-  test("fail with an error that applies to them without waiting for the rest", async () => {
+  test("fail at once with an error that applies to them", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["slow"]), route);
     setup.start(textQuery(["broken"]), route);
@@ -215,7 +215,7 @@ describe("requests that wait for an input in flight", () => {
     expect(errorOf(await both.outcome)).toBe(error);
   });
 
-  test("are charged for their own upstream request, even when others fail first", async () => {
+  test("are charged for their own upstream request, even if other requests fail first", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["broken"]), route);
     const both = setup.start(textQuery(["broken", "own"]), route);
@@ -243,7 +243,7 @@ test("no request waits for an aborted one, and the next request replaces it", as
   for (const pending of [second, third]) await expectVectors(pending);
 });
 
-test("a request that waits for several requests that time out sends its own in the end", async () => {
+test("a request that waits for several requests that time out sends its own request", async () => {
   const setup = startMemory({ maxBytes: room });
   const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), route));
   const patient = setup.start(textQuery(["a"]), route);

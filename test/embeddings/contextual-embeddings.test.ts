@@ -76,7 +76,7 @@ const cases = [
 ] as const;
 
 describe.each(cases)("%s", (_, model, options) => {
-  test("gives a chunk in another document that document's vector, one after the other", async () => {
+  test("gives a chunk that occurs in two documents the vector of each document, in sequence", async () => {
     const one = ["A title.", "It is red."];
     const two = ["Another title.", "It is red."];
     expect(await embed(model, one, options)).toEqual(expected(one));
@@ -84,7 +84,7 @@ describe.each(cases)("%s", (_, model, options) => {
     expect(await embed(model, one, options)).toEqual(expected(one));
   });
 
-  test("gives each document its own vectors, also where documents are sent concurrently", async () => {
+  test("gives each document its own vectors, also if documents are sent concurrently", async () => {
     const documents = Array.from({ length: 12 }, (_, at) => [`Title ${at % 6}.`, "It is red."]);
     const before = received.length;
     const all = await Promise.all(documents.map((inputs) => embed(model, inputs, options)));
@@ -92,7 +92,7 @@ describe.each(cases)("%s", (_, model, options) => {
     expect(received.length - before).toBe(12);
   });
 
-  test("gives a chunk that a document has twice two vectors", async () => {
+  test("gives a chunk that occurs twice in a document two vectors", async () => {
     const inputs = ["same", "same", "other"];
     const vectors = await embed(model, inputs, options);
     expect(vectors).toEqual(expected(inputs));

@@ -211,7 +211,7 @@ describe("a drifted target", () => {
 });
 
 describe("the first target is the reference", () => {
-  test("and never drifts, even if all others differ from it", async () => {
+  test("and never drifts, even if all other targets differ from it", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, summaries } = setUpCanary([model], { a: wrong, b: right, c: right });
     for (let look = 0; look < 2; look++) await canary.check(true);
@@ -240,7 +240,7 @@ describe("the first target is the reference", () => {
     ["answers what is no number", right.map(() => Number.NaN)],
     ["answers nothing", []],
     ["answers what is no base64", "!"],
-  ])("and nobody strays while it %s", async (_, outcome) => {
+  ])("and no target counts as drifted while it %s", async (_, outcome) => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
     for (let look = 0; look < 2; look++) await canary.check(false);
@@ -266,7 +266,7 @@ describe("the canary checks", () => {
     expect(requested).toEqual([]);
   });
 
-  test("new and silent targets now, and checked targets only in the next full round", async () => {
+  test("new and silent targets now, and checked targets in the next full round", async () => {
     const outcomes: Outcomes = { a: right, b: right, c: "nothing" };
     const { canary, requested, models } = setUpCanary([modelNamed("m", a, b)], outcomes);
     await canary.check(false);

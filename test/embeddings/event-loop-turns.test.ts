@@ -18,7 +18,7 @@ const long = "x".repeat(2 * 1024 * 1024);
 const tokensOf = (count: number) =>
   requestFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, route);
 
-test("between long arrays of tokens that are decoded, and not between short ones", async () => {
+test("the event loop gets a turn between long token arrays that are decoded, and not between short ones", async () => {
   // The vocabulary is read once.
   await decodeTokens(tokensOf(1).query, "cl100k_base");
   for (const [count, isOver] of [
@@ -32,7 +32,7 @@ test("between long arrays of tokens that are decoded, and not between short ones
   }
 });
 
-test("before a long upstream request is written, and not before a short one", async () => {
+test("the event loop gets a turn before a long upstream request is written, and not before a short one", async () => {
   for (const [text, isOver] of [
     [long, true],
     ["short", false],
@@ -51,7 +51,7 @@ test("before a long upstream request is written, and not before a short one", as
   }
 });
 
-test("while the vocabulary for the first estimate of tokens is loaded", () => {
+test("the event loop gets turns while the vocabulary for the first token estimate is loaded", () => {
   const script = `
     const { countTokens } = await import("./server/upstream/count-tokens.ts");
     const { tokenTable } = await import("./server/upstream/tokenizers.ts");

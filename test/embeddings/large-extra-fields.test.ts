@@ -58,14 +58,14 @@ describe.each<[string, object]>([
   ["1,100 fields", Object.fromEntries(Array.from({ length: 1100 }, (_, at) => [`f${at}`, 1]))],
   ["a text of 70 KB", { x: "x".repeat(70_000) }],
 ])("a request with extra fields of %s", (_, extra) => {
-  test("reaches the upstream each time, with the fields as they were sent", async () => {
+  test("is sent to the upstream each time, with the fields unchanged", async () => {
     received = [];
     for (let time = 0; time < 2; time++) expect((await embed(extra)).status).toBe(200);
     expect(received).toHaveLength(2);
     for (const body of received) expect(body).toMatchObject(extra);
   });
 
-  test("is not split, and says why where the upstream does not take all of its inputs", async () => {
+  test("is not split, and the error says why if the upstream does not accept all of its inputs", async () => {
     received = [];
     const input = Array.from({ length: mostInputs + 1 }, (_, at) => `text ${at}`);
     const response = await embed(extra, input);

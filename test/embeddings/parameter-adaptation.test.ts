@@ -130,7 +130,7 @@ describe("`dimensions`", () => {
   });
 
   test.each(["float", "base64"])(
-    "is emulated by truncation where the model supports it (Matryoshka): %s",
+    "is emulated by truncation if the model supports it (Matryoshka): %s",
     async (encoding_format) => {
       const texts = [newText(), newText()];
       // New, then cached: the headers are the same.
@@ -173,7 +173,7 @@ describe("`dimensions`", () => {
     ["lengths", 300, /does not support 300 dimensions. Supported: 256, 512, 1024, 2048\b/],
     ["unknown", 256, /does not support specifying dimensions. Omit `dimensions`/],
   ])(
-    "that no cutting can give is refused without a call: %s, %i",
+    "that truncation cannot produce is refused without an upstream request: %s, %i",
     async (id, dimensions, expectedMessage) => {
       const { message, param } = await refusalOf(await embed(id, newText(), { dimensions }));
       expect(param).toBe("dimensions");
@@ -207,7 +207,7 @@ describe("`dimensions`", () => {
     ["native", 4096],
     ["unknown-served", 4096],
   ])(
-    "that are more than the model has are refused with its own number, where the server gives that (%s)",
+    "above the model's own number is refused with that number, if the server reports it (%s)",
     async (id, dimensions) => {
       const text = newText();
       fake.script(responseWithLength(text));
@@ -307,7 +307,7 @@ describe("tokens", () => {
   });
 
   test.each(["texts-only", "native-texts-only"])(
-    "are refused where the configuration says so (%s)",
+    "are refused if the configuration says so (%s)",
     async (id) => {
       for (const input of [hello, [hello, hello]]) {
         const { message } = await refusalOf(await embed(id, input));

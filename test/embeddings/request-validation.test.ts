@@ -41,7 +41,7 @@ const bodies = fc.record(
   { requiredKeys: ["model"] },
 );
 
-test("the validator takes exactly what the schema of the OpenAPI document takes", () => {
+test("the validator accepts exactly what the schema of the OpenAPI document accepts", () => {
   fc.assert(
     fc.property(bodies, (body) => {
       const fields: Record<string, unknown> = { ...body };
@@ -111,7 +111,7 @@ test.each([
   ["alone", (text: string) => text, "It has"],
   ["in a list", (text: string) => ["a", text], "Entry 1 has"],
 ] as const)(
-  "a text longer than any model takes is refused by its length: %s",
+  "a text that is longer than any model accepts is refused by its length: %s",
   (_, input, message) => {
     const longest = "x".repeat(4 * 1024 * 1024);
     expect(read({ model: "m", input: input(longest) }).input.kind).toBe("text");

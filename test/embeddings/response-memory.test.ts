@@ -49,7 +49,7 @@ const inputsAtUpstream = (): string =>
 
 const wasSent = (name: string): boolean => inputsAtUpstream().includes(`"${name} 0"`);
 
-test("clients that do not read large embeddings responses hold a bounded memory, and other API keys are served", async () => {
+test("clients that do not read large embeddings responses hold bounded memory, and other API keys are served", async () => {
   const unread = ["a1", "a2", "a3", "a4", "a5", "a6"];
   const connections: RawConnection[] = [];
   for (const name of unread) {
@@ -93,7 +93,7 @@ describe("the memory of large responses", () => {
     expect(memory.held).toBe(500);
   });
 
-  test("a response that is larger than all of it is admitted alone", async () => {
+  test("admits a response that is larger than all of it alone", async () => {
     const memory = new ResponseMemory(1000);
     expect(reserve(memory, "a", 5000)).toBeUndefined();
     const waiting = reserve(memory, "b", 1);
@@ -102,7 +102,7 @@ describe("the memory of large responses", () => {
     expect(memory.held).toBe(1);
   });
 
-  test("a request that waits too long is refused, and one whose client disconnects stops waiting", async () => {
+  test("refuses a request that waits too long, and stops waiting when the client disconnects", async () => {
     const memory = new ResponseMemory(1000);
     const client = new AbortController();
     expect(reserve(memory, "a", 900)).toBeUndefined();
@@ -116,7 +116,7 @@ describe("the memory of large responses", () => {
     expect(reserve(memory, "d", 500)).toBeUndefined();
   });
 
-  test("large responses begin in different turns of the event loop", async () => {
+  test("lets large responses begin in different turns of the event loop", async () => {
     const memory = new ResponseMemory(1024 * MiB);
     let turn = 0;
     let isCounting = true;

@@ -7,25 +7,25 @@ import { tries } from "../depth.ts";
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
 
-describe("usage that is shared out", () => {
-  test("follows the weights", () => {
+describe("usage that is divided among requests", () => {
+  test("is proportional to the weights", () => {
     expect(shareUsage(100, [1, 3])).toEqual([25, 75]);
     expect(shareUsage(7, [7])).toEqual([7]);
     expect(shareUsage(0, [5, 5])).toEqual([0, 0]);
   });
 
-  test("gives what is left over to the largest remainders, and of equal ones to the first", () => {
+  test("gives the remainder to the largest fractions, and among equal ones to the first", () => {
     expect(shareUsage(10, [1, 1, 1])).toEqual([4, 3, 3]);
     expect(shareUsage(10, [6, 6, 1])).toEqual([5, 4, 1]);
     expect(shareUsage(1, [1, 2, 1])).toEqual([0, 1, 0]);
   });
 
-  test("counts all the same where nothing has a weight", () => {
+  test("is divided equally if every weight is zero", () => {
     expect(shareUsage(5, [0, 0])).toEqual([3, 2]);
     expect(shareUsage(5, [])).toEqual([]);
   });
 
-  test("gives nothing to what has no weight beside something that has", () => {
+  test("gives nothing to a weight of zero beside a larger one", () => {
     expect(shareUsage(9, [0, 4, 0])).toEqual([0, 9, 0]);
   });
 
@@ -47,7 +47,7 @@ describe("usage that is shared out", () => {
     );
   });
 
-  test("is off by less than one token for each", () => {
+  test("differs from the exact share by less than one token", () => {
     fc.assert(
       fc.property(fc.nat({ max: 100_000 }), weights, (total, weights) => {
         const whole = sumOf(weights);
@@ -60,7 +60,7 @@ describe("usage that is shared out", () => {
     );
   });
 
-  test("is the same each time", () => {
+  test("is deterministic", () => {
     fc.assert(
       fc.property(counts, weights, (total, weights) => {
         expect(shareUsage(total, weights)).toEqual(shareUsage(total, weights));
@@ -70,8 +70,8 @@ describe("usage that is shared out", () => {
   });
 });
 
-describe("tokens of a request that are divided among its inputs", () => {
-  test("give every input that has a weight at least 1, where there are enough", () => {
+describe("the tokens of a request, divided among its inputs,", () => {
+  test("are at least 1 for every input with a weight, if there are enough", () => {
     expect(shareTokens(102, [1, 10_000, 1])).toEqual([1, 100, 1]);
     expect(shareTokens(3, [1, 10_000, 0, 1])).toEqual([1, 1, 0, 1]);
     expect(shareTokens(2, [1, 10_000, 1])).toEqual([0, 2, 0]);

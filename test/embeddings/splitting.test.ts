@@ -115,7 +115,7 @@ describe("a larger request", () => {
     expect(chinese.sizes()).toEqual([1, 1, 1]);
   });
 
-  test("keeps to the tightest limit of all targets, whichever will serve it", async () => {
+  test("stays within the smallest limit of all targets, whichever serves it", async () => {
     const [wide, narrow] = [targetNamed("wide"), targetNamed("narrow")];
     const sizes: number[] = [];
     const send = split({
@@ -149,7 +149,7 @@ describe("a larger request", () => {
     }
   });
 
-  test("has its vectors in order, whatever the order of its sub-responses", async () => {
+  test("has its vectors in order, whatever the order of the sub-responses", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
@@ -173,7 +173,7 @@ describe("a larger request", () => {
     expect((await response).vectors).toHaveLength(8);
   });
 
-  test("of ten thousand inputs is served, even one by one", async () => {
+  test("of ten thousand inputs is served, even with one input per sub-request", async () => {
     const texts = numbered(10_000);
     const { send, seen: received } = through({ maxItems: 1 });
     const { vectors } = await send(requestFor(texts, route));
@@ -198,7 +198,7 @@ describe("the usage of a split request", () => {
     expect(response).not.toHaveProperty("verbatim");
   });
 
-  test("is unknown where that of one sub-request is", async () => {
+  test("is unknown if the usage of one sub-request is unknown", async () => {
     const { send } = through({ maxItems: 1 }, async (request) =>
       textsOf(request)[0] === "b" ? { vectors: responseTo(request).vectors } : responseTo(request),
     );

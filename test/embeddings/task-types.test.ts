@@ -79,7 +79,7 @@ const parameterHeaders = ({ headers }: Response): [string | null, string | null]
   headers.get("vexel-dropped"),
 ];
 
-describe("one task type in every vendor's terms", () => {
+describe("one task type in the terms of every vendor", () => {
   const spellings = [
     { input_type: "search_query" },
     { input_type: "query" },
@@ -114,7 +114,7 @@ describe("one task type in every vendor's terms", () => {
     ["gemini", { input_type: "passage" }, "RETRIEVAL_DOCUMENT"],
     ["gemini", { task: "text-matching" }, "SEMANTIC_SIMILARITY"],
     ["nvidia", { task_type: "RETRIEVAL_DOCUMENT" }, "passage"],
-  ])("%s is told %j as %s", async (kind, fields, word) => {
+  ])("is sent to %s: %j as %s", async (kind, fields, word) => {
     expect((await embed(kind, fields)).status).toBe(200);
     expect(received()).toBe(word);
   });
@@ -141,15 +141,18 @@ describe("a task type without effect", () => {
     ["openai", "input_type"],
     ["openai", "task_type"],
     ["together", "task"],
-  ])("is left out at %s and the caller is told, fresh and remembered: %s", async (kind, field) => {
-    const text = `once ${kind} ${field}`;
-    for (let round = 0; round < 2; round++) {
-      const response = await embed(kind, { [field]: "search_query" }, text);
-      expect(parameterHeaders(response)).toEqual([null, field]);
-    }
-    expect(fake.requests).toHaveLength(1);
-    expect(received()).toBeUndefined();
-  });
+  ])(
+    "is omitted at %s and the client is informed, for new and cached vectors: %s",
+    async (kind, field) => {
+      const text = `once ${kind} ${field}`;
+      for (let round = 0; round < 2; round++) {
+        const response = await embed(kind, { [field]: "search_query" }, text);
+        expect(parameterHeaders(response)).toEqual([null, field]);
+      }
+      expect(fake.requests).toHaveLength(1);
+      expect(received()).toBeUndefined();
+    },
+  );
 });
 
 describe("a task type that the vendor does not support", () => {
@@ -164,7 +167,7 @@ describe("a task type that the vendor does not support", () => {
     ],
     ["jina", { input_type: "nonsense" }, "input_type", ["'retrieval.query'", "'separation'"]],
   ])(
-    "is refused at %s without a call, and its own words are named: %j",
+    "is refused at %s without an upstream request, with the values that the vendor supports: %j",
     async (kind, fields, param, words) => {
       const response = await embed(kind, fields);
       const { error } = (await response.json()) as { error: { message: string; param: string } };
@@ -193,16 +196,19 @@ describe("two task types in one request", () => {
     ["cohere", { input_type: "search_query", task_type: "RETRIEVAL_DOCUMENT" }, "task_type"],
     ["jina", { task: "retrieval.query", input_type: "document" }, "task"],
     ["vllm", { input_type: "query", task: "a word of their own" }, "task"],
-  ])("that differ are refused at %s without a call: %j", async (kind, fields, param) => {
-    const response = await embed(kind, fields);
-    const { error } = (await response.json()) as { error: { message: string; param: string } };
-    expect(response.status).toBe(400);
-    expect(error).toMatchObject({ param, code: "invalid_value" });
-    expect(fake.requests).toHaveLength(0);
-  });
+  ])(
+    "that differ are refused at %s without an upstream request: %j",
+    async (kind, fields, param) => {
+      const response = await embed(kind, fields);
+      const { error } = (await response.json()) as { error: { message: string; param: string } };
+      expect(response.status).toBe(400);
+      expect(error).toMatchObject({ param, code: "invalid_value" });
+      expect(fake.requests).toHaveLength(0);
+    },
+  );
 
   test.each<Kind>(["cohere", "vllm"])(
-    "that are the same are told to %s once, and the caller is told so",
+    "that are equal are sent to %s once, and a header reports it",
     async (kind) => {
       const fields = { input_type: "search_query", task: "retrieval.query", task_type: "QUERY" };
       const response = await embed(kind, fields);

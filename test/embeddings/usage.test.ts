@@ -76,7 +76,7 @@ describe("the usage of embeddings", () => {
     },
   );
 
-  test("has no total that is impossible", async () => {
+  test("is estimated if the reported total is implausible", async () => {
     const { response } = uncounted("");
     const usage = { prompt_tokens: 5, total_tokens: 1e12 };
     fake.script({
@@ -88,7 +88,7 @@ describe("the usage of embeddings", () => {
   });
 
   test.each(["float", "base64"])(
-    "is counted where the upstream reports none (%s)",
+    "is counted if the upstream reports none (%s)",
     async (encoding_format) => {
       const text = `The quick brown fox jumped over the lazy dog, in ${encoding_format}`;
       const tokens = await countTokens([text]);
@@ -120,7 +120,7 @@ describe("the usage of embeddings", () => {
     expect(tokens).toEqual({ usage: { prompt_tokens: 3, total_tokens: 3 }, header: "estimated" });
   });
 
-  test("is counted for requests that were batched and for parts of one that was split", async () => {
+  test("is counted for batched requests and for the chunks of a split request", async () => {
     fake.script(unreported, { times: 20 });
     const texts = Array.from({ length: 12 }, (_, at) => `batched text ${at}`);
     const responses = await Promise.all(texts.map((text) => embed(text)));
@@ -147,7 +147,7 @@ describe("the usage of embeddings", () => {
 });
 
 describe("counting tokens", () => {
-  test("gives what OpenAI's tokenizer gives", async () => {
+  test("returns what OpenAI's tokenizer returns", async () => {
     const { countTokens: reference } = await import("gpt-tokenizer/encoding/cl100k_base");
     const samples = [
       "hello world",
@@ -263,7 +263,7 @@ describe("the usage of images", () => {
     }
   });
 
-  test("is not in whole responses of dall-e, where OpenAI sends none", async () => {
+  test("is not in whole responses of dall-e, for which OpenAI sends none", async () => {
     const response = await gateway.post("/v1/images/generations", { model: "dall-e-3", prompt });
     expect(await response.json()).not.toHaveProperty("usage");
     expect(response.headers.get("vexel-usage")).toBeNull();

@@ -46,7 +46,7 @@ async function lengthsOf(input: readonly string[]): Promise<number[] | number> {
   return data.map(({ embedding }) => embedding.length);
 }
 
-test("cached vectors are requested again where the model has changed meanwhile", async () => {
+test("cached vectors of another length are requested again after the model has changed", async () => {
   gateway = start();
   lengthFor = () => 8;
   expect(await lengthsOf(["old text"])).toEqual([8]);
@@ -60,7 +60,7 @@ test("cached vectors are requested again where the model has changed meanwhile",
   expect(requested).toHaveLength(3);
 });
 
-test("sub-responses whose vectors differ in length are an upstream error", async () => {
+test("sub-responses whose vectors differ in length are an invalid upstream response", async () => {
   gateway = start();
   lengthFor = (text) => (text === "0" ? 8 : 4);
   const many = Array.from({ length: 3000 }, (_, at) => `${at}`);

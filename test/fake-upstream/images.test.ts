@@ -132,7 +132,7 @@ describe("edits", () => {
     });
   });
 
-  test("an edit streams", async () => {
+  test("an edit can be streamed", async () => {
     const call = { model, prompt: "hat", image: await png(), stream: true } as const;
     const events = await Array.fromAsync(await openai.images.edit(call));
     expect(events.map((event) => event.type as string)).toEqual(["image_edit.completed"]);
@@ -214,7 +214,7 @@ describe("edits", () => {
     expect(error.message).toStartWith(message);
   });
 
-  test("the JSON form takes references", async () => {
+  test("the JSON form accepts references", async () => {
     const image_url = `data:image/png;base64,${Buffer.from(otter).toString("base64")}`;
     const images = [{ image_url }, { file_id: "file-1" }];
     const body = { model, prompt: "hat", images, moderation: "low" };
@@ -225,7 +225,7 @@ describe("edits", () => {
     expect((await errorOf(response)).code).toBe("unknown_parameter");
   });
 
-  test("a form cut short is refused", async () => {
+  test("a truncated form is refused", async () => {
     const response = await fetch(`${fake.url}/images/edits`, {
       method: "POST",
       headers: { authorization, "content-type": "multipart/form-data; boundary=b" },

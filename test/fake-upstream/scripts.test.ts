@@ -37,7 +37,7 @@ const spoilt = async (fault: InjectedFault, encoding_format = "base64"): Promise
 const floats = (embedding: unknown): Float32Array =>
   new Float32Array(new Uint8Array(Buffer.from(String(embedding), "base64")).buffer);
 
-test("scripts apply in order, as often as configured, only if they match", async () => {
+test("scripts apply in order, as often as configured, and only to requests that match", async () => {
   fake.script({ fail: "overloaded" }, { times: 2 });
   fake.script({ fail: "rate-limit", retryAfter: 3, retryAfterMs: 2500 });
   fake.script({ fail: "quota" }, { when: (request) => request.path.endsWith("/edits") });

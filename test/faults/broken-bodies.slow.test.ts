@@ -79,14 +79,14 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     }
   });
 
-  test("and the next request succeeds", async () => {
+  test("and a request after the failure succeeds", async () => {
     fake.script({ reset: "mid-body" });
     await (await ask.embeddings(setup)).text();
     await expectVectors(await ask.embeddings(setup));
   });
 });
 
-describe("an invalid upstream response is reported as invalid when it is", () => {
+describe("an invalid upstream response is reported as invalid:", () => {
   test.each<[string, InjectedFault]>([
     ["half a document", { body: "truncated" }],
     ["empty", { body: "empty" }],
@@ -126,7 +126,7 @@ describe("a response above the size limit is rejected", () => {
     await expectError(setup, await ask.image(setup), invalid);
   });
 
-  test("when it is an error response", async () => {
+  test("and an error response above the limit is still reported as an upstream error", async () => {
     fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
     await expectError(setup, await ask.embeddings(setup), {
       status: 502,
@@ -137,7 +137,7 @@ describe("a response above the size limit is rejected", () => {
     });
   });
 
-  test("when it is a stream", async () => {
+  test("and so is a stream above the limit", async () => {
     fake.script({
       response: {
         status: 200,

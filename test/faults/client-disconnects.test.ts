@@ -81,7 +81,7 @@ describe("a client disconnect cancels the upstream request", () => {
     await expectCanceled(before);
   });
 
-  test("of a response that was received in part", async () => {
+  test("also if a part of the response was received", async () => {
     const before = gateway.rows().length;
     fake.script({ hang: "body" });
     const disconnect = new AbortController();

@@ -175,7 +175,7 @@ describe("an upstream error is mapped to its meaning:", () => {
     expect(fake.requests).toHaveLength(expected.attempts ?? 1);
   });
 
-  test("a request body above the upstream's limit, in HTML", async () => {
+  test("a request body above the upstream's limit, with an HTML page", async () => {
     fake.script({ fail: "too-large" });
     // One input: several would be split into smaller requests.
     await expectError(setup, await ask.embeddings(setup, { input: "a" }), {
@@ -286,7 +286,7 @@ describe("internal details are not disclosed", () => {
     expect(error.message).toContain("https://platform.openai.com/docs");
   });
 
-  test("and an ordinary message is not changed", async () => {
+  test("and an ordinary message is passed on unchanged", async () => {
     const message = "The user-provided org-wide key-value list is no user_input at all.";
     fake.script(errorResponse(400, { error: { message } }));
     const response = await ask.embeddings(setup);
@@ -321,7 +321,7 @@ describe("internal details are not disclosed", () => {
     }
   });
 
-  test("in the log: neither keys nor messages", async () => {
+  test("by the log, which has neither keys nor messages", async () => {
     fake.script({ fail: "credentials" });
     await ask.embeddings(setup, { input: ["a very private text"] });
     const log = setup.gateway.log();

@@ -54,14 +54,14 @@ test("if none of several images is valid, the ledger row has no delivered image"
 });
 
 describe("valid images are delivered:", () => {
-  test("fewer than requested, as moderation may remove some, and the delivered ones are billed", async () => {
+  test("fewer than requested, because moderation may remove some, and the delivered images are billed", async () => {
     fake.script({ images: "missing" });
     const response = await ask.image(setup, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
   });
 
-  test("as many as requested if there are more, and the ledger row has the number delivered", async () => {
+  test("no more than requested, and the ledger row has the number delivered", async () => {
     fake.script({ images: "extra" });
     const response = await ask.image(setup, { n: 1 });
     const { data } = (await response.json()) as { data: unknown[] };
@@ -70,7 +70,7 @@ describe("valid images are delivered:", () => {
     expect(rowOf(setup, response).images).toBe(1);
   });
 
-  test("a valid one next to an invalid one", async () => {
+  test("a valid image beside an invalid one", async () => {
     fake.script(scriptedResponse({ data: [{ b64_json: "AAAA" }, { b64_json: image }] }));
     const response = await ask.image(setup, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
@@ -78,7 +78,7 @@ describe("valid images are delivered:", () => {
     expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1 });
   });
 
-  test("compressed, in small chunks, with white space", async () => {
+  test("from a response that is compressed, in small chunks, with white space", async () => {
     for (const fault of [
       { encoding: "gzip" },
       { trickle: { bytes: 100, everyMs: 1 } },

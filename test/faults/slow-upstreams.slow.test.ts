@@ -77,7 +77,7 @@ const image = Buffer.from(
   fakeImage("a slow otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
 
-describe("after 5 seconds without bytes, with a body timeout of 2 seconds, the gateway still delivers", () => {
+describe("after 5 seconds without bytes, although the body timeout is 2 seconds, the gateway delivers", () => {
   test.each([
     ["an image", generated],
     ["an edited image", edited],

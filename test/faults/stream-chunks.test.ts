@@ -77,7 +77,7 @@ describe("a stream", () => {
     expect(rows).toEqual([{ bytes: 9, error: undefined, sent: ["lo", "ng", "p"] }]);
   });
 
-  test("holds back only a chunk that may be the last", async () => {
+  test("delays only a chunk that may be the last", async () => {
     const { sent, rows } = await readStream(
       chunksOf(chunk("1", true), chunk("p"), chunk("2", true)),
     );

@@ -66,7 +66,7 @@ describe("a body of one byte more is refused", () => {
     await expectStillOfUse(connection);
   });
 
-  test("and leaves a ledger row, without an upstream request", async () => {
+  test("with a ledger row, and without an upstream request", async () => {
     fake.clear();
     const refused = await gateway.post("/v1/embeddings", bodyOf(most + 1));
     await expectError(refused, "request_too_large");
@@ -100,7 +100,7 @@ describe("a body of many megabytes", () => {
   );
 
   test.each([["99999999999999"], ["9007199254740991"]])(
-    "or of %s bytes that will never come",
+    "gets its response also if it announces %s bytes and never sends them",
     async (length) => {
       const connection = await RawConnection.open(gateway.url);
       connection.send(head({ "content-length": length }));
@@ -109,7 +109,7 @@ describe("a body of many megabytes", () => {
     },
   );
 
-  test("to an unknown path gets 404, also when the client sends all of it first", async () => {
+  test("to an unknown path gets 404, also if the client sends all of it before it reads", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
@@ -121,7 +121,7 @@ describe("a body of many megabytes", () => {
     await connection.closed;
   });
 
-  test("is discarded where its rest is short, and the connection is kept", async () => {
+  test("is discarded if its remainder is short, and the connection is reused", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),

@@ -60,7 +60,7 @@ const message = fc
   }));
 
 describe("chunks", () => {
-  test("give the same bytes and the same rest, however they are split", () => {
+  test("give the same body and the same surplus bytes, however they are split", () => {
     const property = fc.property(message, cuts, ({ wire, whole, rest }, offsets) => {
       const decoded = take(piecesOf(Buffer.concat([wire, rest]), offsets));
       expect(decoded.done).toBe(true);
@@ -104,7 +104,7 @@ describe("chunks", () => {
     expect(pieces).toBeLessThan(10);
   });
 
-  test("end at their last byte and not before", () => {
+  test("end exactly at their last byte", () => {
     const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, offsets, end) => {
       const decoded = take(piecesOf(wire.subarray(0, end % wire.length), offsets));
       expect([decoded.done, decoded.rest.length]).toEqual([false, 0]);
@@ -113,7 +113,7 @@ describe("chunks", () => {
     fc.assert(property, tries(200));
   });
 
-  test("that were mutated are read alike by all parsers, or refused", () => {
+  test("that were mutated are parsed in the same way by all parsers, or refused", () => {
     const changed = fc.record({
       at: fc.nat(),
       put: fc.constantFrom("", "\r", "\n", "\0", ";", "0", "f"),
@@ -183,7 +183,7 @@ describe("chunk extensions", () => {
   });
 
   test.each(['5;a="b\\"c"', '5;a="b;c"', "5 ; a = b", '5;a="";b', "5;"])(
-    "as %p are read over",
+    "as %p are ignored",
     (line) => {
       expect(take([latin(`${line}\r\nhello\r\n0\r\n\r\n`)]).bytes.toString()).toBe("hello");
     },

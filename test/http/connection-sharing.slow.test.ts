@@ -78,7 +78,7 @@ describe("a client that sends requests without a pause", () => {
     await Promise.all(clients);
   });
 
-  test("keeps its connections when the other client has no valid API key", async () => {
+  test("keeps its connections if the other client has no valid API key", async () => {
     await using served = serve(quick, { maxConnections: 3, keyIdOf });
     const connections = await Promise.all(Array.from({ length: 3 }, () => served.connect()));
     const busy = connections.map((connection) => keepBusy(connection, "one"));
@@ -117,7 +117,7 @@ describe("a client that sends requests without a pause", () => {
   });
 });
 
-test("a connection beyond the limit has a second for its request, however often it is checked meanwhile", async () => {
+test("a connection beyond the limit has one second to send its request, however often it is checked meanwhile", async () => {
   let now = 0;
   let checks = 0;
   const release = gate();
@@ -181,16 +181,19 @@ describe("a client that reads large responses very slowly", () => {
     ["nothing", 0, true],
     ["4 KB a second", 4096, true],
     ["16 KB a second", 16_384, false],
-  ])("is slow if it reads less than 8 KB a second over ten seconds: %s", (_, perSecond, isSlow) => {
-    const rate = new ReadRate();
-    let sentBytes = 1000;
-    for (let second = 0; second <= 10; second++) {
-      rate.sample(second * 1000, { sentBytes, isBlocked: true });
-      if (second < 10) expect(rate.isSlow).toBeFalse();
-      sentBytes += perSecond;
-    }
-    expect(rate.isSlow).toBe(isSlow);
-    rate.sample(11_000, { sentBytes, isBlocked: false });
-    expect(rate.isSlow).toBeFalse();
-  });
+  ])(
+    "counts as slow if it reads less than 8 KB a second over ten seconds: %s",
+    (_, perSecond, isSlow) => {
+      const rate = new ReadRate();
+      let sentBytes = 1000;
+      for (let second = 0; second <= 10; second++) {
+        rate.sample(second * 1000, { sentBytes, isBlocked: true });
+        if (second < 10) expect(rate.isSlow).toBeFalse();
+        sentBytes += perSecond;
+      }
+      expect(rate.isSlow).toBe(isSlow);
+      rate.sample(11_000, { sentBytes, isBlocked: false });
+      expect(rate.isSlow).toBeFalse();
+    },
+  );
 });

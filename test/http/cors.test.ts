@@ -56,7 +56,7 @@ describe("with named origins", () => {
     ...["x-ratelimit-limit-images", "x-ratelimit-remaining-images", "x-ratelimit-reset-images"],
   ].join(", ");
 
-  test("one of them may send requests and read the response with its exposed headers", async () => {
+  test("a named origin may send requests and read the response with its exposed headers", async () => {
     for (const from of [origin, "http://localhost:3000"]) {
       const response = await call(some, from);
       expect(response.status).toBe(200);
@@ -74,7 +74,7 @@ describe("with named origins", () => {
     expect(corsOf(response)).toMatchObject({ "access-control-allow-origin": origin });
   });
 
-  test("its preflight gets methods and headers, and needs no API key", async () => {
+  test("a preflight request of a named origin gets methods and headers, and needs no API key", async () => {
     const response = await preflight(some);
     expect(response.status).toBe(204);
     expect(corsOf(response)).toEqual({
@@ -93,13 +93,13 @@ describe("with named origins", () => {
     ["http://app.example"],
     ["https://APP.example:8443"],
     ["null"],
-  ])("another one (%s) is not allowed, and the response has vary: origin", async (from) => {
+  ])("another origin (%s) is not allowed, and the response has vary: origin", async (from) => {
     for (const response of [await preflight(some, from), await call(some, from)]) {
       expect(corsOf(response)).toEqual({ vary: "origin" });
     }
   });
 
-  test("a preflight of an unknown path gets 404", async () => {
+  test("a preflight request for an unknown path gets 404", async () => {
     expect((await preflight(some, origin, "/nothing")).status).toBe(404);
   });
 });

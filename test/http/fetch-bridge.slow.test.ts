@@ -120,7 +120,7 @@ describe("a request", () => {
     connection.disconnect();
   });
 
-  test("only paths below the prefix reach the handler", async () => {
+  test("reaches the handler only if its path is below the prefix", async () => {
     const { url } = mounted(echo);
     for (const [path, status] of [
       ["/admin", 200],

@@ -234,7 +234,7 @@ describe("Bun's own FormData agrees", () => {
     );
   });
 
-  test("what it parses is what our parser returns", async () => {
+  test("the fields that FormData parses are the fields that our parser returns", async () => {
     const plain = fc.stringMatching(/^[a-z[\]0-9 .]{1,20}$/);
     // Bun's parser accepts a boundary even without a line break before it.
     const body = bodies("----a-boundary-of-some-length").filter(
@@ -286,7 +286,7 @@ describe("a form that is cut short", () => {
     );
   });
 
-  test("by a broken connection passes that error on", async () => {
+  test("by a broken connection fails with the error of the connection", async () => {
     async function* breaks(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nhalf');
       throw new Error("the socket broke");
@@ -385,7 +385,7 @@ describe("a malformed form is refused:", () => {
       "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW",
       "----WebKitFormBoundary7MA4YWxkTrZu0gW",
     ],
-  ])("but %s has one", (type, boundary) => {
+  ])("but a content type with a boundary is accepted: %s", (type, boundary) => {
     expect(boundaryOf(type)).toBe(boundary);
   });
 });

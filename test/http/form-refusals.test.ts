@@ -184,7 +184,7 @@ describe("a file", () => {
     await expectError(await send(form), "unsupported_file_mimetype", "image");
   });
 
-  test("is required: a text field of that name is refused", async () => {
+  test("is required: a text field of the same name is refused", async () => {
     for (const name of ["image", "image[]"]) {
       const form = formOf(...usual, [name, "data:image/png;base64,AAAA"]);
       await expectError(await send(form), "invalid_type", "image");
@@ -197,7 +197,7 @@ describe("a file", () => {
     await expectError(await send(formOf(...usual, ["picture", png])), "missing_parameter", "image");
   });
 
-  test("number seventeen is refused", async () => {
+  test("beyond the sixteenth is refused", async () => {
     const files = Array.from({ length: 17 }, () => ["image[]", png] as const);
     const message = await expectError(
       await send(formOf(...usual, ...files)),

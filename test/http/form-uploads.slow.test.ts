@@ -190,7 +190,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     expect(growth).toBeLessThan(mostGrowth);
   });
 
-  test("arrive to the last byte also at a slow upstream", async () => {
+  test("arrive to the last byte also if the upstream reads slowly", async () => {
     sink.received.length = 0;
     sink.takeTime(true);
     const statuses = await Promise.all([11, 12, 13].map(upload));
@@ -201,7 +201,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     );
   });
 
-  test("whose clients disconnect leave nothing on disk", async () => {
+  test("leave nothing on disk if their clients disconnect", async () => {
     sink.received.length = 0;
     const connections = await Promise.all(Array.from({ length: 8 }, begin));
     for (const [seed, connection] of connections.entries()) {
@@ -220,7 +220,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     expect(sink.received).toEqual([]);
   });
 
-  test("that end with the process leave nothing on disk", async () => {
+  test("leave nothing on disk if the process is killed", async () => {
     const connections = await Promise.all([begin(), begin()]);
     for (const connection of connections) {
       let sent = 0;
@@ -295,7 +295,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
   // Around the size at which a file goes to disk.
   const kept = 256 * 1024;
   test.each([0, 1, 60_000, kept - 1, kept, kept + 1, kept + 65_537, 3_000_000])(
-    "also with %d bytes after the end of the image",
+    "also if %d bytes follow the end of the image",
     async (extra) => {
       fake.clear();
       const files = [generated("png", extra), generated("jpeg", extra), generated("webp", extra)];
@@ -320,7 +320,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     },
   );
 
-  test("again, to the next target, when the first one fails", async () => {
+  test("and is sent again, to the next target, when the first one fails", async () => {
     fake.clear();
     fake.script({ fail: "overloaded" });
     writeFileSync(

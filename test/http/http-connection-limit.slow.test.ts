@@ -20,7 +20,7 @@ import {
 import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("a server at its maximum number of connections", () => {
-  test("refuses the next with 503 and keeps serving the others", async () => {
+  test("refuses the next connection with 503 and keeps serving the others", async () => {
     const go = gate();
     await using served = serve(
       async () => {
@@ -49,7 +49,7 @@ describe("a server at its maximum number of connections", () => {
     expect((await fourth.response()).body).toBe("served");
   });
 
-  test("closes the connection that is idle for longest to make room", async () => {
+  test("closes the longest idle connection to make room", async () => {
     let now = 0;
     // The clock of the server is looked at four times in `bodyMs`.
     const times = { idleMs: 1e9, bodyMs: 40, clock: () => now };
@@ -71,7 +71,7 @@ describe("a server at its maximum number of connections", () => {
     expect(served.server.connections()).toMatchObject({ open: 2, refused: 0, evicted: 1 });
   });
 
-  test("reports refusals with their number, and not one by one", () => {
+  test("reports the number of refusals, not each refusal", () => {
     const reports: ConnectionReport[] = [];
     const limit = limitOf(1, (report) => reports.push(report));
     for (let at = 0; at < 50; at++) limit.countRefused();
@@ -108,7 +108,7 @@ describe("a server at its maximum number of connections", () => {
     limit.close();
   });
 
-  test("gives up silent bodies of the key with the most connections, the longest silent first", () => {
+  test("closes silent bodies of the key with the most connections, the longest silent first", () => {
     const abandoned: string[] = [];
     const limit = limitOf(5);
     const silent = (holder: Holder, lastActivityAt: number) =>
@@ -156,7 +156,7 @@ describe("a server at its maximum number of connections", () => {
     limit.close();
   });
 
-  test("closes a connection where every surplus connection serves a probe", () => {
+  test("closes new connections when every surplus connection serves a probe", () => {
     const limit = limitOf(1);
     limit.add(member({ isIdle: false }));
     const decisions = Array.from({ length: 1000 }, () => limit.add(member({ isIdle: false })));
@@ -214,7 +214,7 @@ describe("the maximum", () => {
     }
   });
 
-  test("is the setting where there is one", () => {
+  test("is the value of the setting, if it is set", () => {
     expect(maxConnections(readSettings({ VEXEL_MAX_CONNECTIONS: "7" }), 1024)).toBe(7);
   });
 });
@@ -325,7 +325,7 @@ describe("the gateway", () => {
     return Number(fields[11]) + Number(fields[12]);
   };
 
-  test("without file descriptors logs it, does not spin, and recovers", async () => {
+  test("logs that it has no file descriptors, does not spin, and recovers", async () => {
     using folder = temporaryFolder();
     const gateway = await startProcess({
       folder: folder.path,

@@ -114,7 +114,7 @@ describe("a body that stops arriving", () => {
     expect(rows.map(({ error }) => error)).toEqual(stops.map(() => "request_timeout"));
   });
 
-  test("repeatedly, but stays above the minimum rate, is read to its end", async () => {
+  test("at times, but stays above the minimum rate, is read to its end", async () => {
     const connection = await connect();
     connection.send(head({ "transfer-encoding": "chunked" }));
     for (let at = 0; at < body.length; at += Math.ceil(body.length / 6)) {
@@ -306,7 +306,7 @@ describe("an idle connection is closed", () => {
   // These cases are slow, so they start while the tests above run.
   const began = Promise.allSettled([afterLongCall(), whenNothingIsRead(), notDuringSlowStream()]);
 
-  test("after a long request, and when a stream is not read, but not in the middle of a slow stream", async () => {
+  test("after a long request, and when a stream is not read, but not during a slow stream", async () => {
     const failed = (await began).flatMap((each) =>
       each.status === "rejected" ? [String(each.reason)] : [],
     );

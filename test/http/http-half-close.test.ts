@@ -74,7 +74,7 @@ describe("a client that closes its sending side after its request", () => {
     await connection.closed;
   });
 
-  test("in HTTP/1.0 counts as disconnected, because a proxy whose client has disconnected does the same", async () => {
+  test("in HTTP/1.0 counts as disconnected, as proxies do so when their client has disconnected", async () => {
     const aborted = gate();
     await using served = serve(async ({ signal }) => {
       signal.addEventListener("abort", aborted.open);

@@ -56,7 +56,7 @@ describe("a response that cannot be sent as announced resets the connection:", (
     expect((await other.response()).body).toBe("next");
   });
 
-  test("but not a response to HEAD", async () => {
+  test("but a response to HEAD does not", async () => {
     closed.length = 0;
     await using served = serve(() => respondWith(leaving(5, three)));
     const connection = await served.connect();

@@ -77,7 +77,7 @@ describe("a client that sends all of its body before it reads", () => {
   });
 });
 
-test("the head of a request is not kept by an idle connection", async () => {
+test("an idle connection keeps no memory of the head of its last request", async () => {
   const heads: WeakRef<object>[] = [];
   let now = 0;
   await using served = serve(

@@ -111,7 +111,7 @@ describe("a throw while a response is written", () => {
     expect([served.errors, ended]).toEqual([[defect], 1]);
   });
 
-  test("and another in its clean-up are both reported", async () => {
+  test("and a second throw during the clean-up are both reported", async () => {
     const other = new Error("another defect");
     const body: StreamedBody = {
       length: 3,
@@ -127,7 +127,7 @@ describe("a throw while a response is written", () => {
     expect(served.errors).toContain(other);
   });
 
-  test("after it, when a pipelined request is refused, is reported as well", async () => {
+  test("or while a pipelined request is refused is reported as well", async () => {
     const go = gate();
     await using served = serve(
       async () => {

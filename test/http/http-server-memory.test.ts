@@ -4,7 +4,7 @@ import { resetSlowReaders } from "../../server/http/server/socket-writer.ts";
 
 const megabyte = 1024 * 1024;
 
-test("unread responses do not fill the memory: the client that has read nothing for longest is reset first", () => {
+test("unread responses do not fill the memory: the client that has not read for the longest time is reset first", () => {
   const reset: number[] = [];
   const connections = [1, 2, 3, 4, 5, 6].map((second) => ({
     unsentBytes: second === 2 ? 0 : 70 * megabyte,
@@ -16,7 +16,7 @@ test("unread responses do not fill the memory: the client that has read nothing 
   expect(reset).toEqual([1, 3]);
 });
 
-test("a slow client that still reads is not reset to make room for others", () => {
+test("a slow client that still reads is not reset to make room for other clients", () => {
   let resets = 0;
   const reading = {
     unsentBytes: 300 * megabyte,

@@ -128,7 +128,7 @@ describe("malformed chunks", () => {
 describe("a request head", () => {
   const sized = (bytes: number) => get("/", `a: ${"a".repeat(bytes - 28)}\r\n`);
 
-  test("may have 16384 bytes, split anywhere, and not one more", async () => {
+  test("may have 16384 bytes, split anywhere, and is refused with one byte more", async () => {
     await using served = serve(() => respondWith("read"));
     for (const cut of [0, 1, 2, 3, 4, 5, 100]) {
       const connection = await served.connect();
@@ -159,7 +159,7 @@ describe("a request head", () => {
     expect(found).toEqual(["1, 4", "2", "x-a: 3", "", "\xe9", null, null]);
   });
 
-  test("that repeats the cached one is read as the same, and another", async () => {
+  test("that equals the cached head is recognized, and a different head is parsed", async () => {
     await using served = serve(async (exchange) =>
       respondWith(`${exchange.head.get("a")} ${await readBody(exchange)}`),
     );
@@ -193,7 +193,7 @@ describe("a refusal", () => {
     await connection.closed;
   });
 
-  test("follows the earlier responses", async () => {
+  test("is sent after the responses to earlier requests", async () => {
     const last = gate();
     await using served = serve(async ({ head }) => {
       if (head.path === "/2") await last.opened;

@@ -59,7 +59,7 @@ describe("pipelined requests", () => {
     }
   });
 
-  test("after an unread body are found", async () => {
+  test("after a body that was not read are found", async () => {
     await using served = serve(() => respondWith("not read"));
     for (const head of [post("/", "").replace(": 0", ": 2000000"), chunkedPost("/")]) {
       const connection = await served.connect();
@@ -109,7 +109,7 @@ describe("a client that waits for 100 Continue", () => {
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
 
-  test("and sends its body anyway may use the connection again", async () => {
+  test("and sends its body without waiting may reuse the connection", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(`${waiting}hello${get("/2")}`);
@@ -215,7 +215,7 @@ describe("HTTP/1.0", () => {
     expect(connection.received).toEndWith("\r\n\r\none, two");
   });
 
-  test("and HTTP/1.1 with `close` get a response, and later requests none", async () => {
+  test("and HTTP/1.1 with `close` get one response, and later requests on the connection none", async () => {
     await using served = serve();
     for (const text of [
       old(),
@@ -248,7 +248,7 @@ describe("the request target", () => {
     expect((await connection.response()).body).toBe(path);
   });
 
-  test("* is allowed", async () => {
+  test("* is accepted for OPTIONS", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(get("*").replace("GET", "OPTIONS"));

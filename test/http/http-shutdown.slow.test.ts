@@ -37,7 +37,7 @@ class Client {
 }
 
 describe("a server that stops", () => {
-  test("closes an idle connection with FIN, also where a request crosses it in the network", async () => {
+  test("closes an idle connection with FIN, also if a request crosses it in the network", async () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
@@ -69,7 +69,7 @@ describe("a server that stops", () => {
     await stopping;
   });
 
-  test("does not wait forever for clients that do not close their side", async () => {
+  test("does not wait without a limit for clients that do not close their side", async () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));

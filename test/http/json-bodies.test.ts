@@ -40,7 +40,7 @@ describe.each(paths)("%s refuses", (path) => {
     expect(message).toStartWith("We could not parse the JSON body of your request.");
   });
 
-  test("an empty body, and says so", async () => {
+  test("an empty body, with a message that says so", async () => {
     expect(await expectError(await send(path, ""), "invalid_json")).toContain("the body was empty");
   });
 
@@ -74,7 +74,7 @@ describe.each(paths)("%s refuses", (path) => {
     }
   });
 
-  test("a bomb that never closes", async () => {
+  test("nested arrays that are never closed", async () => {
     await expectError(await send(path, "[".repeat(200_000)), "invalid_json");
   });
 
@@ -125,14 +125,14 @@ describe("a compressed body", () => {
     }
   });
 
-  test("a form, too", async () => {
+  test("is refused also if it is a form", async () => {
     const type = "multipart/form-data; boundary=x";
     const body = packed.gzip!("--x--\r\n");
     const response = await sendPacked("/v1/images/edits", body, "gzip", type);
     expect(await expectError(response, "unsupported_content_type")).toContain("'gzip'");
   });
 
-  test("with content-encoding: identity is not compressed", async () => {
+  test("with content-encoding: identity is read as uncompressed", async () => {
     const body = JSON.stringify({ model: embeddingModel, input: "a" });
     expect((await sendPacked("/v1/embeddings", body, "identity")).status).toBe(200);
     fake.clear();
@@ -140,7 +140,7 @@ describe("a compressed body", () => {
   });
 });
 
-test("a form is refused where only JSON is read", async () => {
+test("a form is refused by an endpoint that reads only JSON", async () => {
   for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
     const response = await send(path, "--x--\r\n", "multipart/form-data; boundary=x");
     await expectError(response, "unsupported_content_type");
@@ -320,7 +320,7 @@ describe("an error names the missing parameter:", () => {
   });
 });
 
-test("property names of Object.prototype are unknown fields like any other", async () => {
+test("property names of Object.prototype are unknown fields like any other name", async () => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const body = `{"model":"nobody","input":"a","prompt":"a","${name}":{"polluted":1}}`;
     await expectError(await send("/v1/embeddings", body), "model_not_found");

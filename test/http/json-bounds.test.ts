@@ -53,7 +53,7 @@ describe("the scan counts", () => {
     expect(verdict('"', repeat('\\"', escapes + 1), '"')).toContain("escape sequences");
   });
 
-  test("levels", () => {
+  test("levels of nesting", () => {
     expect(verdict(repeat("[", depth), repeat("]", depth))).toBeUndefined();
     expect(verdict(repeat("[", depth + 1))).toStartWith(
       "invalid_json: The JSON body is nested more",
@@ -67,7 +67,7 @@ describe("the scan counts", () => {
     expect(verdict('["', signs, '"]')).toBeUndefined();
   });
 
-  test("the same wherever the body is split", () => {
+  test("the same numbers wherever the body is split", () => {
     const bomb = "[".repeat(depth);
     fc.assert(
       fc.property(
@@ -88,7 +88,7 @@ describe("the scan counts", () => {
   });
 });
 
-test("the advice of a refusal fits the bound: only values and arrays can be sent in several requests", () => {
+test("only a refusal for too many values or arrays advises to send several requests", () => {
   const several = "Send the inputs in several requests.";
   expect(verdict(repeat("1,", entries + 1))).toEndWith(several);
   expect(verdict(repeat("[]", containers + 1))).toEndWith(several);
@@ -101,7 +101,7 @@ test("the advice of a refusal fits the bound: only values and arrays can be sent
   expect(verdict(repeat(" ", plainBytes + 1))).toContain("without indentation");
 });
 
-test("the scan never searches the same bytes twice, wherever quotes and backslashes are", () => {
+test("the scan reads each byte once, wherever quotes and backslashes are", () => {
   const plain = "x".repeat(30);
   for (const piece of [`"${plain}",`, `${plain}\\n`, `${plain}\\"`, `${plain}\\\\`, plain]) {
     const bytes = Buffer.from(`["${piece.repeat(4000)}`);

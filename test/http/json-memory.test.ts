@@ -53,7 +53,7 @@ const refusal = ({ status, headers, body }: RawResponse) => ({
 });
 
 describe("the memory of JSON bodies", () => {
-  test("that one API key holds is at most its share, other keys find room, and a request that ends frees its own", async () => {
+  test("that one API key holds is at most its share, other keys find room, and a request that ends releases its part", async () => {
     const size = 1.5 * MiB;
     // 8 MiB in all: a key may hold what is still free, which is 3 MiB of two bodies and not 4.5 of three.
     const held = [await announced(testKey, size), await announced(testKey, size)];
@@ -184,7 +184,7 @@ describe("large bodies that are complete at the same moment", () => {
     expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
   });
 
-  test("leave half of the time to other requests while more of them wait", async () => {
+  test("leave half of the time to other requests while more bodies wait", async () => {
     let now = 0;
     const queue = new TurnQueue(() => now);
     const began = performance.now();

@@ -26,7 +26,7 @@ const found = (method: string, path: string) => {
   return [routeOf(paths, method)?.name, paths.parameters, allow];
 };
 
-describe("a path with several methods", () => {
+describe("a path with several methods:", () => {
   test.each<[string, string, string | undefined, Record<string, string>, string]>([
     ["GET", "/things", "GET /things", {}, "GET, HEAD, POST, OPTIONS"],
     ["HEAD", "/things", "GET /things", {}, "GET, HEAD, POST, OPTIONS"],
@@ -53,7 +53,7 @@ describe("a path with several methods", () => {
 });
 
 // The first pattern that matches is used, so the longer one comes first in the table.
-test("each parameter of a path has its name, in the types as well", () => {
+test("each parameter of a path has its name, also in the types", () => {
   const names: ParametersOf<"/things/{id}/parts/{part}/file">[] = ["id", "part"];
   const [, parameters] = found("GET", "/things/a%2Fb/parts/c/file") ?? [];
   expect(parameters).toEqual({ id: "a%2Fb", part: "c" });

@@ -71,7 +71,7 @@ describe("an unknown path gets 404", () => {
     }
   });
 
-  test("a very long path, shortened in the message", async () => {
+  test("a very long path, which the message truncates", async () => {
     const message = await expectError(await raw(`/${"a".repeat(9_000)}`), "unknown_url");
     expect(message.length).toBeLessThan(300);
   });
@@ -86,7 +86,7 @@ describe("unusual spellings of a known path", () => {
     ["/./healthz", "a single-dot segment"],
     ["/../../../healthz", "double-dot segments above the root"],
     ["http://elsewhere.test/healthz", "an absolute URL"],
-  ])("%s works: %s", async (path) => {
+  ])("%s is accepted: %s", async (path) => {
     const response = await raw(path);
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ status: "ok" });
@@ -129,7 +129,7 @@ describe("unusual spellings of a known path", () => {
   });
 
   test.each([["a/b"], ["a?b"], ["a#b"], ["user@host"], [""], ["a b"]])(
-    "a host that cannot be one (%p) does not change the address",
+    "an invalid host header (%p) does not change the path",
     async (host) => {
       const response = await raw("/healthz", host);
       expect(await response.json()).toEqual({ status: "ok" });

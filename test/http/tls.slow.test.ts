@@ -63,7 +63,7 @@ describe("a gateway with a certificate", () => {
     expect(outcome).toBeInstanceOf(OpenAI.APIConnectionError);
   });
 
-  test("names https in its own URLs, also to clients without a proxy", async () => {
+  test("has https in its own URLs, also without a proxy", async () => {
     const document = await fetch(`${gateway.url}/openapi.json`, { tls: { ca: first.cert } });
     const { servers } = (await document.json()) as { servers: { url: string }[] };
     expect(servers[0]?.url).toStartWith(gateway.url);

@@ -124,7 +124,7 @@ describe("half-sent uploads of one key", () => {
     expect((await edit(gateway.url, bearer, 15 * megabyte)).status).toBe(200);
   });
 
-  test("leave a client that waits for 100 Continue with a refusal, before it has sent anything", async () => {
+  test("are refused before the client has sent anything, if it waits for 100 Continue", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     await halfSent(gateway.url, 14 * megabyte, megabyte);
     await until(() => gateway.inFlight() === 1);

@@ -120,7 +120,7 @@ test("a response that arrived in chunks can be read again, within the bounds of 
   await expect(response.text(5)).rejects.toMatchObject({ kind: "upstream_invalid" });
 });
 
-test("an invalid response stays invalid, whatever else it contains", async () => {
+test("an invalid response stays invalid, whatever other fields it has", async () => {
   fake.script({
     response: {
       status: 200,

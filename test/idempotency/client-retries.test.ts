@@ -56,7 +56,7 @@ describe("the official client sends one image request when", () => {
 });
 
 describe("the official client retries", () => {
-  test("a rate limit error, since nothing was generated", async () => {
+  test("after a rate limit error, because nothing was generated", async () => {
     fake.script({ fail: "rate-limit", retryAfterMs: 1 });
     await generate();
     expect(upstreamRequests()).toBe(2);

@@ -65,7 +65,7 @@ describe("the same Idempotency-Key", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("is refused with a different request, whether the first has ended or not", async () => {
+  test("is refused for a different request, whether the first has ended or not", async () => {
     const headers = newKey();
     fake.script({ delayMs: 200 });
     const first = generate("an otter", headers);

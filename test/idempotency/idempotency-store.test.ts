@@ -111,7 +111,7 @@ describe("a client that disconnects", () => {
     expect((await store.claim(withoutKey("again", async () => "the same"))).kind).toBe("proceed");
   });
 
-  test("at the last chunk of a stream finds the whole stream by its request ID, although the uploads are deleted by then", async () => {
+  test("at the last chunk of a stream finds the whole stream by its request ID, although the uploads are already deleted", async () => {
     const store = new IdempotencyStore(createResponseFiles(), failOnReport);
     let areDeleted = false;
     const file = {

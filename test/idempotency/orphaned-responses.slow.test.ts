@@ -165,7 +165,7 @@ describe("the idempotency store", () => {
     signal,
   });
 
-  test("stores no part of a response that exceeds its room", async () => {
+  test("stores no part of a response that exceeds its space", async () => {
     const reports: unknown[] = [];
     const store = new IdempotencyStore(createResponseFiles(1000), (error) => reports.push(error));
     const claim = await store.claim(claimOptions("a"));
@@ -176,7 +176,7 @@ describe("the idempotency store", () => {
     expect((await store.claim(claimOptions("a"))).kind).toBe("proceed");
   });
 
-  test("counts small responses against its room, so that their number is bounded", async () => {
+  test("counts small responses against its space, so that their number is bounded", async () => {
     const reports: unknown[] = [];
     const store = new IdempotencyStore(createResponseFiles(10_000), (error) => reports.push(error));
     for (let at = 0; at < 100; at++) {

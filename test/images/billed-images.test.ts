@@ -48,7 +48,7 @@ const gives = (body: object, status = 200) => {
 };
 const imageBytes = base64Of(grayImage("an otter"));
 
-test("one bad link does not fail the other images", async () => {
+test("an image link that cannot be downloaded does not fail the other images", async () => {
   gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
   const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
@@ -56,14 +56,14 @@ test("one bad link does not fail the other images", async () => {
   expect((await read(response)).data).toEqual([{ b64_json: imageBytes }]);
 });
 
-test("where all links are bad, the ledger has no delivered image, and the cost of those generated", async () => {
+test("if no image link can be downloaded, the ledger row has no delivered image, and the cost of the generated ones", async () => {
   gives({ data: [{ url: `${origin}/page.html` }] });
   expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
   expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 0 });
   expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
 });
 
-test("without storage for links the image is delivered in base64, and a header says so", async () => {
+test("without storage for image links the image is delivered in base64, and a header says so", async () => {
   const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(4096)]));
   gives({ data: [{ b64_json: large }] });
   const response = await ask({ response_format: "url" });
@@ -87,7 +87,7 @@ test("an image in another format than requested is converted", async () => {
   expect(response.headers.get("vexel-adapted")).toContain("output_format");
 });
 
-test("a link into the operator's own network becomes a link of the gateway's own", async () => {
+test("a link into the operator's own network is replaced by a link of the gateway", async () => {
   gives({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
   const { data, size } = await read(await ask({ model: "d2" }));
   const [{ url = "" } = {}] = data as { url?: string }[];
@@ -97,14 +97,14 @@ test("a link into the operator's own network becomes a link of the gateway's own
   expect(size).toBe("16x16");
 });
 
-test("an image cannot be transparent and a jpeg", async () => {
+test("a transparent background and the format jpeg together are refused", async () => {
   const response = await ask({ background: "transparent", output_format: "jpeg" });
   expect(response.status).toBe(400);
   const { error } = (await response.json()) as { error: { param: string } };
   expect(error.param).toBe("background");
 });
 
-test("a target whose account lacks permission, or that has no such model, is skipped for the next", async () => {
+test("a target whose account lacks permission, or that has no such model, is skipped", async () => {
   for (const [status, code] of [
     [404, "model_not_found"],
     [403, null],
@@ -119,7 +119,7 @@ test("a target whose account lacks permission, or that has no such model, is ski
   }
 });
 
-test("no part of a key and no address passes through in an upstream's error message, wherever it is truncated", async () => {
+test("no part of a key and no address is passed on in an upstream's error message, wherever it is truncated", async () => {
   const tail = " key: CSECRET1234567890 at gpu-7.corp.internal:8000 (10.1.2.3)";
   for (const length of [0, 1984, 1990, 2000]) {
     gives({ error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } }, 400);

@@ -285,7 +285,7 @@ describe("the Responses API", () => {
     });
   });
 
-  test("generates several images by several requests", async () => {
+  test("generates several images with several requests", async () => {
     const { data } = await client.images.generate({ model: "told", prompt: "an otter", n: 3 });
     expect(data).toHaveLength(3);
     expect(paths()).toEqual(["responses", "responses", "responses"]);

@@ -75,29 +75,35 @@ async function expectSameWayUp(across = width, down = height): Promise<void> {
 }
 
 describe.each(["form", "json", "d2"])("to an upstream that is called as `%s`", (model) => {
-  test.each(orientations)("a mask drawn on what people see, orientation %d", async (at) => {
-    const response = await edit(model, await photo("jpeg", at), await hole());
-    expect(response.status).toBe(200);
-    await expectSameWayUp();
-  });
+  test.each(orientations)(
+    "a mask drawn on the image as shown is applied there, orientation %d",
+    async (at) => {
+      const response = await edit(model, await photo("jpeg", at), await hole());
+      expect(response.status).toBe(200);
+      await expectSameWayUp();
+    },
+  );
 
-  test.each([5, 6, 7, 8])("a mask drawn on the stored pixels, orientation %d", async (at) => {
-    const mask = await stored(await hole(), at);
-    expect((await sharp(mask).metadata()).width).toBe(height);
-    expect((await edit(model, await photo("jpeg", at), mask)).status).toBe(200);
-    await expectSameWayUp();
-  });
+  test.each([5, 6, 7, 8])(
+    "a mask drawn on the stored pixels is applied there, orientation %d",
+    async (at) => {
+      const mask = await stored(await hole(), at);
+      expect((await sharp(mask).metadata()).width).toBe(height);
+      expect((await edit(model, await photo("jpeg", at), mask)).status).toBe(200);
+      await expectSameWayUp();
+    },
+  );
 });
 
 test.each(["png", "webp"] as const)(
-  "a %s that says so in its EXIF is turned as well",
+  "a %s with an EXIF orientation is rotated as well",
   async (kind) => {
     expect((await edit("form", await photo(kind, 6), await hole())).status).toBe(200);
     await expectSameWayUp();
   },
 );
 
-test("behind links they are rotated as well", async () => {
+test("images behind links are rotated as well", async () => {
   const mask = await stored(await hole(), 8);
   expect((await editLinked("json", await photo("jpeg", 8), mask)).status).toBe(200);
   await expectSameWayUp();

@@ -27,7 +27,7 @@ const errorOf = async (response: Response) =>
   ((await response.json()) as { error: { param: string; message: string } }).error;
 
 describe("a model that reads PNG of up to 4 MiB", () => {
-  test("is not called with a jpeg that becomes larger, and the error says how large, and what to send", async () => {
+  test("is not called with a jpeg that becomes larger, and the error has its size and the fix", async () => {
     const photo = await heavy();
     expect(photo.length).toBeLessThan(limit);
     const response = await edit("d2", photo);
@@ -40,7 +40,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect(arrived).toHaveLength(0);
   });
 
-  test("is called with a better compressed PNG, where that is small enough", async () => {
+  test("is called with a better compressed PNG, if that is small enough", async () => {
     const photo = await noise(1400, 1400).blur(2).jpeg({ quality: 90 }).toBuffer();
     const plain = await sharp(photo).ensureAlpha().png().toBuffer();
     expect(plain.length).toBeGreaterThan(limit);
@@ -51,7 +51,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect(Buffer.compare(found.pixels, expected.pixels), "it has lost something").toBe(0);
   });
 
-  test("is skipped where another target of the model accepts the image", async () => {
+  test("is skipped if another target of the model accepts the image", async () => {
     const photo = await heavy();
     expect((await edit("either", photo)).status).toBe(200);
     expect(arrived.map(({ model }) => model)).toEqual(["gpt-image-2"]);
@@ -65,7 +65,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect(arrived).toHaveLength(0);
   });
 
-  test("gets a mask without its colors, where with them it is too large", async () => {
+  test("gets a mask without its colors, if the mask is too large with them", async () => {
     const pixels = speckled(1100, 1100, 4).map((value, i) => (i % 4 === 3 ? (i % 3) * 120 : value));
     const mask = await generated(pixels, 1100, 1100, 4).png().toBuffer();
     expect(mask.length).toBeGreaterThan(limit);
@@ -78,7 +78,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
   });
 
   test.each(["jpeg", "png"] as const)(
-    "gets a %s without transparency with an alpha channel, which it insists on",
+    "gets a %s without transparency with an alpha channel, which it requires",
     async (kind) => {
       const response = await edit("d2", await noise(32, 32).toFormat(kind).toBuffer());
       expect([response.status, response.headers.get("vexel-adapted")]).toEqual([200, "image"]);
@@ -134,19 +134,19 @@ describe("of the conversions that make an image small enough, the least lossy is
     return { made, ways };
   };
 
-  test("up to a jpeg, where the upstream accepts it", async () => {
+  test("down to a jpeg, if the upstream accepts it", async () => {
     const { made, ways } = await tried({ reads: ["image/png", "image/jpeg"] }, { "jpeg 92": 400 });
     await made;
     expect(ways).toEqual(["png", "png packed", "jpeg", "jpeg 92"]);
   });
 
-  test("without conversions that cannot help", async () => {
+  test("without conversions that cannot make it small enough", async () => {
     const { made, ways } = await tried({}, { png: 9000, jpeg: 400 });
     await made;
     expect(ways).toEqual(["png", "jpeg"]);
   });
 
-  test("never one that is animated, or that removes transparency which the upstream accepts", async () => {
+  test("and never one that drops frames of an animation, or transparency that the upstream accepts", async () => {
     const clear = { ...inspection, alpha: true, alphaChannel: true, opaque: false };
     const { made, ways } = await tried({}, { jpeg: 400 }, clear);
     await expectError(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);

@@ -59,8 +59,8 @@ async function generate(model: string, more: object = {}) {
   return { status: response.status, error: body.error, row };
 }
 
-describe("an error inside a 200", () => {
-  test("has the status and the message of the error, and nothing is booked", async () => {
+describe("an error in a 200 response", () => {
+  test("has the status and the message of the error, and nothing is charged", async () => {
     respondWith(noQuota);
     const { status, error, row } = await generate("one");
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);
@@ -68,7 +68,7 @@ describe("an error inside a 200", () => {
     expect([row?.cost ?? null, row?.estimatedCost ?? null]).toEqual([null, null]);
   });
 
-  test("about quota makes the gateway ask the next target", async () => {
+  test("about quota makes the gateway call the next target", async () => {
     respondWith(noQuota);
     const { status } = await generate("two");
     expect(status).toBe(200);
@@ -82,14 +82,14 @@ describe("an error inside a 200", () => {
     expect(second.requests).toEqual([]);
   });
 
-  test("is the same for a request that wants a stream", async () => {
+  test("is the same for a streamed request", async () => {
     respondWith(noQuota);
     const { status, error } = await generate("one", { stream: true });
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);
   });
 });
 
-test("a response with invalid images is no error of the upstream's, whatever else it says", async () => {
+test("a response with invalid images is not reported as an error of the upstream, whatever else it contains", async () => {
   respondWith({ message: "success", data: [{ index: 0 }] });
   const { status, error, row } = await generate("one");
   expect([status, error?.code]).toEqual([502, "upstream_invalid"]);

@@ -19,7 +19,7 @@ describe("an image that may have been generated", () => {
     );
   });
 
-  test("counts in a stream as well", async () => {
+  test("is reported in a stream as well", async () => {
     east.respondInstead({ 2: breaks });
     const { images, error } = await stream();
     sameAs(images, east.made);
@@ -38,7 +38,7 @@ describe("an image that may have been generated", () => {
     expect(row()).toMatchObject({ images: 3, attempts: 2, cost: 1.25, estimatedCost: 0.5 });
   });
 
-  test("is requested again where the model is configured so, and counts for both", async () => {
+  test("is requested again if the model is configured so, and is charged for both targets", async () => {
     east.respondInstead({ 2: breaks });
     const { images, missing } = await ask({ model: "reckless" });
     expect([images.length, missing]).toEqual([4, null]);
@@ -46,7 +46,7 @@ describe("an image that may have been generated", () => {
     expect(row()).toMatchObject({ images: 4, attempts: 2, cost: 1.75, estimatedCost: 0.5 });
   });
 
-  test("counts once for a target that failed the whole request, whichever target fills it after that", async () => {
+  test("is charged once for a target that failed the whole request, whichever target fills it afterwards", async () => {
     east.respond = breaks;
     north.respondInstead({ 1: slowDown });
     const { images, missing } = await ask({ model: "reckless-three" });

@@ -25,7 +25,7 @@ describe("two of four images fail with a rate limit", () => {
     east.respondInstead({ 1: slowDown, 3: slowDown });
   });
 
-  test("and the other target generates those two: nothing is missing, and nothing was requested twice", async () => {
+  test("and the other target generates those two: no image is missing, and none was requested twice", async () => {
     const { images, missing, adapted } = await ask();
     sameAs(images.slice(0, 2), east.made);
     sameAs(images.slice(2), west.made);
@@ -34,7 +34,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(west.requests.map(({ n }) => n)).toEqual([2]);
   });
 
-  test("and the row has the cost and the usage of both targets, and says what failed where", async () => {
+  test("and the row has the cost and the usage of both targets, and the failed step", async () => {
     const { response } = await ask();
     expect(response.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
@@ -50,7 +50,7 @@ describe("two of four images fail with a rate limit", () => {
     });
   });
 
-  test("and metadata that the images of both targets do not share is not reported", async () => {
+  test("and metadata that differs between the images of both targets is not reported", async () => {
     const { response } = await ask();
     expect(response).toMatchObject({ output_format: "png" });
     expect(response).not.toHaveProperty("size");
@@ -84,7 +84,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
   });
 
-  test("and the other target may have generated them in vain: that counts besides the cost", async () => {
+  test("and the other target may have generated them in vain: their cost is charged as well", async () => {
     west.respond = breaks;
     const { images, missing } = await ask();
     sameAs(images, east.made);
@@ -163,7 +163,7 @@ describe("one request for several images, in a stream that ends with a rate limi
     expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been billed");
   });
 
-  test("is sent to another where none has", async () => {
+  test("is sent to another target if no image has arrived", async () => {
     west.respond = () => sent(limitFrame);
     const { images, error } = await stream({ model: "several", n: 2 });
     sameAs(images, east.made);
@@ -178,7 +178,7 @@ describe("one request for several images, in a stream that ends with a rate limi
   });
 });
 
-test("images of the other target have seeds of their own", async () => {
+test("images of another target have their own seeds", async () => {
   // Returns one image per request, which the first request shows.
   east.respond = (body, call) => (call < 2 ? east.generate({ ...body, n: 1 }) : slowDown());
   const { images, missing } = await ask({ model: "house", seed: 7 });

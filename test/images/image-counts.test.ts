@@ -59,7 +59,7 @@ const ask = async (body: object) => {
 };
 
 describe("a server that generates one image, whatever n says", () => {
-  test("is called for the others one by one, each with its own seed, and a header says so", async () => {
+  test("is called for each other image, each with its own seed, and a header says so", async () => {
     const { response, images, missing } = await ask({ n: 4, seed: 7 });
     expect(new Set(images).size).toBe(4);
     expect(missing).toBeNull();
@@ -69,7 +69,7 @@ describe("a server that generates one image, whatever n says", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
   });
 
-  test("is remembered, and not called for several again", async () => {
+  test("is known from then on, and not called for several images again", async () => {
     await ask({ n: 2 });
     requested.length = 0;
     const { images } = await ask({ n: 3 });
@@ -93,7 +93,7 @@ describe("a server that generates one image, whatever n says", () => {
   });
 });
 
-test("a server that generates several, and not all, supports n: the rest is reported as missing", async () => {
+test("a server that generates several images, but not all, supports n: the others are reported as missing", async () => {
   gives = ({ n = 1 }) => n - 1;
   const { images, missing } = await ask({ n: 3 });
   expect(images).toHaveLength(2);

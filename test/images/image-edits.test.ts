@@ -64,7 +64,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     expect(upstreamRequests).toMatchObject([{ width: 320, height: 640 }]);
   });
 
-  test("requests the size of the request, where there is one", async () => {
+  test("requests the size that the request names", async () => {
     const images = [inline(await image(640, 320))];
     await edit({ images, size: "512x512" });
     await edit({ images, width: 256, height: 128 });
@@ -111,7 +111,7 @@ describe("a mask that does not fit is rejected before the upstream is called", (
     expect(upstreamRequests).toHaveLength(0);
   });
 
-  test("and one that fits is sent on", async () => {
+  test("and a mask that fits is sent to the upstream", async () => {
     const response = await edit({
       images: [link("/image.png", grayImage("mine", 16))],
       mask: link("/mask.png", await maskOf(16)),

@@ -38,7 +38,7 @@ const asBase64 = (text: string, length = 1000) => {
   } as const;
 };
 
-describe("an image is stored from wherever it is", () => {
+describe("an image is stored from any source", () => {
   const served = async (server: LinkServer, link: string): Promise<Buffer> =>
     Buffer.from(await (await server.get(link)).bytes());
 
@@ -52,7 +52,7 @@ describe("an image is stored from wherever it is", () => {
     ).toBeTrue();
   });
 
-  test("on disk, as it is", async () => {
+  test("on disk, as bytes", async () => {
     await using server = startLinkServer();
     using folder = temporaryFolder();
     const temp = createRequestTemp(folder.path);
@@ -78,7 +78,7 @@ describe("an image is stored from wherever it is", () => {
     ).toBeTrue();
   });
 
-  test("and what the gateway itself writes as base64 is read back the same", async () => {
+  test("and the base64 that the gateway writes is read back unchanged", async () => {
     await using server = startLinkServer();
     let text = "";
     for await (const piece of encodeBase64Stream(inPieces(largePng, 1001)))
@@ -87,7 +87,7 @@ describe("an image is stored from wherever it is", () => {
     expect(largePng.equals(await served(server, link))).toBeTrue();
   });
 
-  test("but not if it is not base64, and then nothing stays behind", async () => {
+  test("but not if it is invalid base64, and then no file is left behind", async () => {
     await using server = startLinkServer();
     const good = png.toString("base64");
     for (const bad of [
@@ -117,7 +117,7 @@ describe("on disk", () => {
     expect(readdirSync(server.folder).sort()).toEqual(["images", "links.secret"]);
   });
 
-  test("a secret that was damaged is replaced: links from before end, new ones work", async () => {
+  test("a damaged secret is replaced: earlier links end, and new links work", async () => {
     await using server = startLinkServer();
     const path = join(server.folder, "links.secret");
     const before = readFileSync(path);
@@ -149,7 +149,7 @@ describe("on disk", () => {
     expect(kept(server)).toEqual([]);
   });
 
-  test("a folder that cannot be written to has an error code of its own", async () => {
+  test("a folder that cannot be written to has its own error code", async () => {
     await using server = startLinkServer();
     const folder = join(server.folder, "images");
     // Root may write anywhere, so the folder is removed.
@@ -158,7 +158,7 @@ describe("on disk", () => {
   });
 });
 
-describe("room", () => {
+describe("storage space", () => {
   test("is bounded, and released when images expire", async () => {
     await using server = startLinkServer({ maxBytes: png.length * 2, ttlMs: 60_000 });
     await server.links.store(small, server.url);
@@ -170,7 +170,7 @@ describe("room", () => {
     expect(kept(server).length).toBe(1);
   });
 
-  test("that is full costs a new image no look at the files that are there, and one deletion each where they expire", async () => {
+  test("that is used up is not scanned for each new image, and expired images are deleted without a scan", async () => {
     const files = 4000;
     await using server = startLinkServer({ maxBytes: files * png.length, ttlMs: 60_000 });
     for (let at = 0; at < files; at++) {
@@ -199,7 +199,7 @@ describe("room", () => {
     expect(kept(server).length).toBe(files);
   });
 
-  test("is released by an image that could not be stored", async () => {
+  test("is released if an image could not be stored", async () => {
     await using server = startLinkServer({ maxBytes: 200 });
     for (let times = 0; times < 5; times++) {
       expect(await errorKindOf(server.links.store(asBase64("iVBORw0KGgo=!"), server.url))).toBe(
@@ -209,7 +209,7 @@ describe("room", () => {
     expect(await errorKindOf(server.links.store(small, server.url))).toBe("kept");
   });
 
-  test("is counted again after a start", async () => {
+  test("is counted again at the next start", async () => {
     await using server = startLinkServer({ maxBytes: png.length * 2 });
     await server.links.store(small, server.url);
     await server.links.store(small, server.url);
@@ -218,7 +218,7 @@ describe("room", () => {
     expect(await errorKindOf(again.store(small, server.url))).toBe("storage_unavailable");
   });
 
-  test("temp files of a process that has ended are deleted, others are not", async () => {
+  test("is freed of temp files of an ended process, and of no others", async () => {
     await using server = startLinkServer();
     const draft = (name: string, hoursAgo: number): void => {
       const path = join(server.folder, "images", name);

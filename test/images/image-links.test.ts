@@ -156,7 +156,7 @@ describe("a range of an image", () => {
   });
 
   test.each([[`bytes=${size}-`], [`bytes=${size}-${size + 9}`], ["bytes=-0"]])(
-    "%s is beyond it",
+    "%s is beyond the image and gets 416",
     async (range) => {
       await using server = startLinkServer();
       const response = await server.get(await server.links.store(large, server.url), { range });
@@ -168,7 +168,7 @@ describe("a range of an image", () => {
   );
 
   test.each([["bytes=0-1,4-5"], ["bytes=5-2"], ["bytes=x-2"], ["bytes=-"], ["lines=1-2"], ["0-1"]])(
-    "%s is not one: all of it comes",
+    "%s is not a valid range and gets the whole image",
     async (range) => {
       await using server = startLinkServer();
       const response = await server.get(await server.links.store(small, server.url), { range });

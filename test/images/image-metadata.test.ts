@@ -73,7 +73,7 @@ const ask = async (body: object, came: Uint8Array, says: object = {}) => {
 
 describe("background", () => {
   test.each(["png with a transparent colour", "webp with alpha"] as const)(
-    "is transparent where it was requested and generated: %s",
+    "is transparent if it was requested and generated: %s",
     async (kind) => {
       const { response, dropped } = await ask({ background: "transparent" }, kinds[kind]);
       expect(response.background).toBe("transparent");
@@ -95,14 +95,14 @@ describe("background", () => {
     },
   );
 
-  test("is not reported as opaque for an image with alpha only because it was requested", async () => {
+  test("is not reported as opaque for an image with alpha only because the client requested it", async () => {
     const came = kinds["webp with alpha"];
     expect((await ask({ background: "opaque" }, came)).response).not.toHaveProperty("background");
     const streamed = await ask({ background: "opaque", stream: true }, came);
     expect(streamed.response.background).toBe("auto");
   });
 
-  test("is made opaque where the image is converted anyway", async () => {
+  test("is made opaque if the image is converted anyway", async () => {
     const body = { background: "opaque", output_format: "webp" };
     const came = kinds["png with a transparent colour"];
     const { response, bytes } = await ask(body, came);
@@ -137,7 +137,7 @@ describe("an aspect ratio, for an upstream that takes no sizes", () => {
     expect(await headersFor("1920x1080", generated(84, 48))).toEqual(heeded);
   });
 
-  test("that was ignored is reported, in whatever form the image arrived", async () => {
+  test("that was ignored is reported, however the image was delivered", async () => {
     const unheeded = { adapted: "size", dropped: "size" };
     expect(await headersFor("1536x1024", generated(64, 64))).toEqual(unheeded);
     expect(
@@ -189,7 +189,7 @@ describe("output_compression", () => {
   });
 });
 
-describe("links in a stream, which carries none", () => {
+describe("links, which a stream cannot carry,", () => {
   const body = { stream: true, response_format: "url" };
 
   test("are served as base64, and that is reported", async () => {
@@ -198,7 +198,7 @@ describe("links in a stream, which carries none", () => {
     expect(bytes.length).toBeGreaterThan(0);
   });
 
-  test("are rejected by name where nothing may be adapted", async () => {
+  test("are rejected by name if nothing may be adapted", async () => {
     const { status, response } = await ask({ ...body, model: "strict" }, kinds["png without"]);
     expect(status).toBe(400);
     expect(response).toMatchObject({ error: { param: "response_format" } });

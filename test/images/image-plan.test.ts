@@ -115,7 +115,7 @@ describe("adapt", () => {
     expect([plan.adapted, plan.dropped]).toEqual([[], []]);
   });
 
-  test("requests the best quality and compresses in the gateway where a target supports formats but no compression", () => {
+  test("requests the best quality and compresses in the gateway if a target supports formats but no compression", () => {
     const capabilities = { ...bare, takes: { output_format: ["png", "jpeg"] } };
     const plan = planImage(
       query({ output_format: "jpeg", output_compression: 40 }),
@@ -164,7 +164,7 @@ describe("other policies", () => {
   });
 });
 
-describe("output_compression, of which only jpeg and webp know", () => {
+describe("output_compression, which applies to jpeg and webp only", () => {
   const gpt = openaiImageCapabilities("gpt-image-2", "generations");
   /** Takes formats and compression by OpenAI's rules; takes neither; has no declared capabilities. */
   const targets = { gpt, bare, unknown: { ...unrestrictedImages, maxImages: 10 } };
@@ -187,7 +187,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
   };
 
   test.each(["adapt", "strict", "drop", "pass"] as const)(
-    "of 100 is harmless with any format or none: %s",
+    "of 100, the default, is accepted with any format or none: %s",
     (policy) => {
       const takesFormats = { ...bare, takes: { output_format: ["png", "jpeg", "webp"] } };
       for (const output_format of ["png", "jpeg", "webp", undefined]) {
@@ -225,7 +225,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
     }
   });
 
-  test("is refused with the format's own name, and what to do instead", () => {
+  test("is refused with the name of the format and the fix", () => {
     const reported = (output_format?: string, model = "gpt-image-2.6") =>
       refusalOf(
         { output_compression: 50, ...(output_format && { output_format }) },
@@ -242,11 +242,11 @@ describe("output_compression, of which only jpeg and webp know", () => {
   });
 });
 
-describe("what OpenAI's models take", () => {
+describe("the parameters that OpenAI's models support", () => {
   const planned = (model: string, options: ImageOptions, operation?: "generations" | "edits") =>
     planImage(query(options), openaiImageCapabilities(model, operation), "adapt");
 
-  test("a contested capability goes to the upstream, whatever the policy: it is not refused here", () => {
+  test("a capability on which sources disagree is sent to the upstream, whatever the policy", () => {
     const options: ImageOptions[] = [
       { background: "transparent" },
       { background: "transparent", output_format: "webp" },
@@ -270,7 +270,7 @@ describe("what OpenAI's models take", () => {
     expect(edited.query.options).toEqual({ input_fidelity: "low" });
   });
 
-  test("what OpenAI's own documents rule out is refused here", () => {
+  test("a parameter that OpenAI's documents rule out is refused", () => {
     for (const [model, options] of [
       ["gpt-image-2", { background: "transparent", output_format: "jpeg" }],
       ["gpt-image-2", { quality: "max" }],
@@ -292,7 +292,7 @@ describe("what OpenAI's models take", () => {
     }
   });
 
-  test("an svg is generated and not edited", () => {
+  test("an svg can be generated and not edited", () => {
     const svg = { output_format: "svg", svg: { model: "writer" } };
     expect(planned("gpt-image-2.6", svg, "generations").query.options).toEqual(svg);
     const { message } = refusalOf(svg, openaiImageCapabilities("gpt-image-2.6", "edits"));
@@ -306,7 +306,7 @@ describe("what OpenAI's models take", () => {
     expect(planned("gpt-image-1-mini", low, "edits").query.options).toEqual(low);
   });
 
-  test("the only quality of dall-e-2 is accepted, and not sent to it", () => {
+  test("the only quality of dall-e-2 is accepted, and not sent upstream", () => {
     expect(planned("dall-e-2", { quality: "standard" })).toMatchObject({
       adapted: [],
       dropped: [],
@@ -315,8 +315,8 @@ describe("what OpenAI's models take", () => {
   });
 });
 
-describe("a shape in place of a size", () => {
-  test("is sent unchanged to a target that supports shapes", () => {
+describe("an aspect ratio in place of a size", () => {
+  test("is sent unchanged to a target that supports aspect ratios", () => {
     for (const policy of ["adapt", "strict"] as const) {
       const plan = planImage(query({ size: "16:9" }), bare, policy);
       expect(plan.query).toMatchObject({ aspectRatio: "16:9", options: {} });
@@ -326,7 +326,7 @@ describe("a shape in place of a size", () => {
   });
 });
 
-test("the nearest shape is nearest in proportion", () => {
+test("the nearest aspect ratio is nearest in proportion", () => {
   const nearest = (size: string) =>
     nearestRatio(parseSize(size)!, ["1:1", "3:2", "2:3", "16:9", "9:16"]);
   expect(nearest("1024x1024")).toBe("1:1");
@@ -337,7 +337,7 @@ test("the nearest shape is nearest in proportion", () => {
 });
 
 describe("the length of a prompt", () => {
-  test("is counted in characters, with a pair of surrogates as one", () => {
+  test("is counted in characters, with a surrogate pair as one", () => {
     const capabilities = { ...bare, maxPrompt: 4 };
     const lengthOf = (prompt: string): string | undefined => {
       try {
@@ -359,7 +359,7 @@ describe("the length of a prompt", () => {
     ]);
   });
 
-  test("takes no memory per character to count", () => {
+  test("is counted without memory per character", () => {
     const capabilities = { ...bare, maxPrompt: 4 };
     const prompt = "é".repeat(4_000_000);
     const before = process.memoryUsage().rss;

@@ -94,7 +94,7 @@ test("only the ends of a large complete image are read", async () => {
   });
 });
 
-test("while a large image with an unusual end is read, other requests get their turns", async () => {
+test("while a large image with an unusual end is read, other requests are served", async () => {
   // One PNG chunk without an end.
   const start = await createImage("whole", { ...canvases.small, kind: "png" });
   const bytes = Buffer.concat([start.slice(0, 33), Buffer.alloc(24_000_000)]);

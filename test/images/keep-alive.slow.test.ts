@@ -30,7 +30,7 @@ const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(300_00
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
-test("what was left out and what is missing, in the member `vexel`", async () => {
+test("a keep-alive response has dropped parameters and missing images in the member `vexel`", async () => {
   for (const each of [image, large]) {
     upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: each }] });
     const response = await ask({ n: 3, safety_identifier: "someone" });
@@ -51,7 +51,7 @@ test("what was left out and what is missing, in the member `vexel`", async () =>
   }
 });
 
-test("the status of an error, and when to retry", async () => {
+test("a keep-alive response has the status of an error, and when to retry", async () => {
   upstreamResponse = () =>
     Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
   const response = await ask({});
@@ -62,12 +62,12 @@ test("the status of an error, and when to retry", async () => {
   });
 });
 
-test("nothing where there is nothing to tell", async () => {
+test("a keep-alive response has no member `vexel` if there is nothing to report", async () => {
   upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
   expect(await (await ask({})).json()).not.toHaveProperty("vexel");
 });
 
-test("OpenAI's client reads such a response like any other", async () => {
+test("a keep-alive response is read by OpenAI's client like any other response", async () => {
   upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
   const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
   const { data } = await client.images.generate({ model: "d2", prompt: "x", n: 2 });

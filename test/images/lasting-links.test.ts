@@ -32,7 +32,7 @@ const lastsFor = (link: URL): number =>
   Number(link.searchParams.get("expires")) - Math.floor(Date.now() / 1000);
 
 describe("a link of the gateway", () => {
-  test("lasts as long as the stored response of its Idempotency-Key, and at least as long as any", async () => {
+  test("lasts as long as the stored response of its Idempotency-Key, and at least as long as configured", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
     const link = await linkIn(await generate(key));
     expect(lastsFor(link)).toBeGreaterThan(3600);
@@ -102,25 +102,25 @@ describe("an upstream's link", () => {
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe("http://here/ours-true");
   });
 
-  test("is passed on unchanged in any other, and nothing is downloaded", async () => {
+  test("is passed on unchanged in any other response, and nothing is downloaded", async () => {
     const { linksOf, fetched } = tools(() => grayImage("theirs"));
     expect(await linksOf().toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(fetched).toEqual([]);
   });
 
-  test("that is a data: URL stays", async () => {
+  test("that is a data: URL is passed on unchanged", async () => {
     const { linksOf, fetched } = tools(() => grayImage("theirs"));
     const inline = "data:image/png;base64,AAAA";
     expect(await linksOf(again).toLastingLink(inline, "http://here")).toBe(inline);
     expect(fetched).toEqual([]);
   });
 
-  test("stays where the image behind it is truncated", async () => {
+  test("is passed on unchanged if the image behind it is truncated", async () => {
     const { linksOf } = tools(() => grayImage("theirs").subarray(0, 60));
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe(theirs);
   });
 
-  test("that is unreachable stays, and the others are not tried", async () => {
+  test("that is unreachable is passed on unchanged, and the other links are not tried", async () => {
     const { linksOf, fetched } = tools(() => {
       throw new GatewayError("upstream_unreachable", "no way there");
     });
@@ -130,7 +130,7 @@ describe("an upstream's link", () => {
     expect(fetched).toEqual([theirs]);
   });
 
-  test("that is dead does not fail the response", async () => {
+  test("that returns an error does not fail the response", async () => {
     const nowhere = "https://images.invalid/a.png";
     const upstream = Bun.serve({
       hostname: "127.0.0.1",

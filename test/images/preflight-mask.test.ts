@@ -58,7 +58,7 @@ describe("the mask", () => {
     await refused(query, "invalid_image_file", "mask", /'mask'.*cut short/);
   });
 
-  test("may be larger than dall-e-2's 4 MB", async () => {
+  test("may be larger than the 4 MB of dall-e-2", async () => {
     const pixels = speckled(1100, 1100, 4);
     const large = await generated(pixels, 1100, 1100, 4).png().toBuffer();
     expect(large.length).toBeGreaterThan(4 * 1024 * 1024);
@@ -66,7 +66,7 @@ describe("the mask", () => {
     expect((await check(query)).mask?.width).toBe(1100);
   });
 
-  test("of a photo with an EXIF orientation fits it as stored and as shown", async () => {
+  test("of a photo with an EXIF orientation may have the size as stored or as shown", async () => {
     const photo = upload(await noise(64, 48).jpeg().withMetadata({ orientation: 6 }).toBuffer());
     for (const [width, height] of [[64, 48] as const, [48, 64] as const]) {
       const mask = file(upload(await maskPng(width, height), "mask"));

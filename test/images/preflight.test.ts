@@ -33,7 +33,7 @@ describe("uploaded images", () => {
     expect(query.images).toEqual(parts.map(file));
   });
 
-  test("the type of a file is that of its bytes, not of its name", async () => {
+  test("the type of a file is determined by its bytes, not by its name", async () => {
     const jpeg = upload(await noise(9, 9).jpeg().toBuffer(), "image", "photo.png");
     expect((await check(edit([jpeg]))).images[0]?.type).toBe("image/jpeg");
     const html = upload(Buffer.from("<!doctype html><p>404"), "image", "photo.png");
@@ -60,7 +60,7 @@ describe("uploaded images", () => {
   });
 
   for (const kind of ["png", "jpeg", "webp"] as const) {
-    test(`a ${kind} that is cut short is named by its place`, async () => {
+    test(`a ${kind} that is truncated is reported with its index`, async () => {
       const whole = await noise(80, 80).toFormat(kind).toBuffer();
       const cut = upload(whole.subarray(0, whole.length * 0.7), "image[]");
       await refused(edit([cut]), "invalid_image_file", "image", /'image'.*cut short/);
@@ -70,7 +70,7 @@ describe("uploaded images", () => {
     });
   }
 
-  test("an image that the client numbered keeps its number", async () => {
+  test("the number that a client gave an image is in the error", async () => {
     const good = upload(await speckledPng(8, 8), "image[4]");
     const bad = { ...upload(blackPng(8, 8).subarray(0, 50)), field: "image[7]" };
     await refused(edit([good, bad]), "invalid_image_file", "image[7]", /'image\[7\]'/);
@@ -92,7 +92,7 @@ describe("uploaded images", () => {
     expect(error.details.param).toBe("image");
   });
 
-  test("sixteen pass and seventeen do not", async () => {
+  test("sixteen images pass and seventeen do not", async () => {
     const good = await speckledPng(8, 8);
     const many = (count: number) => edit(Array.from({ length: count }, () => upload(good)));
     expect((await check(many(16))).images).toHaveLength(16);
@@ -107,7 +107,7 @@ describe("uploaded images", () => {
     await refused(edit([good], { files: [markup] }), "invalid_image_file", "markup", /'markup'/);
   });
 
-  test("no file is inspected any more once the request is rejected", async () => {
+  test("no further file is inspected after the request was rejected", async () => {
     const spoilt = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
     const others = await Promise.all(
       Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
@@ -135,7 +135,7 @@ describe("uploaded images", () => {
 });
 
 describe("data: URLs", () => {
-  test("become files, byte for byte, whatever type they claim", async () => {
+  test("become files, byte for byte, whatever type they declare", async () => {
     for (const size of [16, 400]) {
       const png = await speckledPng(size, size);
       const { query, images } = await check(edit([dataUrl(png, "image/jpeg")]));
@@ -160,7 +160,7 @@ describe("data: URLs", () => {
     }
   });
 
-  test("are rejected like uploads, by their name in JSON", async () => {
+  test("are rejected like uploads, with their name in JSON", async () => {
     const good = await speckledPng(64, 64);
     const cut = dataUrl(good.subarray(0, 3000));
     const second = edit([dataUrl(good), cut]);

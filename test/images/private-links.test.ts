@@ -45,7 +45,7 @@ const ask = (body: object) =>
 
 describe("an upstream's link", () => {
   test.each(["http://minio:9000/b/x.png", "http://nas.lan/x.png", "https://cdn.corp./x.png"])(
-    "is never handed on where its name is one from inside: %s",
+    "is never passed on if its host name is internal: %s",
     async (inner) => {
       link = inner;
       const response = await ask({ response_format: "url" });
@@ -54,7 +54,7 @@ describe("an upstream's link", () => {
     },
   );
 
-  test("that holds a password is followed with it, and handed on as one of our own", async () => {
+  test("that contains a password is downloaded with it, and replaced by a link of the gateway", async () => {
     link = `http://user:pw@${host}/x.png`;
     const response = await ask({ response_format: "url" });
     const { data } = (await response.json()) as { data: { url: string }[] };
@@ -65,7 +65,7 @@ describe("an upstream's link", () => {
     );
   });
 
-  test("that is private becomes a link of the gateway where no response_format was requested", async () => {
+  test("that is private becomes a link of the gateway if no response_format was requested", async () => {
     link = `http://user:pw@${host}/x.png`;
     const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
     expect(Object.keys(data[0]!)).toEqual(["url"]);
@@ -78,7 +78,7 @@ describe("an upstream's link", () => {
     expect((await fetch(other[0]!.url)).headers.get("content-type")).toBe("image/webp");
   });
 
-  test("that is private becomes base64 where that was requested, and for the GPT image family", async () => {
+  test("that is private becomes base64 if that was requested, and for the GPT image family", async () => {
     link = `http://user:pw@${host}/x.png`;
     const otter = Buffer.from(grayImage("an otter")).toString("base64");
     for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {
@@ -87,14 +87,14 @@ describe("an upstream's link", () => {
     }
   });
 
-  test("to the public Internet is handed on as it is", async () => {
+  test("to the public Internet is passed on unchanged", async () => {
     link = "https://cdn.example.com/x.png";
     const { data } = (await (await ask({ response_format: "url" })).json()) as { data: object[] };
     expect(data).toEqual([{ url: link }]);
   });
 
   test.each(["cdn.example.com", "8.8.8.8", "homes.example", "xlan", "a.lane"])(
-    "is judged by its host alone: %s",
+    "is classified by its host alone: %s",
     (name) => expect(isPrivateHost(name)).toBe(name === "xlan"),
   );
 });
@@ -167,7 +167,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     },
   );
 
-  test("is an error where the bytes were requested, or the link is private", async () => {
+  test("is an error if the bytes were requested, or if the link is private", async () => {
     const failures = [
       finish({ format: "webp", as: "b64_json" }),
       finish({ format: "webp", as: "url" }, { isPrivate: () => true }),
@@ -178,7 +178,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     }
   });
 
-  test("is an error where the file behind the link is not an image", async () => {
+  test("is an error if the file behind the link is not an image", async () => {
     const invalid = new GatewayError("upstream_invalid", "a page");
     const failure = finish(
       { format: "webp", as: "url" },
@@ -188,7 +188,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
   });
 });
 
-test("a shortened user identifier is reported, and rejected where nothing may be adapted", () => {
+test("a truncated user identifier is reported, and rejected if nothing may be adapted", () => {
   const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
   const capabilities = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>

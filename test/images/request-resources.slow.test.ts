@@ -295,7 +295,7 @@ test("a response that comes after a waiting client has disconnected is closed", 
   expect(closed).toEqual([false]);
 });
 
-test("a release that throws keeps neither the row nor the other releases from happening", async () => {
+test("a release that throws prevents neither the ledger row nor the other releases", async () => {
   const { gateway } = edge;
   const before = gateway.rows().length;
   const { release } = ConcurrencySlots.prototype;
@@ -316,7 +316,7 @@ test("a release that throws keeps neither the row nor the other releases from ha
   await expectReleased(before);
 });
 
-test("a file that cannot be removed leaves no concurrent duplicate waiting", async () => {
+test("a file that cannot be removed does not block concurrent duplicates", async () => {
   const shelf: ResponseStore = {
     begin: () => ({
       append: () => undefined,

@@ -165,7 +165,7 @@ describe("when some of several upstream requests fail", () => {
 });
 
 describe("an upstream that generates fewer than requested", () => {
-  test("in a stream of its own: the end says how many are missing", async () => {
+  test("and streams: the stream ends with the number of missing images", async () => {
     gives = () => streamed(done(image("only")));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toEqual([image("only")]);
@@ -174,7 +174,7 @@ describe("an upstream that generates fewer than requested", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
   });
 
-  test("in a buffered response: the end of the events says so too", async () => {
+  test("and does not stream: the client's stream ends with the number of missing images", async () => {
     gives = () => whole(image("one"), image("two"));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toHaveLength(2);

@@ -69,7 +69,7 @@ describe.each([
       expect(jpeg.equals(await file.bytes())).toBeTrue();
     });
 
-    test("is converted", async () => {
+    test("is converted to another format", async () => {
       respondWith(await jpegOf(edge, padding));
       const response = await generate({ output_format: "webp" });
       expect(response.status).toBe(200);

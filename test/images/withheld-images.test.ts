@@ -30,7 +30,7 @@ const readWith = ({ generations }: Adapter, kind: string, response: UpstreamResp
   );
 
 describe("images that pass the content filter are delivered, others are omitted", () => {
-  test("Ideogram's", async () => {
+  test("at Ideogram", async () => {
     const response = await read(ideogram.adapter, targetOf("ideogram", "ideogram-3"), {
       data: [
         { ...safe, is_image_safe: true },
@@ -40,7 +40,7 @@ describe("images that pass the content filter are delivered, others are omitted"
     expect(response).toMatchObject({ results: [{ image: { kind: "url", url: safe.url } }] });
   });
 
-  test("xAI's", async () => {
+  test("at xAI", async () => {
     const response = await read(xai.adapter, targetOf("xai", "grok-imagine-image"), {
       data: [{ url: "", respect_moderation: false }, { url: link }],
     });
@@ -69,7 +69,7 @@ describe("where no image passes, the request is rejected by the safety system", 
     }
   });
 
-  test("at Fireworks, where a job ends so", async () => {
+  test("at Fireworks, if the job ends without an image", async () => {
     const target = targetOf("fireworks", "flux-kontext-pro");
     for (const status of ["Request Moderated", "Content Moderated"]) {
       const response = { id: "1", status, result: null };
@@ -95,19 +95,19 @@ test("a failed job is an upstream error, with its message but without the API ke
 });
 
 describe("the cost that a response reports is converted to dollars", () => {
-  test("by xAI, in ticks", async () => {
+  test("from the ticks of xAI", async () => {
     const response = { data: [{ url: link }], usage: { cost_in_usd_ticks: 200_000_000 } };
     const target = targetOf("xai", "grok-imagine-image");
     expect(await read(xai.adapter, target, response)).toMatchObject({ cost: 0.02 });
   });
 
-  test("by Recraft, in units", async () => {
+  test("from the units of Recraft", async () => {
     const response = { created: 1_760_335_349, credits: 40, data: [{ image_id: "1", url: link }] };
     const target = targetOf("recraft", "recraftv3");
     expect(await read(recraft.adapter, target, response)).toMatchObject({ cost: 0.04 });
   });
 
-  test("and where it reports nothing, there is none", async () => {
+  test("and is unknown if the response reports none", async () => {
     const target = targetOf("xai", "grok-imagine-image");
     expect(await read(xai.adapter, target, { data: [{ url: link }] })).not.toHaveProperty("cost");
   });

@@ -29,7 +29,7 @@ describe("ARCHITECTURE.md", () => {
     });
   }
 
-  test("CONTRIBUTING.md names every folder of tests", () => {
+  test("has every folder of tests (CONTRIBUTING.md)", () => {
     const documented = firstCodes(sectionOf("CONTRIBUTING.md", "Tests"));
     const folders = foldersIn("test").filter((name) => name !== "data");
     const packages = foldersIn("packages").map((name) => `packages/${name}/test/`);

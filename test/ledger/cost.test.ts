@@ -130,7 +130,7 @@ describe("the summed usage of several responses", () => {
     ...(input && { input_tokens_details: { ...input } }),
   });
 
-  test("has as much detail as all of them have", () => {
+  test("has only the detail that all of them have", () => {
     const each = used({ text_tokens: 4, image_tokens: 6 });
     expect(sumUsage(each, each)).toEqual({
       total_tokens: 60,
@@ -181,7 +181,7 @@ describe("images", () => {
     expect(costOf(few, { images: 2, quality: "high", size: "1024x1024" })).toBe(0.34);
   });
 
-  test("billed by pixels need a size", () => {
+  test("billed by pixels have an unknown cost without a size", () => {
     const charged: Price = { megapixel: 0.01 };
     expect(costOf(charged, { images: 2, size: "1000x500" })).toBeCloseTo(0.01, 12);
     expect(costOf(charged, { images: 2 })).toBeUndefined();

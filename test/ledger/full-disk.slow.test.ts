@@ -26,7 +26,7 @@ if (mayMount()) {
       return { folder: folder.path, disk };
     };
 
-    test("that is full, requests and uploads are refused, and served again when there is room", async () => {
+    test("that is full, requests and uploads are refused, and served again when there is space", async () => {
       const { folder, disk } = smallDisk();
       const fake = startFake();
       cleanUps.push(() => fake.close());

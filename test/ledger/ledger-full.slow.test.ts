@@ -84,7 +84,7 @@ describe('a full ledger under the policy "refuse"', () => {
 });
 
 describe('a full ledger under the policy "serve"', () => {
-  test("serves requests, stays ready, and writes their rows when there is room", async () => {
+  test("serves requests, stays ready, and writes their rows when there is space", async () => {
     const { gateway, embed, ready, makeRoom } = startSmall("serve", roomyBytes);
     const successful: string[] = [];
     const embedOnce = async () => {

@@ -65,7 +65,7 @@ test("one successful attempt takes few bytes", () => {
   expect(text).toBe('{"a":[[0.4,32.1]]}');
 });
 
-test("an attempt that another one has overtaken is canceled, and a stream that still runs is not", () => {
+test("a hedged attempt that lost is canceled, and a stream that still runs is not", () => {
   const [winner, loser] = [targetNamed("winner"), targetNamed("loser")];
   const running = { endedAt: undefined, error: undefined, queuedMs: 0 };
   const text = writeTimeline({

@@ -67,19 +67,19 @@ describe("chunked bytes", () => {
     expect(() => pieces.release()).toThrow();
   });
 
-  test("that share their buffer with others are not freed", () => {
+  test("that share their buffer with other bytes are not freed", () => {
     const shared = ownBuffer("s");
     new ChunkedBytes([shared.subarray(0, 50_000)]).release();
     expect(shared.toString("latin1", 0, 3)).toBe("sss");
   });
 
-  test("that have their buffers to themselves are freed with them", () => {
+  test("that own their buffers are freed with them", () => {
     const whole = ownBuffer("s");
     ChunkedBytes.exclusive([whole.subarray(0, 50_000)]).release();
     expect(whole.length).toBe(0);
   });
 
-  test("that are drained are freed chunk by chunk, also when the reader leaves", async () => {
+  test("that are drained are freed chunk by chunk, also if the reader stops", async () => {
     const list = [ownBuffer("a"), ownBuffer("b"), ownBuffer("c")];
     const pieces = new ChunkedBytes(list);
     const chunks = pieces.drain();

@@ -33,7 +33,7 @@ describe("a stack of work", () => {
     await done;
   });
 
-  test("that is empty settles", async () => {
+  test("that is empty settles at once", async () => {
     await runConcurrently([], 3, () => Promise.reject(new Error("nothing to do")));
   });
 
@@ -66,7 +66,7 @@ describe("a stack of work", () => {
     expect(begun).toEqual(["a", "b", "c"]);
   });
 
-  test("may be very large", async () => {
+  test("may have a hundred thousand items", async () => {
     let sum = 0;
     await runConcurrently(
       Array.from({ length: 100_000 }, () => 1),

@@ -69,7 +69,7 @@ test("a batch request is not held up by interactive requests for other slots", (
   expect(admitted.at(-1)).toBe(batch);
 });
 
-test("a batch request goes first after 16 interactive requests went before it", () => {
+test("a batch request is admitted after at most 16 interactive requests", () => {
   const { enter, finish, admitted } = setUpQueue([1]);
   enter("interactive");
   for (let at = 0; at < 3; at++) enter("batch", { key: `batch ${at}` });

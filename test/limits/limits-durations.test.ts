@@ -14,6 +14,6 @@ test.each([
   [360_000, "6m0s"],
   [3_600_000, "1h0m0s"],
   [5_025_040, "1h23m45.04s"],
-])("%i milliseconds are %s", (ms, text) => {
+])("%i milliseconds are formatted as %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
 });

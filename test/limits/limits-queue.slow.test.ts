@@ -51,7 +51,7 @@ describe("a concurrency limit", () => {
     expect(maxConcurrent(fake.requests)).toBe(1);
   });
 
-  test("with a full queue sheds requests of the key with the most queued, so one key cannot lock out another", async () => {
+  test("with a full queue sheds requests of the key with the most queued requests, so one key cannot lock out another", async () => {
     const { embed, fake } = start({
       keys: { one: "", two: "" },
       upstreamLimits: "concurrent: 2",

@@ -30,7 +30,7 @@ const refusal = async (promise: Promise<unknown>) => {
 };
 
 describe("a request limit", () => {
-  test("admits exactly as many of 50 concurrent requests as it says", async () => {
+  test("admits exactly its number of 50 concurrent requests", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { requestsPerMinute: 10 }" } });
     const counts = await statuses(Array.from({ length: 50 }, () => embed("one")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 10, 429: 40 });
@@ -150,7 +150,7 @@ describe("a token limit", () => {
     expect(((await next.json()) as { error: { type: string } }).error.type).toBe("tokens");
   });
 
-  test("refuses a request above it for good, as OpenAI does", async () => {
+  test("permanently refuses a request above it, as OpenAI does", async () => {
     const { client } = start({ keys: { one: "limits: { tokensPerMinute: 100 }" } });
     const send = client("one", 2).embeddings.create({ model: embedder, input: tokens(101) });
     const error = await refusal(send);

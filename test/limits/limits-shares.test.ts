@@ -107,7 +107,7 @@ describe("when all slots are in use", () => {
     expect(Math.abs(slots.many - slots.few)).toBeLessThanOrEqual(2);
   });
 
-  test("two greedy keys leave slots for a third", () => {
+  test("two keys that take every slot leave slots for a third", () => {
     const { begin, end, fill } = setUp(16);
     fill("one", 16);
     for (let turn = 0; turn < 50; turn++) {
@@ -118,7 +118,7 @@ describe("when all slots are in use", () => {
     expect(begin("three")).toBe("counted");
   });
 
-  test("more keys than slots get one each, as far as the slots last", () => {
+  test("more keys than slots get one slot each, while there are slots", () => {
     const { begin } = setUp(4);
     expect(["a", "b", "c", "d", "e", "f"].map((key) => begin(key))).toEqual([
       "counted",
@@ -155,7 +155,7 @@ describe("when all slots are in use", () => {
     expect(modest.queued).toEqual(["few"]);
   });
 
-  test("the same holds for image requests within their own slots", () => {
+  test("the same applies to image requests within their own slots", () => {
     const { begin, fill, shedder } = setUp(64, { image: 8 });
     fill("many", 8, "image");
     expect(begin("many", "image")).toBe("overloaded");
@@ -200,7 +200,7 @@ describe("batch requests", () => {
     expect(beginBatch(setUp(1))).toBe("counted");
   });
 
-  test("do not make a queued request be shed", () => {
+  test("do not cause a queued request to be shed", () => {
     const setup = setUp(8, { queued: ["many"] });
     setup.fill("many", 8);
     expect(beginBatch(setup)).toBe("overloaded");

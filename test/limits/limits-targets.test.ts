@@ -58,7 +58,7 @@ const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
 describe("a target at its limit", () => {
-  test("is skipped for the next one, and every request succeeds", async () => {
+  test("is skipped, and every request succeeds at the next target", async () => {
     start("requestsPerMinute: 3");
     const counts = await statuses(times(10, () => embed("small")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 10 });
@@ -66,7 +66,7 @@ describe("a target at its limit", () => {
     expect(second.requests).toHaveLength(7);
   });
 
-  test("is skipped for images too, which count before they are generated", async () => {
+  test("is skipped for images too, which are counted before they are generated", async () => {
     start("imagesPerMinute: 3");
     for (let at = 0; at < 3; at++) expect((await generate({ n: 2 })).status).toBe(200);
     expect(first.requests).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("a target at its limit", () => {
     expect(first.requests.length).toBeGreaterThanOrEqual(240);
   });
 
-  test("gets back what a failed request did not use", async () => {
+  test("gets back the unused part of a failed request", async () => {
     start("tokensPerMinute: 1000");
     first.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 5; at++)

@@ -25,7 +25,7 @@ export function rateLimitCounterLaws(
   };
 
   describe(`${name} rate limit counters`, () => {
-    law("a new counter has its limit, and a request within it does not wait", async () => {
+    law("a new counter has its whole limit, and a request within it does not wait", async () => {
       const { counter, waitMs } = setUp(60);
       expect([counter.limit, counter.remaining(0), await waitMs(60, 0)]).toEqual([60, 60, 0]);
       expect(counter.msUntilFull(0)).toBe(0);
@@ -43,16 +43,19 @@ export function rateLimitCounterLaws(
       expect(admitted).toBeLessThanOrEqual(120);
     });
 
-    law("after the wait that a counter names, and not before, the request fits", async () => {
-      const { counter, waitMs } = setUp(60);
-      counter.take(60, 0);
-      const namedMs = await waitMs(3, 0);
-      expect(namedMs).toBeGreaterThan(0);
-      expect(await waitMs(3, namedMs - 1)).toBeGreaterThan(0);
-      expect(await waitMs(3, namedMs)).toBe(0);
-    });
+    law(
+      "a request is admitted after the wait that the counter reports, and not before",
+      async () => {
+        const { counter, waitMs } = setUp(60);
+        counter.take(60, 0);
+        const namedMs = await waitMs(3, 0);
+        expect(namedMs).toBeGreaterThan(0);
+        expect(await waitMs(3, namedMs - 1)).toBeGreaterThan(0);
+        expect(await waitMs(3, namedMs)).toBe(0);
+      },
+    );
 
-    law("a request above the limit never fits", () => {
+    law("a request above the limit is never admitted", () => {
       const { counter } = setUp(10);
       expect(counter.waitMs(11, 0)).toBe(Number.POSITIVE_INFINITY);
     });
@@ -66,7 +69,7 @@ export function rateLimitCounterLaws(
       expect(await waitMs(1, 31_000)).toBe(0);
     });
 
-    law("what is refunded can be taken again, and never more than the limit", async () => {
+    law("refunded tokens can be taken again, and never more than the limit", async () => {
       const { counter, waitMs } = setUp(10);
       await waitMs(10, 0);
       counter.take(10, 0);
@@ -77,7 +80,7 @@ export function rateLimitCounterLaws(
       expect(await waitMs(10, 0)).toBe(0);
     });
 
-    law("a new limit keeps the share that is used", async () => {
+    law("a new limit keeps the used share", async () => {
       const { counter, waitMs } = setUp(100);
       await waitMs(50, 0);
       counter.take(50, 0);

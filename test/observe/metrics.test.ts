@@ -108,7 +108,7 @@ test("metrics need their token on both ports, and no API key opens them", async 
   expect(await status(`http://127.0.0.1:${metricsPort}/v1/models`, token)).toBe(404);
 });
 
-test("without a setting for it, a gateway has no metrics", async () => {
+test("without a metrics setting, a gateway has no metrics", async () => {
   const plain = startGateway({ yaml: configFor(fake.url) });
   try {
     expect((await fetch(`${plain.url}/metrics`)).status).toBe(404);

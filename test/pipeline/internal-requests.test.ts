@@ -231,7 +231,7 @@ describe("a request of the drift canary", () => {
     expect(fakes[1]!.requests).toHaveLength(0);
   });
 
-  test("waits for a slot of its model like any other request", async () => {
+  test("waits for a slot of its model like a client's request", async () => {
     const { gateway } = startWithCanary("", ", limits: { concurrent: 1 }");
     await until(() => gateway.rows().length === 2);
     expect(gateway.rows().map(({ status }) => status)).toEqual([200, 200]);

@@ -113,7 +113,7 @@ test("a request without HTTP ends when its signal aborts", async () => {
   expect(pipeline.inFlight()).toBe(0);
 });
 
-test("a response that takes long to write is not written on after its client has disconnected", async () => {
+test("a response that takes long to write is not continued after its client has disconnected", async () => {
   using pipeline = openPipeline(10);
   const client = new AbortController();
   let steps = 0;
@@ -138,7 +138,7 @@ test("a response that takes long to write is not written on after its client has
   expect(pipeline.inFlight()).toBe(0);
 });
 
-test("an HTTP request whose error response cannot be written holds nothing, and is in the ledger", async () => {
+test("an HTTP request whose error response cannot be written releases its resources, and is in the ledger", async () => {
   using pipeline = openPipeline(10);
   const bug = new Error("the error cannot be written");
   const endpoint = {

@@ -118,11 +118,11 @@ describe("check", () => {
     expect(err).toBe("nowhere.yaml: does not exist\n");
   });
 
-  test("treats no file like an empty one", async () => {
+  test("treats a missing optional file like an empty one", async () => {
     expect((await run(["check"])).code).toBe(0);
   });
 
-  test("warns about a likely typo without an error", async () => {
+  test("warns about a likely typo, with exit code 0", async () => {
     const path = file(
       "typo.yaml",
       `${configFor(fake.url)}  - { name: idle, key: sk-idle-0123456789abcdef, models: ["nothing-*"] }\n`,
@@ -191,7 +191,7 @@ describe("models", () => {
     expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +embedded /.test(row))).toBe(true);
   });
 
-  test("lists the same as JSON", async () => {
+  test("lists the same models as JSON", async () => {
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["models", "--json"], { VEXEL_CONFIG: path });
     expect(code).toBe(0);

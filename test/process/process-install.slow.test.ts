@@ -81,7 +81,7 @@ test("npm runs without --omit if the lock file has changed since all packages we
   expect(await ensure("run")).not.toContain("--omit");
 });
 
-test("an empty node_modules gets the runtime packages only, once, and the dev packages when they are needed", async () => {
+test("an empty node_modules gets the runtime packages only, once, and the dev packages when a command needs them", async () => {
   using folder = temporaryFolder();
   const ensure = createInstallation(folder.path, {});
   const npmArguments = await ensure("run");

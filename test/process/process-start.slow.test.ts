@@ -162,7 +162,7 @@ test("an unknown VEXEL_ variable causes a warning that suggests a setting", asyn
   );
 });
 
-test("a browser gets a useful page at /", async () => {
+test("the page at / names the base URL and the models for a browser", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path });
   const page = await (await fetch(`${gateway.url}/`)).text();
@@ -195,7 +195,7 @@ describe("a port that is in use", () => {
     expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);
   });
 
-  test("by another gateway ends the start as well", async () => {
+  test("ends the start also if another gateway uses it", async () => {
     using folder = temporaryFolder();
     const first = await start({ folder: folder.path });
     const { port } = new URL(first.url);

@@ -94,7 +94,7 @@ test.each<[readonly string[], number, string]>([
     JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")).version,
   ],
   [["nonsense"], 2, 'unknown command "nonsense"'],
-])("the wrapper passes on arguments and exit code: %p", async (args, code, text) => {
+])("the wrapper passes on arguments and the exit code: %p", async (args, code, text) => {
   using folder = temporaryFolder();
   const { child, output, gathering } = spawnWrapper(folder.path, args);
   expect(await child.exited).toBe(code);

@@ -83,7 +83,7 @@ async function takeAll(counter: RateCounter, now: number, most = Number.POSITIVE
 }
 
 testWithRedis(
-  "three replicas together admit exactly the limit, and the slice of a replica that dies after it expires",
+  "three replicas together admit exactly the limit, and a dead replica's slice is released when its lease expires",
   async () => {
     let now = 0;
     const replicas = testReplicas(3, { redis, now: () => now });
@@ -106,7 +106,7 @@ testWithRedis(
 );
 
 testWithRedis(
-  "slots of three replicas together are exactly the limit, and return from a dead one",
+  "three replicas together have exactly the limit of slots, and slots of a dead replica are released",
   async () => {
     let now = 0;
     const slots = testReplicas(3, { redis, now: () => now }).map((replica) => {
@@ -169,7 +169,7 @@ testWithRedis("three replicas together spend exactly the budget", async () => {
 });
 
 testWithRedis(
-  "while Redis is unavailable, each replica has its share of what was left",
+  "while Redis is unavailable, each replica has its share of the remaining limit",
   async () => {
     let isReachable = true;
     const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
@@ -218,7 +218,7 @@ testWithRedis("a flush of Redis gives no replica more than was left", async () =
 });
 
 testWithRedis(
-  "three gateways admit exactly the limits of a key, and an outage of Redis is in health, events and log, and ends by itself",
+  "three gateways together admit exactly the limits of a key, and an outage of Redis is in health, events and log until it ends",
   async () => {
     await using gateways = await startGateways(
       3,

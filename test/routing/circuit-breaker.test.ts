@@ -26,7 +26,7 @@ describe("a target that fails", () => {
     ]);
   });
 
-  test("now and then, and sometimes several times in a row, still serves when no other target does", () => {
+  test("now and then, sometimes several times in a row, still serves when no other target does", () => {
     const random = randomFrom(7);
     const candidate = candidateNamed("a");
     let [attempts, served] = [0, 0];
@@ -44,7 +44,7 @@ describe("a target that fails", () => {
     expect(served / 1000).toBeGreaterThan(0.55);
   });
 
-  test("always is ejected, also if it failed now and then before", () => {
+  test("always is ejected, also if it failed only now and then before", () => {
     const candidate = candidateNamed("a");
     for (let at = 0; at < 40; at++) {
       if (at % 3 === 0) fail(candidate, at);
@@ -128,7 +128,7 @@ describe("a target that fails", () => {
     expect(health.inFlight).toBe(0);
   });
 
-  test("recovers eventually whatever the clock does", () => {
+  test("recovers eventually, whatever the clock does", () => {
     for (const jump of [-1e9, -5000, 5000, 1e9]) {
       const candidate = candidateNamed("a");
       eject(candidate, 1e9);

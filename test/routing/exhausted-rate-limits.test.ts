@@ -34,7 +34,7 @@ describe("a response that reports an exhausted rate limit", () => {
     expect(fakes[0]!.requests).toHaveLength(5);
   });
 
-  test("stays in force after later responses, and ends with the reset", () => {
+  test("stays in force after later responses, until the reset", () => {
     const candidate = candidateNamed("a");
     candidate.health.coolDown.onExhausted(0, 5000);
     succeed(candidate, 100, 10);
@@ -54,7 +54,7 @@ describe("a response that reports an exhausted rate limit", () => {
     ["nothing: it does not say until when", { "x-ratelimit-remaining-requests": "0" }, undefined],
     ["a minute at most", { ...usedUp, "x-ratelimit-reset-requests": "6m0s" }, 60_000],
     ["nothing: no number", { ...usedUp, "x-ratelimit-remaining-requests": "none" }, undefined],
-  ])("is understood: %s", (_, headers, expected) => {
+  ])("is recognized: %s", (_, headers, expected) => {
     expect(rateLimitExhaustedMs(new Headers(headers))).toBe(expected);
   });
 

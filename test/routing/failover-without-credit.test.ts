@@ -49,8 +49,8 @@ const refusals = [
   ["insufficient_quota with status 403", forbidden],
 ] as const;
 
-describe("after", () => {
-  test.each(refusals)("%s, another target serves the request", async (name, refusal) => {
+describe("a target that failed with", () => {
+  test.each(refusals)("%s is replaced by another target for the request", async (name, refusal) => {
     poor.script(refusal, { times: 9 });
     const vectors = await gateway.post("/v1/embeddings", { model: "embedder", input: name });
     expect(vectors.status).toBe(200);
@@ -66,7 +66,7 @@ describe("after", () => {
   });
 });
 
-test("without another target, the client gets the upstream's error and a header against retries", async () => {
+test("without another target, the client gets the upstream's error and x-should-retry: false", async () => {
   poor.script({ fail: "billing" });
   const response = await gateway.post("/v1/embeddings", { model: "only-poor", input: "alone" });
   expect(response.status).toBe(400);

@@ -27,7 +27,7 @@ test("an embeddings request is hedged to the second upstream when the first is s
   await until(() => first.requests.at(-1)!.aborted);
 });
 
-test("the number of hedges stays within the budget, however slow the first upstream becomes", async () => {
+test("the number of hedges stays within the hedge budget, however slow the first upstream is", async () => {
   for (let at = 0; at < 40; at++) await expectVectors(await ask.embeddings(pair));
   for (const fake of pair.fakes) fake.clear();
   first.script({ delayMs: 60 }, { times: Infinity });

@@ -90,7 +90,7 @@ describe("a target that exceeds its attempt timeout", () => {
     while (retries.spend(0));
   };
 
-  test("is waited for when the retry budget is empty: the request ends with its response, and not early with 504", async () => {
+  test("is waited for when the retry budget is empty: the request ends with its response, not early with 504", async () => {
     const arranged = arrange();
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
@@ -201,7 +201,7 @@ describe("a hedge", () => {
 });
 
 describe("when one of two attempts fails", () => {
-  test.each([0, 1])("the response of the other one is waited for: %i", async (failing) => {
+  test.each([0, 1])("the response of the other attempt is used: %i", async (failing) => {
     const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 3);
     const request = requestFor(["x"], route);
@@ -215,7 +215,7 @@ describe("when one of two attempts fails", () => {
     expect(request.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
-  test("before the hedge, the other target is tried by failover, and once", async () => {
+  test("before the hedge, the other target is tried once, by failover", async () => {
     const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 20);
     const response = send(requestFor(["x"], route));
@@ -233,7 +233,7 @@ describe("when both attempts fail", () => {
     ["in order", [0, 1]],
     ["the second before the first", [1, 0]],
   ])(
-    "with an error that is not transient, the client gets the first one's error, and no retry follows: %s",
+    "with an error that is not transient, the client gets the error of the first, and no retry follows: %s",
     async (_, order) => {
       const { upstream, send, route, train, pastHedgeDelay } = arrange();
       await train(20, 3);
@@ -291,7 +291,7 @@ describe("a client that disconnects", () => {
     expect(request.signal.listeners.size).toBe(0);
   });
 
-  test("before the hedge prevents it", async () => {
+  test("before the hedge prevents the hedge", async () => {
     const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 10);
     const request = requestFor(["x"], route);

@@ -121,14 +121,14 @@ describe("the cost policy", () => {
   const prices: Record<string, number | undefined> = { cheap: 1, dear: 2 };
   const price = ({ target }: Candidate) => prices[target.upstream.id];
 
-  test("picks the cheapest target, and one with an unknown price only when no other is left", () => {
+  test("selects the cheapest target, and a target with an unknown price only if no other is left", () => {
     const from = (list: Candidate[]) => policy(list, contextAt(0, { price })).target.upstream.id;
     expect(from([...candidates])).toBe("cheap");
     expect(from([candidates[2]!, candidates[1]!])).toBe("dear");
     expect(from([candidates[2]!])).toBe("unknown");
   });
 
-  test("uses all targets of the same price", () => {
+  test("distributes requests among all targets of the same price", () => {
     const random = randomFrom(5);
     const attempts = new Set<Candidate>();
     for (let request = 0; request < 100; request++) {
@@ -187,7 +187,7 @@ describe("the sticky policy", () => {
   });
 });
 
-describe("a target that has just recovered, under every policy,", () => {
+describe("a recovered target, under every policy,", () => {
   /** The recovered target is the one that the policy prefers: cheap, fast, idle. */
   const arranged = (policy: Policy, tier = 0, weight = 1) => {
     const [back, other] = [candidateNamed("back", { weight }), candidateNamed("other", { tier })];
@@ -266,7 +266,7 @@ describe("a target that has just recovered, under every policy,", () => {
     }
   });
 
-  test("is ejected after fewer failures than one that always served", () => {
+  test("is ejected after fewer failures than a target that has always served", () => {
     const [back, other] = [candidateNamed("back"), candidateNamed("other")];
     eject(back, 0);
     succeed(back, 5000, 1);

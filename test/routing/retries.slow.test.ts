@@ -152,7 +152,7 @@ describe("the only target of a model", () => {
 });
 
 describe("with several targets", () => {
-  test("all are tried before any is retried", async () => {
+  test("each target is tried before any target is retried", async () => {
     const { outcome, attempts } = await oneRequest(Array(3).fill(failing("upstream_error")), {
       route: routeTo(a, b),
     });

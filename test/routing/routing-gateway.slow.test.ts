@@ -27,7 +27,7 @@ async function refusalsUntilServed(request: () => Promise<Response>): Promise<nu
 }
 
 describe("with two upstreams", () => {
-  test("both are used while both serve", async () => {
+  test("both upstreams get requests while both serve", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
     for (let turn = 0; turn < 10; turn++) {
       const responses = await Promise.all(Array.from({ length: 8 }, embed));
@@ -41,7 +41,7 @@ describe("with two upstreams", () => {
     ["returns invalid vectors", { vectors: "zero" }],
     ["resets its connections", { reset: "before-headers" }],
   ] as const)(
-    "one that %s fails no request, and is logged as ejected and recovered",
+    "an upstream that %s fails no request, and is logged as ejected and recovered",
     async (_, errorKind) => {
       const { gateway, fakes, embed } = arrange({ upstreams: 2 });
       const [bad] = fakes as [Fake];
@@ -56,7 +56,7 @@ describe("with two upstreams", () => {
     },
   );
 
-  test("one that hangs is ejected after a few requests, and those fail over to the other", async () => {
+  test("a hanging upstream is ejected after a few requests, which fail over to the other upstream", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     for (let request = 0; request < 80; request++) await expectVectors(await embed());
     const [hanging] = fakes as [Fake];
@@ -73,7 +73,7 @@ describe("with two upstreams", () => {
     expect(hanging.requests.length - before).toBeLessThan(20);
   });
 
-  test("one at its rate limit gets no request until its retry-after has passed", async () => {
+  test("an upstream at its rate limit gets no request until its retry-after has passed", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
     const [limited] = fakes as [Fake];
     limited.script({ fail: "rate-limit", retryAfter: 60 }, { times: Number.POSITIVE_INFINITY });
@@ -103,7 +103,7 @@ describe("when no upstream is healthy", () => {
 });
 
 describe("the only upstream of a model", () => {
-  test("that sent retry-after gets no request before, and clients get the remaining time", async () => {
+  test("that sent retry-after gets no request before that, and clients get the remaining time", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
     const retryAfterMs = 2000;
     fakes[0]!.script({ fail: "rate-limit", retryAfterMs });

@@ -132,7 +132,7 @@ describe("GET /admin/api/targets", () => {
     expect(well.latency[0]!.mean_ms).toBeGreaterThan(0);
   });
 
-  test("shows latency and error share of a model's only target as well", async () => {
+  test("shows latency and error rate also for a model's only target", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 1, settings });
     expect(at(await shown(gateway.url), "u0").error_share).toBe(null);
     for (let request = 0; request < 3; request++) await expectVectors(await embed());

@@ -28,7 +28,7 @@ const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}):
 });
 
 describe("tiers", () => {
-  test("are used in order: the next only if no target of the lower ones can serve", () => {
+  test("are used in order: the next tier only if no target of the earlier tiers can serve", () => {
     const [first, second, third] = [0, 1, 2].map((tier) =>
       candidateNamed(`t${tier}`, { tier }),
     ) as [Candidate, Candidate, Candidate];
@@ -112,11 +112,11 @@ describe("when no target is healthy", () => {
   });
 });
 
-describe("the gateway's own limits", () => {
+describe("configured limits of targets", () => {
   const [limited, other] = [candidateNamed("limited", { scopes: ["x"] }), candidateNamed("other")];
   const capacity = { hasCapacity: () => 500, isBusy: () => false };
 
-  test("lead to another target, and to the limit's own error if there is none", () => {
+  test("cause the next target to be selected, or the limit's own error if there is none", () => {
     expect(selectTarget(among([limited, other], { capacity }), contextAt(0))).toBe(other);
     const tried = [other];
     expect(selectTarget(among([limited, other], { capacity, tried }), contextAt(0))).toBe(limited);
@@ -125,7 +125,7 @@ describe("the gateway's own limits", () => {
     );
   });
 
-  test("of concurrency lead to a target with a free slot", () => {
+  test("on concurrency cause a target with a free slot to be selected", () => {
     const busy = { hasCapacity: () => true as const, isBusy: () => true };
     for (let request = 0; request < 20; request++) {
       const context = contextAt(0, { random: randomFrom(request) });
@@ -161,7 +161,7 @@ describe("the retry budget", () => {
     expect(spent).toBe(50);
   });
 
-  test("spreads out a burst of retries, and does not delay a few", () => {
+  test("limits a burst of retries, and does not delay a few", () => {
     const budget = new RetryBudget();
     const random = randomFrom(9);
     const waits = Array.from({ length: 20 }, () => budget.take(50, random)!);

@@ -71,7 +71,7 @@ describe("waiting requests, without any new request, are served within five seco
     }
   });
 
-  test("when both targets failed, were idle for a while, and then one hangs", async () => {
+  test("when both targets failed, were idle for a while, and one hangs afterwards", async () => {
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
@@ -105,7 +105,7 @@ describe("waiting requests, without any new request, are served within five seco
     }
   });
 
-  test("or fail immediately when the recovered target rejects the request", async () => {
+  test("or fail immediately if the recovered target rejects the request", async () => {
     const simulation = simulationOf({
       seed: 1,
       route: routeTo(a, b),
@@ -193,7 +193,7 @@ describe("a target whose clients disconnect because it does not respond", () => 
     expect(breaker.open).toBe(false);
   });
 
-  test("is ejected as well if no client disconnects, and waiting requests are served when it recovers", async () => {
+  test("is ejected also if no client disconnects, and waiting requests are served when it recovers", async () => {
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,

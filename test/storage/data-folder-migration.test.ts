@@ -180,7 +180,7 @@ describe("stored images and responses of an earlier version", () => {
   });
 });
 
-test("a new data folder has only the present folder names", async () => {
+test("a new data folder has only the current folder names", async () => {
   const folder = newFolder();
   const gateway = start(folder);
   await gateway.close();

@@ -13,7 +13,7 @@ const box = (secret: string, previous: readonly string[] = [], folder = nowhere)
 const context = "upstream/openai/apiKey";
 const first = box("first-secret-0123456789");
 
-test("a secret comes back exactly, and two encryptions of it differ", () => {
+test("a decrypted secret equals the original, and two encryptions of it differ", () => {
   for (const text of [...awkwardTexts, "k".repeat(100_000)]) {
     const envelope = first.encrypt(text, context);
     expect(first.decrypt(envelope, context)).toBe(text);
@@ -22,7 +22,7 @@ test("a secret comes back exactly, and two encryptions of it differ", () => {
   expect(first.encrypt("sk-live-123456", context)).not.toContain("sk-live");
 });
 
-test("another key does not decrypt it, and the message says what to do", () => {
+test("a secret cannot be decrypted with another key, and the message says what to do", () => {
   const envelope = first.encrypt("sk-live-123456", context);
   const second = box("second-secret-0123456789");
   expect(() => second.decrypt(envelope, context)).toThrow("VEXEL_SECRET_PREVIOUS");

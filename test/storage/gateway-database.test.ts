@@ -40,7 +40,7 @@ for (const [name, schema] of Object.entries(earlier)) {
   });
 }
 
-test("a file that is no database is refused with its name and the remedy", async () => {
+test("a file that is not a database is refused with its name and the fix", async () => {
   using folder = temporaryFolder();
   await Bun.write(join(folder.path, "vexel.db"), "no database at all, but long enough".repeat(100));
   expect(() => openKeyStore(folder.path, Date.now)).toThrow("is damaged or not a database");

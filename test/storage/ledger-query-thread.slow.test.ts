@@ -44,7 +44,7 @@ const list = (thread: LedgerQueryThread, limit = 1): Promise<unknown> => thread.
 const untilCount = (thread: LedgerQueryThread, count: number): Promise<void> =>
   until(async () => (await list(thread).catch(() => undefined)) === count);
 
-test("a query over the limit of waiting queries is rejected, and the others return in order", async () => {
+test("a query beyond the maximum of waiting queries is rejected, and the others return in order", async () => {
   await withScript(
     "setTimeout(() => respond(request.list.limit), 20);",
     { maxQueued: 3 },

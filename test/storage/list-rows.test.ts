@@ -73,14 +73,14 @@ test("a rare key, error, latency, cost or status is found without reading the ro
   expect(opened.segmentsRead()).toBeLessThanOrEqual(1);
 });
 
-test("a key and a model that are both frequent, and never together, are not searched for", async () => {
+test("a key and a model that never occur together are not searched for, however frequent both are", async () => {
   const rows = manyRows((at) => ({ model: at % 50 === 7 ? "only of key 7" : "m" }));
   await using opened = await openList(rows);
   expect(idsOf(opened.list({ keyId: "key_3", model: "only of key 7" }))).toEqual([]);
   expect(opened.segmentsRead()).toBe(0);
 });
 
-test("a page whose time is over says how far it came, and the next pages list the rest once", async () => {
+test("a page that reaches its time limit says how far it searched, and the next pages list every other row once", async () => {
   const rows = manyRows((at) => ({ latencyMs: at % 4000 === 0 ? 500 : at % 2 }));
   await using opened = await openList(rows);
   const filter = { latencyMs: { min: 0.5, max: 600 }, model: "m", keyId: "key_0" };

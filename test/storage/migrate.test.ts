@@ -28,7 +28,7 @@ test("each migration is applied once, in order", () => {
   ]);
 });
 
-test("a migration that fails changes nothing, and neither do those before it", () => {
+test("a migration that fails rolls back all migrations of its start", () => {
   const db = new Database(":memory:");
   const failing: Migration = {
     name: "0002-b",
@@ -42,7 +42,7 @@ test("a migration that fails changes nothing, and neither do those before it", (
   expect(db.query("SELECT name FROM sqlite_master").all()).toEqual([]);
 });
 
-test("a file of a newer version is refused with a sentence that says what to do", () => {
+test("a file of a newer version is refused, and the message says what to do", () => {
   const db = new Database(":memory:");
   migrate(db, [step("0001-a"), step("0002-b")], 0);
   expect(() => migrate(db, [step("0001-a")], 0)).toThrow("a newer version of Vexel has written it");
@@ -187,7 +187,7 @@ test("a ledger and events of a version without numbered migrations are migrated 
   }
 });
 
-test("a delivery that an earlier version had given up is abandoned", () => {
+test("a delivery that an earlier version gave up is abandoned", () => {
   const db = new Database(":memory:");
   const [tables] = eventMigrations;
   migrate(db, tables ? [tables] : [], 0);

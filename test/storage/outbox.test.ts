@@ -17,7 +17,7 @@ const reservation = (requestId: string) => ({ ...row({ requestId }), estimate: 1
 const idsOf = (rows: readonly { readonly requestId: string }[]) =>
   rows.map(({ requestId }) => requestId);
 
-test("every value of a row comes back, in any script", () => {
+test("every value of a row is read back, in any script", () => {
   using folder = temporaryFolder();
   const outbox = open(folder.path);
   const rows = [
@@ -92,7 +92,7 @@ test("a mark whose row was damaged drops no other row", () => {
   outbox.close();
 });
 
-test("a write that fails leaves no part of its record, and the records that waited for it are not forgotten", () => {
+test("a write that fails leaves no part of its record, and records that waited for it are not lost", () => {
   using folder = temporaryFolder();
   let isFull = false;
   const outbox = open(folder.path, {

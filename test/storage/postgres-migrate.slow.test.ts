@@ -62,7 +62,7 @@ testWithPostgres("a migration that fails changes nothing and is applied again", 
 });
 
 testWithPostgres(
-  "a query of a database that does not answer fails, and the next one works when it answers again",
+  "a query of a database that does not respond fails, and the next one succeeds when it responds again",
   async () => {
     const server = await sharedPostgres();
     const url = await server.createDatabase();

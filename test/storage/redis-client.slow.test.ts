@@ -27,7 +27,7 @@ const evaluate = (redis: RedisConnection): Promise<unknown> =>
   redis.evaluate(script, ["key"], ["text", 1]);
 
 testWithRedis(
-  "a restart and a flush of Redis are survived, and scripts are loaded again",
+  "after a restart or a flush of Redis, scripts are loaded again and commands succeed",
   async () => {
     const redis = open();
     const changes: boolean[] = [];

@@ -52,7 +52,7 @@ test("a presigned link is served by the object store", async () => {
   expect((await fetch(url.replace(/Expires=\d+/, "Expires=6000"))).status).toBe(403);
 });
 
-test("an object store that does not respond is an error within the timeout, and is then left alone", async () => {
+test("an object store that does not respond is an error within the timeout, and is not called again during the backoff", async () => {
   const { images } = open("hang", Date.now, 20);
   const release = s3.hang();
   const before = s3.requests.length;

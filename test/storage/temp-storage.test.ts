@@ -25,7 +25,7 @@ function takeAll(storage: TempStorage, keyId: string, use: "upload" | "response"
 }
 
 describe("the temp storage share of a key", () => {
-  test("is half of the free space, so that further keys find space", () => {
+  test("is half of the free space, so that other keys find space", () => {
     const storage = storageOf(1200);
     expect(takeAll(storage, "a")).toEqual({ taken: 600, kind: "upload_limit_reached" });
     expect(takeAll(storage, "b")).toEqual({ taken: 300, kind: "upload_limit_reached" });
@@ -43,7 +43,7 @@ describe("the temp storage share of a key", () => {
     expect(takeAll(storage, "a").taken).toBe(75);
   });
 
-  test("has an extra part for responses, which are already billed, when uploads have used it up", () => {
+  test("has a reserve for responses, which are already billed, when uploads have used up the rest", () => {
     const storage = storageOf(1000);
     expect(takeAll(storage, "a").taken).toBe(500);
     expect(takeAll(storage, "a", "response")).toEqual({ taken: 300, kind: "storage_unavailable" });

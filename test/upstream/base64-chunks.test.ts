@@ -44,7 +44,7 @@ describe("decoding returns the encoded bytes", () => {
     );
   });
 
-  test("of a whole image, in the chunks in which files are read", async () => {
+  test("of a whole image, in the chunks that a file is read in", async () => {
     const bytes = Buffer.from(Array.from({ length: 300_001 }, (_, at) => (at * 7919) % 251));
     const cuts = Array.from({ length: 10 }, (_, at) => at * 65_536);
     expect(await read(bytes.toString("base64"), cuts)).toEqual(bytes);

@@ -174,7 +174,7 @@ test("a mask for several images is rejected by name", () => {
 });
 
 test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
-  "%s, which takes no prompt, is sent none",
+  "%s, which takes no prompt, gets none",
   async (service) => {
     expect(await edited(`us.stability.stable-${service}-v1:0`)).toEqual({
       image: base64("an otter"),

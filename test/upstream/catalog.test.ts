@@ -28,7 +28,7 @@ describe("every row", () => {
     }
   });
 
-  test("that is unproven is listed in the docs, and no other", () => {
+  test("without proof is listed in the docs, and no other", () => {
     const unproven = knownEmbeddings.filter(({ source }) => source.includes("unproven"));
     const [, section = ""] = textOf("docs/upstreams.md").split("### Unproven model facts\n");
     const listed = [...(section.split("\n#")[0] ?? "").matchAll(/`([^`]+)`/g)].map(
@@ -59,7 +59,7 @@ describe("every row", () => {
     }
   });
 
-  test("is found by each of its names, and by no other's", () => {
+  test("is found by each of its names, and by no name of another row", () => {
     const names = knownEmbeddings.flatMap(({ name, also = [] }) => [name, ...also]);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     for (const row of knownEmbeddings) {

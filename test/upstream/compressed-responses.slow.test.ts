@@ -52,7 +52,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
   const body = compress(Buffer.from(text));
 
   test.each(ways)(
-    "%s, lets others have their turn while it is decompressed",
+    "%s, does not block other requests while it is decompressed",
     async (_, streams) => {
       const read = await ask(body, coding, streams);
       expect(read.text === text).toBeTrue();

@@ -52,7 +52,7 @@ test.each([
     "says more than it announced",
     echo("", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nX")),
   ],
-])("one whose server %s is not used again", async (_, response) => {
+])("a connection whose server %s is not used again", async (_, response) => {
   using upstream = rawServer(response);
   using sender = testSender();
   for (const body of ["a", "b", "c"]) {

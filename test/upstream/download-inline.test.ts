@@ -37,7 +37,7 @@ test("a data URL in place of a link is read without a connection", async () => {
   expect(net.connected).toEqual([]);
 });
 
-describe("refused, with the name of the field", () => {
+describe("an invalid data URL is refused, with the name of the field:", () => {
   test.each([
     ["data:image/png;base64", /no content/],
     ["data:image/png;base64,", /not an image/],
@@ -59,7 +59,7 @@ describe("refused, with the name of the field", () => {
     );
   });
 
-  test("from an upstream: its response is invalid", async () => {
+  test("of an upstream, as an invalid upstream response", async () => {
     await expectError(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not an image/);
   });
 });

@@ -43,7 +43,7 @@ describe("an image is downloaded completely", () => {
     });
   }
 
-  test("also when its first bytes come one by one", async () => {
+  test("also when its first bytes arrive one by one", async () => {
     const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.write(head(`content-length: ${png.length}\r\n`));
       let at = 0;
@@ -58,7 +58,7 @@ describe("an image is downloaded completely", () => {
   });
 });
 
-describe("no more bytes than the limit", () => {
+describe("a download reads no more bytes than the limit,", () => {
   const maxBytes = 100_000;
   const message = /larger than 100000 bytes/;
 
@@ -87,7 +87,7 @@ describe("no more bytes than the limit", () => {
     await gone.promise;
   });
 
-  test("a declared length that is too small truncates the body, one that is too large is an error", async () => {
+  test("a declared length that is too small truncates the body, and one that is too large is an error", async () => {
     const short = response(Buffer.concat([png, largePng]), {
       headers: { "content-length": String(png.length) },
     });
@@ -114,7 +114,7 @@ describe("no more bytes than the limit", () => {
   });
 });
 
-describe("no more time than the timeout", () => {
+describe("a download takes no more time than the timeout,", () => {
   const message = /took longer than 0.2 seconds/;
   const timeoutMs = 200;
   const silences: readonly [string, (request: ReceivedRequest) => undefined][] = [

@@ -91,7 +91,7 @@ test("Vertex gets the truncation option in both of its request formats", async (
   }
 });
 
-test("the Gemini API, which has no such field, is not sent `truncate`", async () => {
+test("the Gemini API, which has no such field, gets no `truncate`", async () => {
   cuts = false;
   expect((await embed("gemini", { truncate: true })).status).toBe(200);
   expect(Object.keys(received.at(-1)?.body ?? {})).toEqual(["model", "content"]);
@@ -133,7 +133,7 @@ const sent = (target: Target, extraFields: EmbeddingsQuery["extraFields"] = {}) 
   };
 };
 
-test("Nomic is requested to read all of a long text, unless the client allows truncation", () => {
+test("Nomic is requested to embed all of a long text, unless the client allows truncation", () => {
   const nomic = targetAt("nomic", "nomic-embed-text-v1.5");
   expect(sent(nomic).body.long_text_mode).toBe("mean");
   expect(sent(nomic, { truncate: true }).body.long_text_mode).toBe("truncate");
@@ -169,7 +169,7 @@ test("a Voyage key of MongoDB Atlas is sent to MongoDB, and to no other host", (
   expect(sent({ upstream: own, model: "voyage-4" }).url).toStartWith("https://proxy.example/");
 });
 
-test("Cohere Embed 5 makes all of its six lengths, at Cohere and at Azure", () => {
+test("Cohere Embed 5 returns all of its six lengths, at Cohere and at Azure", () => {
   const lengths = [256, 512, 768, 1024, 1536, 2048];
   for (const [kind, model] of [
     ["cohere", "embed-v5.0-pro"],
@@ -181,7 +181,7 @@ test("Cohere Embed 5 makes all of its six lengths, at Cohere and at Azure", () =
   }
 });
 
-test("a configuration with the kind github learns that it was retired, when, and what to use", () => {
+test("a configuration with the kind github is refused with the date of its retirement and the alternative", () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, "upstreams:\n  - { id: gh, kind: github, apiKey: k }\n");

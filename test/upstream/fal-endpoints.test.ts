@@ -24,7 +24,7 @@ test.each([
     { image_url: url, control_lora_image_url: url },
   ],
   ["fal-ai/flux-2-lora-gallery/virtual-tryon", { image_urls: [url, url] }],
-])("%s is given two images in the fields that it declares", async (model, fields) => {
+])("%s gets two images in the fields that its schema declares", async (model, fields) => {
   expect(capabilities(model).edits?.maxImages).toBeGreaterThanOrEqual(2);
   expect(await edited(model, edit(image, image))).toEqual({ prompt: "an otter", ...fields });
 });
@@ -36,7 +36,7 @@ test.each([
   ["fal-ai/lcm-sd15-i2i", "image_url"],
   ["fal-ai/z-image/turbo/controlnet", "image_url"],
   ["fal-ai/pasd", "image_url"],
-])("%s edits an image, which goes into %s", async (model, field) => {
+])("%s edits an image, which is sent as %s", async (model, field) => {
   expect(capabilities(model).edits).toBeDefined();
   expect(await edited(model, edit(image))).toEqual({ prompt: "an otter", [field]: url });
 });
@@ -46,14 +46,14 @@ test.each([
   ...["fal-ai/ideogram/upscale", "fal-ai/ideogram/v3/layerize-text", "fal-ai/qwen-image-layered"],
   ...["fal-ai/finegrain-eraser", "fal-ai/image-apps-v2/outpaint", "fal-ai/recraft/upscale/crisp"],
   ...["fal-ai/imageutils/depth", "pixelcut/background-removal", "fal-ai/flux-2-pro/outpaint"],
-])("%s is not sent a size, because it declares none", (model) => {
+])("%s gets no size, because its schema declares none", (model) => {
   expect(capabilities(model).sizes).toEqual({ list: [] });
 });
 
 test.each([
   ...["fal-ai/flux-2/klein/realtime", "fal-ai/qwen-image-layered", "fal-ai/ideogram/upscale"],
   "fal-ai/ideogram/v3/layerize-text",
-])("%s is asked for one image at a time, because it declares no num_images", (model) => {
+])("%s gets requests for one image each, because its schema declares no num_images", (model) => {
   expect(capabilities(model).maxImages).toBe(1);
 });
 
@@ -65,7 +65,7 @@ test.each([
   ["fal-ai/nano-banana-2", "1024x1024", undefined],
   ["fal-ai/nano-banana", "4096x4096", undefined],
   ["google/nano-banana-2-lite", "4096x4096", undefined],
-])("%s is asked for %s at the resolution %s", async (model, size, resolution) => {
+])("%s gets a request for %s at the resolution %s", async (model, size, resolution) => {
   const body = await generated(model, { aspectRatio: "1:1", requestedSize: size });
   expect(body.resolution).toBe(resolution);
 });

@@ -90,7 +90,7 @@ test("a model with several resolutions gets the class nearest to the size", () =
   }
 });
 
-test("a model with one resolution gets no other, and the client's own field overrides it", () => {
+test("a model with one resolution gets no other resolution, unless the client's own field sets it", () => {
   const large = { aspectRatio: "1:1", requestedSize: "2048x2048" };
   for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
     expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
@@ -112,7 +112,7 @@ test("complexity becomes the thinking level of models that have one", () => {
   expect(takes("gemini-3-pro-image").complexity).toBeUndefined();
 });
 
-test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking levels", () => {
+test("gemini-nano-banana-2.1 supports 14 aspect ratios at 1K, 2K or 4K and three thinking levels", () => {
   const model = "gemini-nano-banana-2.1";
   for (const { adapter } of [gemini, vertex]) {
     const { takes, sizes } = adapter.imageCapabilities!(target(model), "generations");
@@ -175,7 +175,7 @@ test("images of the thinking phase are not delivered", async () => {
   expect(results).toEqual([{ image: { kind: "base64", base64: image } }]);
 });
 
-test("the text that a model returns instead of an image reaches the client, without the operator's names", async () => {
+test("the text that a model returns instead of an image is sent to the client, without the operator's names", async () => {
   const text = `I cannot draw that for otter-works-4711 with ${key}.`;
   const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
   const error = await errorKindOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
@@ -189,7 +189,7 @@ test.each([
   ["a prompt", { promptFeedback: { blockReason: "OTHER" } }],
   ["a prompt, with an empty list", { candidates: [], promptFeedback: { blockReason: "SAFETY" } }],
   ["a picture", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
-])("%s that Google holds back is a refusal of its safety system", async (_, response) => {
+])("%s that Google withholds is reported as refused by its safety system", async (_, response) => {
   expect((await errorKindOf(response)).kind).toBe("moderation_blocked");
 });
 

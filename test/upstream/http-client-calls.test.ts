@@ -99,7 +99,7 @@ describe("a request arrives complete", () => {
   });
 });
 
-describe("no request can inject a header or another request", () => {
+describe("a request cannot inject a header or another request", () => {
   const problems = (upstream: string): string => {
     using folder = temporaryFolder();
     const path = `${folder.path}/vexel.yaml`;
@@ -211,7 +211,7 @@ describe("a request that was never sent is reported as unsent, so that another u
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
-  test("and a request on a connection that broke is not", async () => {
+  test("and a request on a connection that broke is not reported as unsent", async () => {
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
     const error = await failure(
@@ -263,7 +263,7 @@ describe("an unrequested compressed response", () => {
   });
 
   test.each(ways)(
-    "is refused when it is cut off or becomes too much: %s",
+    "is refused if it is truncated or exceeds the size limit: %s",
     async (coding, compress) => {
       const whole = compress(Buffer.from(text));
       for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from("no such thing")]) {

@@ -146,7 +146,7 @@ describe("idle connections", () => {
     }
   });
 
-  test("are bounded: the others are closed when their request ends", async () => {
+  test("are bounded: surplus connections are closed when their request ends", async () => {
     using server = rawServer((request) => void setTimeout(echo, 50, request));
     using client = testClient();
     const calls = Array.from({ length: 300 }, (_, at) => client.ask(server.url, `${at}`));

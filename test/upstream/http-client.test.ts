@@ -156,7 +156,7 @@ describe("a connection that the server closed", () => {
     expect(server.received).toHaveLength(2);
   });
 
-  test("is never used for a request that must not be sent twice: that one gets a new connection", async () => {
+  test("is never used for a request that is not idempotent, which gets a new connection", async () => {
     let hangsUp = false;
     using server = rawServer((request) => {
       if (hangsUp) request.socket.end();
@@ -174,7 +174,7 @@ describe("a connection that the server closed", () => {
 });
 
 describe("a server that closes its own side only", () => {
-  test("has responded, if the end of the connection ends its response", async () => {
+  test("has responded, if its response ends with the connection", async () => {
     using server = rawServer(({ socket }) => void socket.end("HTTP/1.1 200 OK\r\n\r\nto the end"));
     using client = testClient();
     expect(await client.ask(server.url, "?")).toBe("to the end");

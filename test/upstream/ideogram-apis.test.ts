@@ -18,7 +18,7 @@ const traitsOf = (model: string, operation: "generations" | "edits" = "generatio
   adapter.imageCapabilities!(targetOf("ideogram", model), operation);
 
 describe("a model gets a request", () => {
-  test("on the newest surface, unless its name is of an older one", () => {
+  test("on the newest API, unless its name belongs to an older one", () => {
     expect(upstreamRequest("ideogram-4-5").url).toBe(`${root}/v2/image/generate/ideogram-4-5`);
     expect(upstreamRequest("some-new-model-9").url).toBe(
       `${root}/v2/image/generate/some-new-model-9`,

@@ -14,7 +14,7 @@ const images = Object.entries(catalogModels).flatMap(([kind, rows]) =>
 );
 
 describe("a provisioned image model", () => {
-  test.each(images)("%s %s had not ended when the catalog was read", (kind, id) => {
+  test.each(images)("%s %s was not shut down when the catalog was read", (kind, id) => {
     const shutdown = shutdownDateOf(id, kind);
     expect(shutdown && isShutDown(shutdown, read)).not.toBe(true);
   });

@@ -21,7 +21,7 @@ describe("the API key is sent only to the vendor", () => {
     7,
   ];
 
-  test("whatever other host a job URL has", async () => {
+  test("whatever host a job URL has", async () => {
     for (const polling_url of elsewhere) {
       const error = await errorKindOf(() =>
         read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
@@ -30,7 +30,7 @@ describe("the API key is sent only to the vendor", () => {
     }
   });
 
-  test("also not by the link with which a job is cancelled", async () => {
+  test("also not by the link that cancels a job", async () => {
     const urls = {
       get: "https://api.replicate.com/v1/predictions/1",
       cancel: "https://example.com/cancel",
@@ -42,7 +42,7 @@ describe("the API key is sent only to the vendor", () => {
     expect(error?.kind).toBe("upstream_invalid");
   });
 
-  test("and a region of the vendor's is the vendor", async () => {
+  test("and to the hosts of its regions", async () => {
     const polling_url = "https://api.eu2.bfl.ai/v1/get_result?id=1";
     const target = targetOf("bfl", "flux-2-pro");
     const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
@@ -50,7 +50,7 @@ describe("the API key is sent only to the vendor", () => {
     expect(poll!.headers["x-key"]).toBe(apiKey);
   });
 
-  test("and so is the configured base URL", async () => {
+  test("and to the configured base URL", async () => {
     const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
     const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
     const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
@@ -58,11 +58,11 @@ describe("the API key is sent only to the vendor", () => {
   });
 });
 
-describe("a model's name leads to that model and nowhere else", () => {
+describe("a model's name selects that model and no other path", () => {
   const urlOf = (model: string) =>
     replicate.adapter.generations!.toUpstream(query(), targetOf("replicate", model)).url;
 
-  test("by name, by version, and by a deployment of one's own", async () => {
+  test("by name, by version, and by a deployment of the operator", async () => {
     const version = "7762fd07cf82c948538e41f63f77d685e02b063e37e496e96eefd46c929f9bdc";
     const api = "https://api.replicate.com/v1";
     expect(urlOf("google/nano-banana")).toBe(`${api}/models/google/nano-banana/predictions`);
@@ -95,7 +95,7 @@ describe("one model of fal generates and edits, though with two endpoints", () =
     return new URL(request.url).pathname.slice(1);
   };
 
-  test("if their names show it", () => {
+  test("if their names show the relation", () => {
     for (const [model, drawing, editing] of [
       ["fal-ai/flux-2-pro", "fal-ai/flux-2-pro", "fal-ai/flux-2-pro/edit"],
       ["fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit"],
@@ -126,11 +126,11 @@ describe("one model of fal generates and edits, though with two endpoints", () =
   });
 });
 
-describe("images that fal's safety checker has blacked out", () => {
+describe("images that fal's safety checker has replaced with black", () => {
   const target = targetOf("fal", "fal-ai/flux/dev");
   const images = [1, 2].map((at) => ({ url: `https://v3.fal.media/files/${at}.png` }));
 
-  test("are an error if every image is blacked out", async () => {
+  test("are an error if every image is black", async () => {
     const response = { images, has_nsfw_concepts: [true, true] };
     const error = await errorKindOf(() => read(fal.adapter, target, response));
     expect(error?.kind).toBe("moderation_blocked");
@@ -145,7 +145,7 @@ describe("images that fal's safety checker has blacked out", () => {
     ]);
   });
 
-  test("are delivered to clients that turned the checker off", async () => {
+  test("are delivered to clients that turned the safety checker off", async () => {
     const response = { images, has_nsfw_concepts: [true, true] };
     const generation = query({ extraFields: { enable_safety_checker: false } });
     const { results } = (await read(

@@ -77,7 +77,7 @@ const vendors: Record<string, [Vendor, string, (id: string) => object, (id: stri
 };
 
 describe("the response to a poll", () => {
-  test.each(Object.keys(vendors))("of %s is refused, if it is about another job", async (name) => {
+  test.each(Object.keys(vendors))("of %s is refused if it is about another job", async (name) => {
     const [{ adapter }, model, accepted, done] = vendors[name]!;
     const target = targetOf(name, model);
     const read = (body: object, jobId?: string) =>

@@ -70,7 +70,7 @@ describe("a stream of events", () => {
     }
   });
 
-  test("does not deliver its last event if that is cut off anywhere else", async () => {
+  test("does not deliver its last event if it is truncated anywhere else", async () => {
     const at = [1, 2, 1000, long.length + 3, long.length + 20, long.length + 60];
     for (const missing of at) expect(await read(whole.slice(0, -missing))).toEqual([]);
     // The name of an event may stand behind its data.

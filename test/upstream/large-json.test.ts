@@ -82,7 +82,7 @@ const query: EmbeddingsQuery = {
   extraFields: {},
 };
 
-test("while a large response with vectors as numbers is parsed, other requests get their turns", async () => {
+test("while a large response with vectors as numbers is parsed, other requests are served", async () => {
   const data = query.input.kind === "text" ? query.input.texts : [];
   const text = JSON.stringify({
     object: "list",

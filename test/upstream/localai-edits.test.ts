@@ -63,7 +63,7 @@ describe("an image without a mask", () => {
     expect(ref_images).toBeUndefined();
   });
 
-  test("is a reference for models that are made to edit, and there may be several", async () => {
+  test("is a reference for models that edit, and there may be several", async () => {
     const { file, ref_images } = await jsonOf(
       ask("flux.1-kontext-dev", { images: [image(0), image(1)] }),
     );
@@ -93,7 +93,7 @@ describe("an image with a mask", () => {
     });
   });
 
-  test("takes one image", () => {
+  test("is accepted for one image only", () => {
     const images = [image(0), image(1)];
     expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
       kind: "invalid_value",

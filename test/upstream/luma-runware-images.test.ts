@@ -15,14 +15,14 @@ describe("Photon edits images behind links", () => {
   const sent = (imageQuery: EditQuery) =>
     bodyOf(luma.adapter.edits!.toUpstream(imageQuery, target));
 
-  test("one image is modified, several are references", async () => {
+  test("one image is modified, several images are references", async () => {
     expect((await sent(edit(link(1)))).modify_image_ref).toEqual({ url: link(1).url });
     const several = await sent(edit(link(1), link(2)));
     expect(several.image_ref).toEqual([{ url: link(1).url }, { url: link(2).url }]);
     expect(several.modify_image_ref).toBeUndefined();
   });
 
-  test("a file is rejected by name, and so is a data: URL", async () => {
+  test("a file or a data: URL is rejected by name", async () => {
     const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
     for (const source of [{ kind: "file", file } as const, inside]) {
       const error = await errorKindOf(async () => sent(edit(source)));

@@ -79,7 +79,7 @@ test("an Ollama without the model returns an error with the remedy", async () =>
   expect(error.details.logDetail).toBe("ollama pull all-minilm");
 });
 
-test("a request that was too large is distinguished from an invalid one", async () => {
+test("a request that was too large is distinguished from an invalid request", async () => {
   const read = (kind: string, status: number, body: object) =>
     adapterOf(kind).readError(upstreamResponseOf(JSON.stringify(body), { status }), {
       target: targetOf(kind, "m"),

@@ -53,7 +53,7 @@ const completed = (name: string, usage?: object) => ({
 });
 const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cost: 0.25 };
 
-describe("what a model is sent", () => {
+describe("the request to OpenRouter", () => {
   const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> => {
     const imageQuery = { ...query, stream: false, options: {}, ...more };
     return JSON.parse(generations?.toUpstream(imageQuery, { ...target, model }).body as string);
@@ -61,7 +61,7 @@ describe("what a model is sent", () => {
   const takes = (model: string) =>
     openrouter.adapter.imageCapabilities?.({ ...target, model }, "generations").takes;
 
-  test("gpt-image-2.5 takes OpenAI's two highest quality tiers, and earlier models do not", () => {
+  test("has OpenAI's two highest quality tiers for gpt-image-2.5, and not for earlier models", () => {
     expect(takes("openai/gpt-image-2.5-sunburst")?.quality).toContain("xhigh");
     expect(takes("openai/gpt-image-2.6-flare")?.quality).toContain("max");
     for (const model of ["openai/gpt-image-1.5", "openai/gpt-image-2", "openai/gpt-5.4-image-2"]) {
@@ -71,7 +71,7 @@ describe("what a model is sent", () => {
     expect(body).toMatchObject({ quality: "max", user: "u" });
   });
 
-  test("a 4K image of a Google model is requested as 4K, or as the client's own field says", () => {
+  test("has 4K for a large image of a Google model, or the resolution in the client's own field", () => {
     const large = { aspectRatio: "16:9", requestedSize: "4096x2304" };
     const model = "google/gemini-nano-banana-2.1";
     expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
@@ -82,7 +82,7 @@ describe("what a model is sent", () => {
     expect(sent("google/gemini-2.5-flash-image", large).resolution).toBeUndefined();
   });
 
-  test("a vectorization model takes svg", () => {
+  test("has svg for a vectorization model", () => {
     expect(takes("quiver/arrow-2")?.output_format).toEqual(["svg"]);
   });
 });

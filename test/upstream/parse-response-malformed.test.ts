@@ -102,7 +102,7 @@ describe("a head that two parsers could read differently", () => {
       "`close` beside `keep-alive`",
       `${ok}connection: keep-alive\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
     ],
-  ])("with %s does not lead to a second answer", (_, text) => {
+  ])("with %s does not cause a second response", (_, text) => {
     const response = read(text);
     expect(response.done).toBe(true);
     expect(response.reusable).toBe(false);
@@ -127,7 +127,7 @@ describe("a response that is too large", () => {
     expect(response.body).toHaveLength(0);
   });
 
-  test("by no byte, exactly at the limit, is accepted", () => {
+  test("but at exactly the limit is accepted", () => {
     for (const [, line] of ways.slice(1)) {
       const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
       const response = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);

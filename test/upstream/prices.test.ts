@@ -48,7 +48,7 @@ describe("every listed price", () => {
     expect(listedPrices.filter(({ source }) => !/\b202[5-9]\b/.test(source))).toEqual([]);
   });
 
-  test("is of a kind of upstream that can be configured", () => {
+  test("belongs to a kind of upstream that can be configured", () => {
     const named = [...new Set(listedPrices.flatMap((row) => row.kinds))];
     expect(named.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe("an image at a link has the price of its resolution class", () => {
     return record.cost.actual;
   };
 
-  test("of a model that takes aspect ratios, by the size that was requested", () => {
+  test("if the model takes aspect ratios, by the size that was requested", () => {
     const target = at("fal", "fal-ai/nano-banana-2");
     const sized = (size?: string) =>
       costOf(target, { aspectRatio: "1:1", ...(size && { requestedSize: size }) });
@@ -92,7 +92,7 @@ describe("an image at a link has the price of its resolution class", () => {
     expect(own).toBeUndefined();
   });
 
-  test("of OpenAI's models at fal, by quality and size", () => {
+  test("for OpenAI's models at fal, by quality and size", () => {
     const target = at("fal", "openai/gpt-image-2.5/flare/text-to-image");
     const options = { size: "1024x1024", quality: "max" };
     expect(costOf(target, { options }, "max")).toBe(0.21072);
@@ -101,7 +101,7 @@ describe("an image at a link has the price of its resolution class", () => {
 });
 
 describe("a price is found", () => {
-  test("by kind and name, and not elsewhere", () => {
+  test("by kind and name, and not at another kind", () => {
     expect(generated(at("openai", "gpt-image-1.5"))?.tokens?.imageOut).toBe(32);
     expect(generated(at("openai", "gpt-image-2-2026-04-21"))?.tokens?.imageOut).toBe(30);
     expect(generated(at("openai-compatible", "gpt-image-1.5"))).toBeUndefined();
@@ -114,7 +114,7 @@ describe("a price is found", () => {
     expect(listedEmbeddingPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
   });
 
-  test("of edits if it differs, and none if it is not listed", () => {
+  test("for edits if it differs, and none if it is not listed", () => {
     expect(generated(at("stability", "core"))?.images?.[""]).toBe(0.03);
     expect(edited(at("stability", "core"))?.images?.[""]).toBe(0.05);
     expect(edited(at("stability", "stable-image-ultra"))).toBeUndefined();
@@ -129,7 +129,7 @@ describe("a price is found", () => {
     expect(generated(target, { tools: [{ googleSearch: {} }] })).toBeUndefined();
   });
 
-  test("only where the vendor charges it", () => {
+  test("only for a vendor that charges it", () => {
     const wan = (region?: string) => generated(at("dashscope", "wan2.1-t2i-plus", {}, region));
     expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.images?.[""]).toBe(0.05);
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
@@ -148,7 +148,7 @@ describe("a price is found", () => {
     expect(prices("azure")).toEqual([0.022, 0.143, 0.11]);
   });
 
-  test("to be nothing for models runs inside the gateway", () => {
+  test("to be zero for models that run inside the gateway", () => {
     expect(generated(at("sketch", "sketch"))?.images?.[""]).toBe(0);
     expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
   });

@@ -81,15 +81,18 @@ describe("a private address is not connected to", () => {
     ["http://hr.intranet/x.png"],
     ["http://minio.media.svc/x.png"],
     ["http://painter.test./x.png"],
-  ])("by a name that means something inside only, whatever it leads to: %s", async (url) => {
-    const { hostname } = new URL(url);
-    await using net = startDownloadSetup({
-      serve: () => response(),
-      names: { [hostname]: [[publicAddress]] },
-    });
-    await expectError(net.get(url), "upstream_invalid", closed);
-    expect(net.connected).toEqual([]);
-  });
+  ])(
+    "by a name that has a meaning in private networks only, wherever it resolves to: %s",
+    async (url) => {
+      const { hostname } = new URL(url);
+      await using net = startDownloadSetup({
+        serve: () => response(),
+        names: { [hostname]: [[publicAddress]] },
+      });
+      await expectError(net.get(url), "upstream_invalid", closed);
+      expect(net.connected).toEqual([]);
+    },
+  );
 
   test("and a client cannot distinguish a private name from an unknown one", async () => {
     await using net = startDownloadSetup({
@@ -111,7 +114,7 @@ describe("a private address is not connected to", () => {
 });
 
 describe("only a checked address is connected to", () => {
-  test("a name is looked up once, so it cannot lead elsewhere the second time", async () => {
+  test("a name is resolved once, so it cannot resolve to another address the second time (DNS rebinding)", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
     await using net = startDownloadSetup({ serve: () => response(), names });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
@@ -130,7 +133,7 @@ describe("only a checked address is connected to", () => {
     expect(net.connected).toEqual([otherAddress, translated, otherAddress]);
   });
 
-  test("a host with several addresses is reached at the first that takes a connection", async () => {
+  test("a host with several addresses is reached at the first one that accepts a connection", async () => {
     const names = { "a.example": [[otherAddress, publicAddress]] };
     await using net = startDownloadSetup({ serve: () => response(), names, deaf: [otherAddress] });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
@@ -162,7 +165,7 @@ describe("only a checked address is connected to", () => {
     expect(net.connected).toEqual([publicAddress]);
   });
 
-  test("three redirects are followed, also by a part of an address, and no fourth", async () => {
+  test("three redirects are followed, also relative ones, and no fourth", async () => {
     const serve = (last: number) => (_: unknown, path: string) => {
       const at = Number(/\d+/.exec(path)?.[0] ?? 0);
       return at === last
@@ -217,7 +220,7 @@ describe("only http and https are supported", () => {
     expect(second).not.toContain("authorization");
   });
 
-  test("and an unknown host is reported as such if an upstream gave the link", async () => {
+  test("and an unknown host is reported if an upstream sent the link", async () => {
     await using net = startDownloadSetup({ serve: () => response() });
     const message = /its host cannot be found/;
     await expectError(net.get("http://absent.invalid/x"), "upstream_unreachable", message);

@@ -52,7 +52,7 @@ test("numbers that are not tokens, and special tokens, are not decodable", async
     expect(await read([9906, odd])).toBeUndefined();
 });
 
-test("a special token, or a number that is no token, is refused by its name", async () => {
+test("a special token, or a number that is not a token, is refused with its value", async () => {
   const refusal = async (tokens: readonly number[]): Promise<string> => {
     const query = {
       model: "m",

@@ -33,7 +33,7 @@ test("the C library of this system can be called", () => expect(byLibrary).toBeD
 test.each([
   ["recv", byLibrary ?? peekByRead],
   ["read", peekByRead],
-])("%s tells silence, bytes and a reset connection apart", async (_, peek) => {
+])("%s distinguishes silence, bytes and a reset connection", async (_, peek) => {
   using silent = await pair();
   expect(peek(silent.fd)).toBe(-1);
   using talking = await pair();

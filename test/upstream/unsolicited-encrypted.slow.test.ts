@@ -146,7 +146,7 @@ describe("a connection over TLS", () => {
     expect(server.received[1]?.connection).toBe(2);
   });
 
-  test("is not used for a request if the certificate is for another host or signed by a stranger", async () => {
+  test("is not used for a request if the certificate is for another host or not trusted", async () => {
     using elsewhere = temporaryFolder();
     const other = selfSigned(elsewhere.path, "DNS:elsewhere.example");
     for (const [tls, ca] of [
@@ -162,7 +162,7 @@ describe("a connection over TLS", () => {
     }
   });
 
-  test("is closed when its handshake fails because the server hangs up", async () => {
+  test("is closed when its handshake fails because the server disconnects", async () => {
     using server = rawServer(echo, { onConnection: (socket) => socket.destroy() });
     using way = testSend();
     const url = server.url.replace("http:", "https:");

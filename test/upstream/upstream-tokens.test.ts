@@ -188,7 +188,7 @@ describe("a token", () => {
     expect(sent[0]?.headers.authorization).toBe("Bearer ya29.ready");
   });
 
-  test("belongs to its upstream", async () => {
+  test("is used for its own upstream only", async () => {
     const { tokenRequests, call, target } = arrange();
     await call();
     await call(undefined, { ...target, upstream: upstreamOf() });

@@ -44,7 +44,7 @@ describe("the message of an error response is found", () => {
     expect(message).toBe(expectedMessage);
   });
 
-  test("all of them, where there are several", async () => {
+  test("and if there are several, all of them", async () => {
     const { message } = await errorKindOf("stability", 400, { errors: ["one", "two"] });
     expect(message).toBe("one; two");
   });

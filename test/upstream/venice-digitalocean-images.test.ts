@@ -30,14 +30,14 @@ describe("Venice", () => {
     });
   });
 
-  test("several images take several requests, a long prompt and an unknown size are refused here", () => {
+  test("several images need several requests, and a long prompt and an unknown size are refused here", () => {
     const capabilities = images!(targetOf("venice", "qwen-image"), "generations");
     expect(capabilities).toMatchObject({ maxImages: 1, maxPrompt: 1500, extras: [] });
     const { sizes } = capabilities;
     expect(typeof sizes === "object" && "list" in sizes && sizes.list).toHaveLength(7);
   });
 
-  test("an edit by another model than the one that was named is an error", async () => {
+  test("an edit by another model than the requested one is an error", async () => {
     const by = (model: string) =>
       edits!.fromUpstream(
         upstreamResponseOf("\x89PNG\r\n", {

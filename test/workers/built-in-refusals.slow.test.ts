@@ -58,7 +58,7 @@ test("a huge text is rejected without tokenizing all of it", async () => {
   expect(performance.now() - start).toBeLessThan(10_000 + 100 * ordinaryMs);
 });
 
-test("dimensions other than its own are rejected, its own are not", async () => {
+test("dimensions other than its own are rejected, and its own are accepted", async () => {
   await expectError(
     embed(minilm, ["a"], { dimensions: 256 }),
     "dimensions_unsupported",
@@ -92,7 +92,7 @@ test("a rejected request does not affect other requests", async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });
 
-test("an empty list gives an empty list", async () => {
+test("an empty list of inputs gets an empty list of vectors", async () => {
   expect(await embed(minilm, [])).toEqual({ vectors: [], usage: { inputTokens: 0 } });
 });
 

@@ -34,7 +34,7 @@ const expectedVector = (index: number): Float32Array => {
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
 };
 
-test("every vector is that of the canonical model", () => {
+test("every vector matches that of the reference implementation", () => {
   const likeness = nativeResponse.vectors.map((vector, index) =>
     cosine(vector, expectedVector(index)),
   );
@@ -76,7 +76,7 @@ test("without onnxruntime the WebAssembly engine gives the same vectors and coun
   expect(fallbackResponse.usage).toEqual({ inputTokens, perInput: counts });
 });
 
-test("a vector does not depend on what else is in the batch", async () => {
+test("a vector does not depend on the other inputs of its batch", async () => {
   const alone = await embed(native, ["A vector stands for itself."]);
   const others = ["short", sentences(9).join(" "), ...sentences(60)];
   const among = await embed(native, [...others, "A vector stands for itself.", ...others]);

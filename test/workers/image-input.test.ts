@@ -50,7 +50,7 @@ test("a file that is replaced while it is processed is still read to its end", a
   expect(found).toBe("the first");
 });
 
-test("of a file that contains more than the image, only the image is read", async () => {
+test("only the image is read from a file that contains more", async () => {
   const path = written("more", "before the picture after");
   for (const [from, length] of [
     [0, 6],

@@ -44,7 +44,7 @@ function patches(width: number, height: number): Uint8Array {
   return pixels;
 }
 
-describe("where the format can be lossless, and no quality is requested, it is", () => {
+describe("a conversion is lossless if the format can be, and no quality is requested", () => {
   for (const format of ["png", "webp"] as const) {
     for (const channels of [3, 4] as const) {
       test(`png of ${channels} channels to ${format}`, async () => {
@@ -118,7 +118,7 @@ describe("transparency", () => {
     return generated(pixels, 4, 4, 4).png();
   };
 
-  test("becomes white where it is flattened", async () => {
+  test("becomes white if the image is flattened", async () => {
     const { pixels, channels } = await pixelsOf(
       await converted(half(), { format: "png", flatten: true }),
     );
@@ -127,12 +127,12 @@ describe("transparency", () => {
     expect([...pixels.subarray(-3)]).toEqual([10, 20, 30]);
   });
 
-  test("becomes white where the format has none", async () => {
+  test("becomes white if the format has none", async () => {
     const { pixels } = await pixelsOf(await converted(half(), { format: "jpeg" }));
     expect(distance(pixels.subarray(0, 3), new Uint8Array([255, 255, 255]))).toBeLessThan(3);
   });
 
-  test("is kept otherwise", async () => {
+  test("is kept in any other conversion", async () => {
     for (const format of ["png", "webp", "gif", "avif"] as const) {
       const { pixels, channels } = await pixelsOf(await converted(half(), { format }));
       expect(channels).toBe(4);
@@ -140,7 +140,7 @@ describe("transparency", () => {
     }
   });
 
-  test("of a gray image of 16 bits, too", async () => {
+  test("of a gray image of 16 bits becomes white as well if it is flattened", async () => {
     const grey = generated(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
       .toColourspace("grey16")
       .png();
@@ -184,7 +184,7 @@ test("CMYK becomes sRGB", async () => {
   expect(distance(pixels.subarray(0, 3), new Uint8Array([200, 40, 40]))).toBeLessThan(32);
 });
 
-test("16 bits become the same 8", async () => {
+test("16 bits per channel become the same color in 8 bits", async () => {
   const deep = generated(new Uint8Array([0, 1, 127, 128, 254, 255]), 2, 1, 3)
     .toColourspace("rgb16")
     .png();
@@ -221,7 +221,7 @@ describe("an animation", () => {
     }
   });
 
-  test("becomes its first frame where it cannot", async () => {
+  test("becomes its first frame in other formats", async () => {
     for (const format of ["png", "jpeg", "avif"] as const) {
       const { pixels, height } = await pixelsOf(await converted(film().gif(), { format }));
       expect(height).toBe(16);

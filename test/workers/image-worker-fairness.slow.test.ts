@@ -85,14 +85,14 @@ describe("a file that takes far longer to decode than its size suggests is rejec
     expect(error.details.param).toBe("image");
   });
 
-  test("but not one with as many scans as encoders write, and some more", async () => {
+  test("but a JPEG with a few more scans than encoders write is accepted", async () => {
     const photo = generated(speckled(64, 48, 3), 64, 48, 3).jpeg({ progressive: true });
     for (const file of [jpegWithScans(64, 100), await photo.toBuffer()]) {
       expect((await darkroom.inspect(upload(file), never)).width).toBe(64);
     }
   });
 
-  test("scans are counted also where the bytes come in pieces, with restarts and fill bytes between", async () => {
+  test("scans are counted also if the bytes arrive in pieces, with restarts and fill bytes between", async () => {
     const [head, scan, end] = [jpegWithScans(64, 1), jpegWithScans(64, 2), jpegWithScans(64, 1)];
     const one = scan.subarray(head.length - 2, -2);
     const padded = Buffer.concat([Buffer.from([0xff, 0xff]), one]);
@@ -133,7 +133,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   }
 });
 
-test("a PNG that is padded with zeros behind its end is read, as decoders read it", async () => {
+test("a PNG with zeros behind its end is read, as by other decoders", async () => {
   const padded = Buffer.concat([blackPng(8, 8), Buffer.alloc(12 * 250_001)]);
   expect(await darkroom.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
 });
@@ -150,7 +150,7 @@ function gifOf(frames: number): Uint8Array {
   ]);
 }
 
-test("an image that takes longer than one of its size may is refused, and its process ended", async () => {
+test("an image that takes longer than its size allows is refused, and its process ended", async () => {
   const watcher = watched();
   const bounds: number[][] = [];
   const room = createImageWorker({
@@ -208,7 +208,7 @@ describe("the queue of the image worker", () => {
     expect(started).toEqual(["slow", ...new Array(6).fill("quick"), "slow", "slow"]);
   });
 
-  test("leaves one worker to the others where a key's jobs are slow", async () => {
+  test("leaves one worker to other keys if a key's jobs are slow", async () => {
     const { run, later, started } = start();
     ignore(run("quick"));
     await later(10);
@@ -223,7 +223,7 @@ describe("the queue of the image worker", () => {
     expect(started.at(-1)).toBe("quick");
   });
 
-  test("lets a key that is alone use all of them", async () => {
+  test("lets a single key use all workers", async () => {
     const { run, later, started } = start();
     for (let i = 0; i < 6; i++) ignore(run("slow"));
     await later(2000);

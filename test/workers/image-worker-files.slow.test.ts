@@ -101,7 +101,7 @@ describe("on Linux", () => {
   });
 });
 
-test("where processes cannot open each other's files, bytes are sent, and the outcome is the same", async () => {
+test("if processes cannot open each other's files, bytes are sent, and the result is the same", async () => {
   const room = createImageWorker({ byPath: false });
   const temp = newRequestTemp();
   const png = await speckledPng(500, 400, 3);
@@ -114,7 +114,7 @@ test("where processes cannot open each other's files, bytes are sent, and the ou
 
 const keepOpen = () => () => undefined;
 
-test("that they cannot is detected once, and fails no request", async () => {
+test("that processes cannot open each other's files is detected once, and fails no request", async () => {
   const watcher = watched();
   const room = createImageWorker({ spawn: watcher.spawn });
   const temp = newRequestTemp();
@@ -128,7 +128,7 @@ test("that they cannot is detected once, and fails no request", async () => {
   await room.close();
 });
 
-test("one image whose file is gone does not disable paths for the others", async () => {
+test("one image whose file is gone does not disable file paths for other images", async () => {
   const watcher = watched();
   const room = createImageWorker({ spawn: watcher.spawn });
   const gone = {
@@ -147,7 +147,7 @@ test("one image whose file is gone does not disable paths for the others", async
   await room.close();
 });
 
-test("a full disk has its own error, not one about the image", async () => {
+test("a full disk has its own error, not an error about the image", async () => {
   const room = createImageWorker();
   const full = {
     ...noRequestTemp,
@@ -176,7 +176,7 @@ test("a file that another process reads stays open until it is released", async 
   await expect(file.read(0, 6)).rejects.toThrow();
 });
 
-test("a file that is closed cannot be lent, as its path may lead to the file of another request", async () => {
+test("the descriptor of a closed file cannot be shared, because its path may lead to the file of another request", async () => {
   const file = await UnlinkedTempFile.create(folder);
   const closing = file.close();
   expect(() => file.keepOpen()).toThrow("closed");

@@ -33,7 +33,7 @@ function covering(width: number, height: number, channels: Channels): Uint8Array
   return pixels;
 }
 
-describe("a single pixel that covers 254 of 255 is found", () => {
+describe("a single pixel with alpha 254 of 255 is found", () => {
   const [width, height] = [2000, 1500];
 
   test("in a large image, wherever it is", async () => {
@@ -173,7 +173,7 @@ describe("large images", () => {
     await room.close();
   });
 
-  test("do not block small ones, and queued ones are processed eventually", async () => {
+  test("do not block small ones, and queued large images are processed eventually", async () => {
     const watcher = watched((requested) => requested === 1);
     const room = createImageWorker({ spawn: watcher.spawn });
     const [bytes, few] = [await large(), await small()];
@@ -193,7 +193,7 @@ describe("large images", () => {
     await room.close();
   });
 
-  test("that are queued count with the others, and leave the queue when their client disconnects", async () => {
+  test("that are queued count toward the queue limit, and leave the queue when their client disconnects", async () => {
     const watcher = watched((requested) => requested === 1);
     const room = createImageWorker({ spawn: watcher.spawn, maxWaiting: 1 });
     const bytes = await large();

@@ -51,11 +51,11 @@ const alphaOf = async (made: Uint8Array) => {
 const inverse = (values: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
   values.map((value) => 255 - value);
 
-test("what is transparent becomes white, and what is opaque black, pixel for pixel", async () => {
+test("transparent pixels become white, and opaque pixels black", async () => {
   expect(await greyOf(await masked(await transparent(), "white"))).toEqual(inverse(shades));
 });
 
-test("what is transparent becomes black, and what is opaque white, pixel for pixel", async () => {
+test("transparent pixels become black, and opaque pixels white", async () => {
   expect(await greyOf(await masked(await transparent(), "black"))).toEqual(shades);
 });
 
@@ -65,7 +65,7 @@ test("a round trip changes nothing", async () => {
   expect(await alphaOf(await masked(await transparent(), "transparent"))).toEqual(shades);
 });
 
-test("of a mask without transparency the white area may change, however it is stored", async () => {
+test("in a mask without transparency the white area may change, however it is stored", async () => {
   const grey = await generated(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
   const colours = await png(
     new Uint8Array(shades.length * 3).map((_, i) => shades[(i / 3) | 0]!),
@@ -98,7 +98,7 @@ test("gray with transparency, and a palette with transparency, are valid masks",
   expect([made[0], made.at(-1)]).toEqual([255, 0]);
 });
 
-test("of a mask of 16 bits, gray levels are kept", async () => {
+test("a mask of 16 bits keeps its gray levels", async () => {
   const deep = Uint16Array.from({ length: shades.length * 4 }, (_, i) =>
     i % 4 === 3 ? shades[i >> 2]! * 257 : 9000,
   );

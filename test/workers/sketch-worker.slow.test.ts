@@ -125,7 +125,7 @@ test("a client that disconnects ends the drawing", async () => {
   expect(performance.now() - began).toBeLessThan(1000 + 3 * oneImageMs);
 });
 
-test("a whole response has every image, the facts of all of them and the sum of their usage", async () => {
+test("a whole response has every image, their metadata and the sum of their usage", async () => {
   const options = { size: "64x96", quality: "high", n: 2 };
   const response = whole(
     await worker.generations(query("two cats, one moon", { options }), target, neverAborted),

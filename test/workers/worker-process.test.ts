@@ -59,7 +59,7 @@ function pretend(
   return { link, ask, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
 }
 
-test("parts arrive in order and the last one ends the request", async () => {
+test("parts of a response arrive in order and the last one ends the request", async () => {
   const { link, ask } = pretend((sent, say) => {
     if (sent.type === "load") say({ type: "ready", metadata: { runtime: "native" } });
     if (sent.type !== "request") return;
@@ -86,7 +86,7 @@ test("a model that cannot be loaded fails fast during the backoff, then is start
   expect(loaded).toHaveLength(2);
 });
 
-test("it counts the processes in a row that died before they were ready", async () => {
+test("processes in a row that died before they were ready are counted", async () => {
   const { link, ask, loaded } = pretend((sent, say, die) => {
     if (sent.type === "load" && sent.spec < 2) return die();
     if (sent.type === "load") say({ type: "ready", metadata: {} });

@@ -50,7 +50,7 @@ describe("only the masked area changes", () => {
     }
   }
 
-  test("in images of every kind", async () => {
+  test("and nothing else does, in images of every format and channel count", async () => {
     const plain = sharp(await photo(size.width, size.height));
     const kinds = {
       "with an sRGB profile": plain.clone().withIccProfile("srgb").png(),
@@ -124,7 +124,7 @@ describe("only the masked area changes", () => {
     expect(rough.inside / area).toBeGreaterThan(outside * 0.6);
   });
 
-  test("a mask of one pixel is respected", async () => {
+  test("a mask of one pixel changes that pixel only", async () => {
     const image = await photo();
     const response = await edit("night", [image], {
       mask: await maskWith(size, { left: 50, top: 50, width: 1, height: 1 }),
@@ -306,7 +306,7 @@ describe("sizes and inputs of an edit", () => {
     expect((await edit("sepia", [turned])).facts.size).toBe("60x90");
   });
 
-  test("n edits differ, gif edits move, usage counts the uploads", async () => {
+  test("n edits differ, gif edits are animated, and usage counts the uploads", async () => {
     const image = await photo(64, 64);
     const two = await edit("two birds in the rain", [image], { options: { n: 2 } });
     expect(apart(await pixelsOf(bytesOf(two, 0)), await pixelsOf(bytesOf(two, 1)))).toBeGreaterThan(

@@ -122,7 +122,7 @@ describe("a transparent background has real alpha", () => {
     ["zzyzx qwfp", "a composition"],
     ["an owl, watercolour", "a styled subject"],
   ] as const) {
-    test(`around ${what}`, async () => {
+    test(`around the subject: ${what}`, async () => {
       const response = await generate(prompt, { background: "transparent" });
       const alpha = alphaOf(await pixelsOf(bytesOf(response)));
       expect(alpha.filter((a) => a === 0).length).toBeGreaterThan(alpha.length * 0.1);
@@ -131,7 +131,7 @@ describe("a transparent background has real alpha", () => {
     });
   }
 
-  test("webp and gif have alpha too", async () => {
+  test("webp and gif have an alpha channel too", async () => {
     for (const output_format of ["webp", "gif"]) {
       const alpha = alphaOf(
         await pixelsOf(

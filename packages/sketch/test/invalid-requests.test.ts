@@ -59,11 +59,11 @@ describe("an invalid option is refused by name", () => {
     );
   });
 
-  test("seed must be a whole number", async () => {
+  test("a seed that is a text is refused", async () => {
     await expectRefused(() => generate("a cat", { seed: "7" }), "invalid_value", "seed");
   });
 
-  test("png accepts the default compression", async () => {
+  test("png accepts output_compression 100, the default", async () => {
     expect((await generate("a cat", { output_compression: 100 })).images).toHaveLength(1);
   });
 
@@ -72,7 +72,7 @@ describe("an invalid option is refused by name", () => {
     await expectRefused(() => generate("x".repeat(32_001)), "prompt_too_long", "prompt");
   });
 
-  test("gif and svg are not streamed", async () => {
+  test("a stream of gif or svg is refused", async () => {
     for (const output_format of ["gif", "svg"])
       await expectRefused(() => stream("a cat", { output_format }), "invalid_value", "stream");
   });
@@ -114,7 +114,7 @@ describe("an edit refuses inputs that it cannot read", () => {
   for (const [name, image, code] of images)
     test(name, () => expectRefused(editOf(image), code, "image"));
 
-  test("a truncated image file", async () => {
+  test("a truncated image file is refused", async () => {
     const whole = await photo();
     await expectRefused(
       () => edit("a cat", [whole.subarray(0, whole.length >> 1)]),
@@ -123,7 +123,7 @@ describe("an edit refuses inputs that it cannot read", () => {
     );
   });
 
-  test("more than sixteen images", async () => {
+  test("more than sixteen images are refused", async () => {
     const one = await photo(20, 20);
     await expectRefused(
       () =>
@@ -136,7 +136,7 @@ describe("an edit refuses inputs that it cannot read", () => {
     );
   });
 
-  test("masks of another size, without alpha, without transparent pixels, or that are not png", async () => {
+  test("masks of another size, without alpha, without transparent pixels, or that are not png are refused", async () => {
     const image = await photo();
     const opaque = { left: 0, top: 0, width: 0, height: 0 };
     for (const mask of [
@@ -153,7 +153,7 @@ describe("an edit refuses inputs that it cannot read", () => {
     );
   });
 
-  test("svg output, gif output with a mask, and markup together with a mask", async () => {
+  test("svg output, gif output with a mask, and markup together with a mask are refused", async () => {
     const image = await photo();
     const mask = await maskWith(
       { width: 120, height: 90 },

@@ -21,7 +21,7 @@ const typesOf = (events: readonly SketchEvent[]): string[] => events.map(({ type
 
 describe("partial images come before the completed image", () => {
   for (const partial_images of [0, 1, 2, 3]) {
-    test(`${partial_images} of them`, async () => {
+    test(`${partial_images} partial images are sent if requested`, async () => {
       const events = await stream("a fox in the forest", { ...small, partial_images });
       expect(typesOf(events)).toEqual([...times(partial_images, () => "partial"), "completed"]);
       const indexes = events.flatMap((event) => (event.type === "partial" ? [event.index] : []));
@@ -47,12 +47,12 @@ describe("partial images come before the completed image", () => {
     expect(distances[0]).toBeGreaterThan(distances[2] ?? 0);
   });
 
-  test("the completed image is the one of a request that is not streamed", async () => {
+  test("the completed image equals the image of a request that is not streamed", async () => {
     const [event] = await stream("a fox", small);
     expect(event).toEqual((await generate("a fox", small)).images[0]!);
   });
 
-  test("n images come one after another, and their usage adds up", async () => {
+  test("n images are sent one after another, and their usage adds up", async () => {
     const events = await stream("a fox", { ...small, n: 2, partial_images: 1 });
     expect(typesOf(events)).toEqual(["partial", "completed", "partial", "completed"]);
     const usage = events.flatMap((event) => (event.type === "completed" ? [event.usage] : []));
@@ -96,7 +96,7 @@ describe("partial images come before the completed image", () => {
       }
     });
 
-    test("of an image of a single color, too", async () => {
+    test("an image of a single color gets its partial images too", async () => {
       const plain = await sharp({ create: { ...size, channels: 3, background: "#ffffff" } })
         .png()
         .toBuffer();
@@ -131,12 +131,12 @@ describe("an abort", () => {
     throw new Error("the request was not aborted");
   };
 
-  test("before the request draws nothing and throws the reason", async () => {
+  test("before the request starts, nothing is drawn, and the stream throws the abort reason", async () => {
     const request = { prompt: "a cat", options: small };
     expect(await thrownBy(collect(request, AbortSignal.abort(reason)))).toBe(reason);
   });
 
-  test("during a long filter ends it long before it is finished", async () => {
+  test("ends a long filter long before it is finished", async () => {
     const controller = new AbortController();
     const request = { prompt: "a fox, oil painting", options: { size: "3840x2160" } };
     const drawing = thrownBy(collect(request, controller.signal));
@@ -146,7 +146,7 @@ describe("an abort", () => {
     expect(performance.now() - started).toBeLessThan(5000);
   });
 
-  test("between two events ends the stream with the reason", async () => {
+  test("between two events ends the stream with the abort reason", async () => {
     const controller = new AbortController();
     const options = { ...small, partial_images: 3 };
     const eventTypes: string[] = [];

@@ -28,7 +28,7 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
 
   describe(`${implementation.name} blob store`, () => {
     law(
-      "bytes, a stream and a base64 stream come back exactly, with type and size",
+      "bytes, a stream and a base64 stream are read back exactly, with type and size",
       async (open) => {
         const store = await open(() => start);
         const bytes = await store.put(new Uint8Array([0, 255, 10, 13]), png);
@@ -50,14 +50,14 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
       expect((await store.find(large.name))?.size).toBe(2 * 1024 * 1024);
     });
 
-    law("a slice reads its part only", async (open) => {
+    law("a slice reads only its part", async (open) => {
       const store = await open(() => start);
       const { name } = await store.put(Buffer.from("0123456789"), png);
       const found = await store.find(name);
       expect(await found?.content.slice(2, 5).text()).toBe("234");
     });
 
-    law("names differ, and no other name finds anything", async (open) => {
+    law("names are unique, and an unknown name finds nothing", async (open) => {
       const store = await open(() => start);
       const names = new Set<string>();
       for (let at = 0; at < 20; at++) names.add((await store.put(Buffer.from("a"), png)).name);
@@ -102,7 +102,7 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
       await store.put(new Uint8Array(blobMaxBytes), png);
     });
 
-    law("two writers at the same time lose nothing", async (open) => {
+    law("two concurrent writers lose no blob", async (open) => {
       const [left, right] = [await open(() => start), await open(() => start)];
       const put = (store: BlobStore, text: string) => store.put(streamed("raw", text, text), png);
       const blobs = await Promise.all(
@@ -114,7 +114,7 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
     });
 
     law(
-      "a blob is there when the store is opened again, and counts toward the limit",
+      "a blob is readable after the store is opened again, and counts toward the limit",
       async (open) => {
         const first = await open(() => start);
         const { name } = await first.put(new Uint8Array(blobMaxBytes), png);

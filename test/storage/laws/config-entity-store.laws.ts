@@ -102,7 +102,7 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       },
     );
 
-    law("without an expected version, the last writer wins", async (open) => {
+    law("without an expected version, the last write wins", async (open) => {
       const store = await open();
       await store.put(model("a", { at: 1 }), undefined, 1);
       await store.put(model("a", { at: 2 }), undefined, 2);
@@ -150,7 +150,7 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       }
     });
 
-    law("everything is there after the store was closed and opened again", async (open) => {
+    law("all entities are readable after the store is closed and opened again", async (open) => {
       const store = await open();
       await store.put(model("a", { at: 1 }), 0, 1);
       await store.put(model("b"), 0, 1);
@@ -162,7 +162,7 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       expect(await again.revision()).toBe(revision);
     });
 
-    law("a closed store rejects, and closing it again does nothing", async (open) => {
+    law("a closed store rejects, and closing it again has no effect", async (open) => {
       const store = await open();
       await store.close();
       await store.close();
@@ -173,11 +173,14 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       await expect(store.revision()).rejects.toThrow();
     });
 
-    law("an entity whose write was acknowledged is there after kill -9", async (open, location) => {
-      const ids = await writeUntilKilled("entities", implementation.name, location);
-      expect(ids.length).toBeGreaterThan(5);
-      const stored = new Set((await listAll(await open())).map(({ id }) => id));
-      expect(ids.filter((id) => !stored.has(id))).toEqual([]);
-    });
+    law(
+      "an entity whose write was acknowledged is readable after kill -9",
+      async (open, location) => {
+        const ids = await writeUntilKilled("entities", implementation.name, location);
+        expect(ids.length).toBeGreaterThan(5);
+        const stored = new Set((await listAll(await open())).map(({ id }) => id));
+        expect(ids.filter((id) => !stored.has(id))).toEqual([]);
+      },
+    );
   });
 }

@@ -33,7 +33,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
     });
 
     law(
-      "vectors are there after the store was closed and opened again, bit by bit",
+      "vectors are bit for bit the same after the store is closed and opened again",
       async (open) => {
         const store = await open(() => start);
         const vector = Float32Array.of(0.1, -0, 1e-38, 3.4e38);
@@ -48,7 +48,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
       },
     );
 
-    law("the vector is copied when it is added", async (open) => {
+    law("a vector is copied when it is added", async (open) => {
       const store = await open(() => start);
       const vector = vectorOf(1);
       store.add(keyOf(1), { vector, tokens: 1 });
@@ -58,7 +58,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
     });
 
     law(
-      "the vectors used last are loaded first, and loading ends when the cache is full",
+      "the most recently used vectors are loaded first, until the cache is full",
       async (open) => {
         let now = start;
         const first = await open(() => now);
@@ -106,7 +106,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
       expect(keys.has(keyOf(0))).toBe(false);
     });
 
-    law("a cleared store is empty, also of vectors that waited to be written", async (open) => {
+    law("a cleared store is empty, also of vectors that were queued for writing", async (open) => {
       const store = await open(() => start);
       store.add(keyOf(1), { vector: vectorOf(1), tokens: 1 });
       store.clear();
@@ -114,7 +114,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
       expect(await loadAll(await open(() => start))).toEqual([]);
     });
 
-    law("a closed store does nothing", async (open) => {
+    law("a closed store ignores all calls", async (open) => {
       const store = await open(() => start);
       await store.close();
       await store.close();

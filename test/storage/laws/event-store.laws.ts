@@ -116,7 +116,7 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect((await one.deliveries.status("wh_a")).waiting).toBe(1);
     });
 
-    law("events, deliveries and marks are there after a restart", async (open) => {
+    law("events, deliveries and marks are readable after a restart", async (open) => {
       const first = await open();
       await first.events.record(event("evt_1"), ["wh_a", "wh_b"]);
       await first.events.setMark("keys", 7);
@@ -160,13 +160,16 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect(await claimedId(storage, "wh_a")).toBe("evt_1");
     });
 
-    law("a delivery that is due far in the future is due at once", async (open) => {
-      const storage = await open();
-      await storage.events.record(event("evt_1"), ["wh_a"]);
-      const earlier = now - 365 * day;
-      expect(await claimedId(storage, "wh_a", earlier)).toBe("evt_1");
-      expect(await claimedId(storage, "wh_a", earlier)).toBeUndefined();
-    });
+    law(
+      "a delivery that is due far in the future, because the clock was set back, is due at once",
+      async (open) => {
+        const storage = await open();
+        await storage.events.record(event("evt_1"), ["wh_a"]);
+        const earlier = now - 365 * day;
+        expect(await claimedId(storage, "wh_a", earlier)).toBe("evt_1");
+        expect(await claimedId(storage, "wh_a", earlier)).toBeUndefined();
+      },
+    );
 
     law(
       "outcomes are counted, and a settled delivery is not claimed or settled again",

@@ -46,7 +46,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       expect((await readAll(store)).changes).toEqual([{ key: stored, isNew: true }]);
     });
 
-    law("any text is a valid name, and is found again exactly", async (open) => {
+    law("any text is a valid name, and is returned exactly", async (open) => {
       const store = await open();
       for (const [index, name] of awkwardTexts.entries()) {
         await store.create(newKey(`k${index}`, { name, models: [name] }));
@@ -121,7 +121,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
     });
 
     law(
-      "a reader gets each changed key once, as it is now, and only changes after its revision",
+      "a reader gets each key that changed after its revision once, in its current state",
       async (open) => {
         const store = await open();
         for (const id of ["a", "b", "c"]) await store.create(newKey(id));
@@ -144,7 +144,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       },
     );
 
-    law("changes come in pages without a gap", async (open) => {
+    law("changes are paged without a gap", async (open) => {
       const store = await open();
       for (let at = 0; at < 7; at++) await store.create(newKey(`k${at}`));
       const observed: string[] = [];
@@ -158,7 +158,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
     });
 
     law(
-      "two writers at the same time lose nothing, and a reader sees the changes of both",
+      "two concurrent writers lose no key, and a reader sees the changes of both",
       async (open) => {
         const [left, right, reader] = [await open(), await open(), await open()];
         const write = async (store: KeyStore, side: string): Promise<void> => {
@@ -182,7 +182,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       expect(results.toSorted()).toEqual([false, true]);
     });
 
-    law("everything is there after the store was closed and opened again", async (open) => {
+    law("all keys are readable after the store is closed and opened again", async (open) => {
       const store = await open();
       await store.create(newKey("a"));
       await store.create(newKey("b"));
@@ -192,7 +192,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       expect(await readAll(await open())).toEqual(before);
     });
 
-    law("a closed store rejects, and closing it again does nothing", async (open) => {
+    law("a closed store rejects, and closing it again has no effect", async (open) => {
       const store = await open();
       await store.close();
       await store.close();
@@ -203,13 +203,16 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       await expect(store.revision()).rejects.toThrow();
     });
 
-    law("a key whose creation was acknowledged is there after kill -9", async (open, location) => {
-      const ids = await writeUntilKilled("keys", implementation.name, location);
-      expect(ids.length).toBeGreaterThan(5);
-      const store = await open();
-      const stored = new Set((await readAll(store)).ids);
-      expect(ids.filter((id) => !stored.has(id))).toEqual([]);
-      await store.create(newKey("after"));
-    });
+    law(
+      "a key whose creation was acknowledged is readable after kill -9",
+      async (open, location) => {
+        const ids = await writeUntilKilled("keys", implementation.name, location);
+        expect(ids.length).toBeGreaterThan(5);
+        const store = await open();
+        const stored = new Set((await readAll(store)).ids);
+        expect(ids.filter((id) => !stored.has(id))).toEqual([]);
+        await store.create(newKey("after"));
+      },
+    );
   });
 }

@@ -91,7 +91,7 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
     });
 
     law(
-      "rows, usage and sums are there after the store was closed and opened again",
+      "rows, usage and sums are the same after the store is closed and opened again",
       async (open) => {
         const first = await open();
         const rows = variedRows(50);
@@ -105,23 +105,18 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       },
     );
 
-    law(
-      "a row that is appended again, by any writer, is stored, summed and counted once",
-      async (open) => {
-        const [one, other] = [await open(), await open()];
-        const rows = [ledgerRow(noon, { cost: 0.5 }), ledgerRow(noon, { cost: 0.25 })];
-        await one.store.append(rows);
-        await other.store.append(rows);
-        await one.store.append([rows[0]!, { ...rows[1]!, cost: 100 }]);
-        expect((await other.queries.list({ limit: 10 })).entries).toEqual(inListOrder(rows));
-        expect(await one.sumSpent(key, "total")).toBe(0.75);
-        expect((await one.queries.usage(total)).groups).toMatchObject([
-          { requests: 2, cost: 0.75 },
-        ]);
-      },
-    );
+    law("a row that is appended again, by any writer, is stored and counted once", async (open) => {
+      const [one, other] = [await open(), await open()];
+      const rows = [ledgerRow(noon, { cost: 0.5 }), ledgerRow(noon, { cost: 0.25 })];
+      await one.store.append(rows);
+      await other.store.append(rows);
+      await one.store.append([rows[0]!, { ...rows[1]!, cost: 100 }]);
+      expect((await other.queries.list({ limit: 10 })).entries).toEqual(inListOrder(rows));
+      expect(await one.sumSpent(key, "total")).toBe(0.75);
+      expect((await one.queries.usage(total)).groups).toMatchObject([{ requests: 2, cost: 0.75 }]);
+    });
 
-    law("the rows of two writers are all there", async (open) => {
+    law("the rows of two concurrent writers are all stored", async (open) => {
       const writers = [await open(), await open()];
       const rows = variedRows(200);
       await Promise.all(rows.map((row, at) => writers[at % 2]!.store.append([row])));
@@ -279,7 +274,7 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       );
     });
 
-    law("usage is the same in whatever order the rows arrive", async (open) => {
+    law("usage does not depend on the order in which rows arrive", async (open) => {
       const { store, queries } = await open();
       const rows = variedRows(3000);
       const groups = Array.from({ length: 30 }, (_, at) => rows.slice(at * 100, at * 100 + 100));

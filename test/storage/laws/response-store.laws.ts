@@ -43,7 +43,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
   ): void => test(name, () => withStorage(implementation, run));
 
   describe(`${implementation.name} response store`, () => {
-    law("a response is found under each of its names, with its metadata", async (open) => {
+    law("a response is found by each of its lookup keys, with its metadata", async (open) => {
       const store = await open();
       await save(store, ["a", "b"], "first ", "second");
       expect(await store.find("a")).toMatchObject({ ...metadata, length: 12 });
@@ -52,14 +52,14 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       expect(await store.find("c")).toBeUndefined();
     });
 
-    law("names can be added after the first commit", async (open) => {
+    law("lookup keys can be added after the first commit", async (open) => {
       const store = await open();
       const writer = await save(store, ["a"], "body");
       await writer.commit(["b"], metadata);
       expect([await read(store, "a"), await read(store, "b")]).toEqual(["body", "body"]);
     });
 
-    law("text, bytes and an empty body come back exactly", async (open) => {
+    law("text, bytes and an empty body are read back exactly", async (open) => {
       const store = await open();
       await save(store, ["texts"], ...awkwardTexts);
       await save(store, ["empty"]);
@@ -84,7 +84,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       expect(await store.find("a")).toBeUndefined();
     });
 
-    law("a later response under the same name replaces the earlier one", async (open) => {
+    law("a later response with the same lookup key replaces the earlier one", async (open) => {
       const store = await open();
       await save(store, ["a"], "earlier");
       await save(store, ["a"], "later");
@@ -101,7 +101,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       expect(await store.find("a")).toBeUndefined();
     });
 
-    law("two writers at the same time do not mix their bytes", async (open) => {
+    law("two concurrent writers do not mix their bytes", async (open) => {
       const [left, right] = [await open(), await open()];
       const [one, two] = [left.begin(), right.begin()];
       for (let at = 0; at < 100; at++) {
@@ -113,12 +113,12 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       expect(await read(left, "right")).toBe("r".repeat(100));
     });
 
-    law("a response is there when the store is opened again", async (open) => {
+    law("a response is readable after the store is opened again", async (open) => {
       await save(await open(), ["a"], "body");
       expect(await read(await open(), "a")).toBe("body");
     });
 
-    law("a full store throws, and has room again after a discard", async (open) => {
+    law("a full store throws, and has space again after a discard", async (open) => {
       const store = await open();
       const writer = store.begin();
       const chunk = "x".repeat(1024 * 1024);
