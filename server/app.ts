@@ -376,8 +376,8 @@ export function build({
         })
       : undefined;
   const certificate = wireCertificate(configuredCertificate, log, events.emit);
-  const startListening = (): Listener =>
-    listen({
+  const startListening = (): Listener => {
+    const listener = listen({
       ...(certificate.tls && { tls: certificate.tls }),
       host: settings.HOST,
       port: settings.PORT,
@@ -412,10 +412,17 @@ export function build({
       },
       onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
+    try {
+      metrics?.listen();
+    } catch (error) {
+      void listener.stop(true);
+      throw error;
+    }
+    return listener;
+  };
   let server: Listener;
   try {
     server = startListening();
-    metrics?.listen();
   } catch (error) {
     void metrics?.close();
     certificate.close();

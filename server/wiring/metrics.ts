@@ -53,7 +53,13 @@ export function wireMetrics(options: MetricsWiringOptions): MetricsWiring | unde
       token === "" ? noMetrics : ({ headers }) => respondWithMetrics(headers, { token, collect }),
     snapshot: collect,
     listen: () => {
-      if (port !== 0) server = serveMetrics({ host, port }, { token, collect });
+      if (port === 0) return;
+      try {
+        server = serveMetrics({ host, port }, { token, collect });
+      } catch (cause) {
+        // Not the listener's own error, whose message would name PORT.
+        throw new Error(`VEXEL_METRICS_PORT=${port} on ${host} cannot be used.`, { cause });
+      }
     },
     close: async () => {
       lag.close();

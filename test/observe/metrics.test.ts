@@ -117,6 +117,15 @@ test("without a metrics setting, a gateway has no metrics", async () => {
   }
 });
 
+test("a port for metrics that is in use stops the start, and the message names the setting", () => {
+  const start = () =>
+    startGateway({
+      yaml: configFor(fake.url),
+      settings: { VEXEL_METRICS_PORT: String(metricsPort) },
+    });
+  expect(start).toThrow(`VEXEL_METRICS_PORT=${metricsPort} on 127.0.0.1 cannot be used.`);
+});
+
 test("label sets beyond the maximum of a metric are counted as other", () => {
   const options = { help: "h", labelNames: ["model", "status"], maxSeries: 3 };
   const counter = new Counter({ name: "c", ...options });
