@@ -14,6 +14,7 @@ import {
   rates,
 } from "../../server/limits/rate-limit-counters.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
+import { tries } from "../depth.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
 
@@ -21,7 +22,7 @@ import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 /** Longer than a run ever takes, even on a busy machine. */
 export const patienceMs = 60_000;
-export const runs = (count: number) => ({ seed, numRuns: count });
+export const runs = (count: number) => ({ seed, ...tries(count) });
 
 export interface Plan {
   readonly limits: Readonly<Record<string, Limits>>;
