@@ -101,10 +101,10 @@ export class PostgresServer {
     return `postgres://vexel@127.0.0.1:${this.port}/${database}${mode}`;
   }
 
-  /** An empty database of its own. */
-  async createDatabase(): Promise<string> {
+  /** A database of its own: empty, or a copy of another one to which nothing is connected. */
+  async createDatabase(template = "template1"): Promise<string> {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
-    await this.execute("postgres", `CREATE DATABASE ${name}`);
+    await this.execute("postgres", `CREATE DATABASE ${name} TEMPLATE ${template}`);
     return this.url(name);
   }
 

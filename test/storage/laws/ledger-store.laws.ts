@@ -191,7 +191,8 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
         ];
         for (const [filter, matches] of cases) {
           const expected = idsOf(inListOrder(rows.filter(matches)));
-          for (const limit of [1, 7, 1000]) {
+          // A page for each row only where there are few rows: every page is a query.
+          for (const limit of [...(expected.length > 60 ? [] : [1]), 7, 1000]) {
             const listed = await allPages((page) => queries.list({ ...filter, ...page }), limit);
             expect(idsOf(listed), JSON.stringify(filter)).toEqual(expected);
           }

@@ -14,22 +14,36 @@ import { PostgresSessionStore } from "../../../server/storage/postgres/session-s
 import { PostgresUserStore } from "../../../server/storage/postgres/user-store.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { unlimitedDisk } from "../../harness.ts";
-import { sharedPostgres } from "../postgres-server.ts";
+import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
 import type { EventStorage } from "./event-store.laws.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
+let template: Promise<string> | undefined;
+
+/** The name of a database without rows to which all migrations were applied. */
+async function migratedTemplate(): Promise<string> {
+  const url = await (await sharedPostgres()).createDatabase();
+  const db = new PostgresDatabase({ url, now: () => 1000, maxConnections: 1 });
+  await db.migrate();
+  await db.close();
+  return databaseName(url);
+}
+
 const inDatabase = <Store>(
   open: (url: string, now: () => number) => Store,
 ): Implementation<Store> => ({
   name: "PostgreSQL",
-  createStorage: async () => ({
-    location: await (await sharedPostgres()).createDatabase(),
-    // The databases are deleted with the folder of the server.
-    dispose: async () => undefined,
-  }),
+  createStorage: async () => {
+    template ??= migratedTemplate();
+    return {
+      location: await (await sharedPostgres()).createDatabase(await template),
+      // The databases are deleted with the folder of the server.
+      dispose: async () => undefined,
+    };
+  },
   open: async (url, now) => open(url, now),
 });
 
