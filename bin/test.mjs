@@ -32,14 +32,12 @@ const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
 const minShare = 16;
 const files = testFolders().flatMap(testFiles);
-/** One process for all browser tests, the longest, so it starts first: they share a browser and a gateway. */
-const isBrowserTest = (file) => file.startsWith("./test/browser/");
+/** One process each, and the longest, so they start first: their files share a browser, or a PostgreSQL server. */
+const resources = [/^\.\/test\/browser\//, /^\.\/test\/(?:replicas\/|storage\/postgres-)/];
+const sharing = resources.map((resource) => files.filter((file) => resource.test(file)));
+const others = files.filter((file) => !sharing.flat().includes(file));
 const shards =
-  only.length > 0
-    ? [only]
-    : [files.filter(isBrowserTest), ...split(files.filter((file) => !isBrowserTest(file)))].filter(
-        (shard) => shard.length > 0,
-      );
+  only.length > 0 ? [only] : [...sharing, ...split(others)].filter((shard) => shard.length > 0);
 const checks = [
   // The second run checks only what changed since the first.
   ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],

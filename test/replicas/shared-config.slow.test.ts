@@ -5,12 +5,7 @@ import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { vexel, vexelProcess } from "../process/process-fixture.ts";
-import {
-  freePort,
-  sharedPostgres,
-  startPostgres,
-  testWithPostgres,
-} from "../storage/postgres-server.ts";
+import { freePort, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
 import { sharedSecret, startReplica } from "./replica-fixture.ts";
 
@@ -37,57 +32,49 @@ const statusWith = async (gateway: GatewayProcess, key: string): Promise<number>
 };
 
 testWithPostgres(
-  "a key that is created or revoked in the database is accepted or refused by every replica",
+  "a key that is created or revoked in the database is accepted or refused by every replica, and a console session of one replica is valid on the others",
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const replicas = [
-      await start(folder.path, "a", databaseUrl),
-      await start(folder.path, "b", databaseUrl),
-    ];
+    const console = { VEXEL_CONSOLE: "on" };
+    const a = await start(folder.path, "a", databaseUrl, console);
+    const b = await start(folder.path, "b", databaseUrl, console);
     const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
     const command = (...args: string[]) => vexel(["keys", ...args], { cwd: folder.path, env });
     const created = await command("create", "--name", "shared");
     expect(created.code).toBe(0);
     const key = created.out.trim();
     const allRespond = (status: number) => async () =>
-      (await Promise.all(replicas.map((each) => statusWith(each, key)))).every(
+      (await Promise.all([a, b].map((each) => statusWith(each, key)))).every(
         (found) => found === status,
       );
     await until(allRespond(200));
     expect((await command("list")).out).toContain("shared");
     expect((await command("revoke", "shared")).code).toBe(0);
     await until(allRespond(401));
+
+    const token = /\/console\/setup#(\S+)/.exec(a.output())?.[1];
+    const setUp = await a.post("/admin/api/session/setup", {
+      token,
+      name: "ada",
+      password: "correct horse battery staple",
+    });
+    expect(setUp.status).toBeLessThan(300);
+    const cookie = setUp.headers
+      .getSetCookie()
+      .map((each) => each.split(";")[0])
+      .join("; ");
+    const session = await fetch(`${b.url}/admin/api/session`, { headers: { cookie } });
+    expect(session.status).toBe(200);
+    expect(JSON.stringify(await session.json())).toContain("ada");
   },
 );
-
-testWithPostgres("a console session of one replica is valid on the others", async () => {
-  using folder = temporaryFolder();
-  const databaseUrl = await (await sharedPostgres()).createDatabase();
-  const env = { VEXEL_CONSOLE: "on" };
-  const a = await start(folder.path, "a", databaseUrl, env);
-  const b = await start(folder.path, "b", databaseUrl, env);
-  const token = /\/console\/setup#(\S+)/.exec(a.output())?.[1];
-  const setUp = await a.post("/admin/api/session/setup", {
-    token,
-    name: "ada",
-    password: "correct horse battery staple",
-  });
-  expect(setUp.status).toBeLessThan(300);
-  const cookie = setUp.headers
-    .getSetCookie()
-    .map((each) => each.split(";")[0])
-    .join("; ");
-  const session = await fetch(`${b.url}/admin/api/session`, { headers: { cookie } });
-  expect(session.status).toBe(200);
-  expect(JSON.stringify(await session.json())).toContain("ada");
-});
 
 testWithPostgres(
   "a gateway starts without its database, accepts the last known keys, and applies changes when it returns",
   async () => {
     using folder = temporaryFolder();
-    const server = await startPostgres();
+    const server = await sharedPostgres();
     try {
       const databaseUrl = await server.createDatabase();
       const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
@@ -105,7 +92,8 @@ testWithPostgres(
       expect((await command("revoke", "known")).code).toBe(0);
       await until(async () => (await statusWith(again, key)) === 401);
     } finally {
-      await server.stop();
+      // The other tests of this process use it as well.
+      if (server.pid === undefined) await server.start();
     }
   },
 );

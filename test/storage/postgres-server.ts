@@ -147,7 +147,7 @@ export async function freePort(): Promise<number> {
   return promise;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+async function startPostgres(): Promise<PostgresServer> {
   const server = new PostgresServer(await freePort());
   await server.start();
   return server;
