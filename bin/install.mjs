@@ -73,5 +73,8 @@ function versionAt(path) {
 /** The Bun binary of this package, never one from the PATH. */
 export function bunPath() {
   const folder = dirname(createRequire(import.meta.url).resolve("bun/package.json"));
-  return join(folder, "bin", "bun.exe");
+  const path = join(folder, "bin", "bun.exe");
+  // npm may not have run the install script of the package, which puts the program there.
+  if (!existsSync(path)) spawnSync(process.execPath, [join(folder, "install.js")], { cwd: folder });
+  return path;
 }

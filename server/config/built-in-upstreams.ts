@@ -1,4 +1,5 @@
 /** The built-in models, which need no account. */
+import { hasSources } from "../lib/executable.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
 const provided = (
@@ -12,7 +13,9 @@ const provided = (
 
 export const builtInUpstreams = (has: {
   readonly migan: boolean;
-}): readonly ProvisionedUpstream[] => [
+}): readonly ProvisionedUpstream[] => (hasSources ? installed(has) : []);
+
+const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
   provided("vexel-minilm", "minilm", {
     id: "all-minilm-l6-v2",
     kind: "embedding",

@@ -1,6 +1,10 @@
-/** The built console. It is built once for each state of its sources, in a child process, and kept beside the packages. */
+/**
+ * The built console. In a checkout it is built once for each state of its sources, in a child process, and kept beside
+ * the packages. A package of npm has the build instead of the sources.
+ */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isExecutable } from "../lib/executable.ts";
 import { sourcesIn } from "./sources-in.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -12,12 +16,29 @@ export type ConsoleFiles = ReadonlyMap<string, Uint8Array>;
 
 /** Throws with the output of the build if it fails. */
 export async function loadConsole(): Promise<ConsoleFiles> {
-  const folder = join(cache, hashOfSources());
-  if (!existsSync(folder)) await build(folder);
+  if (isExecutable) return embeddedConsole();
+  const folder = existsSync(join(sources, "main.tsx")) ? await buildOnce() : join(sources, "dist");
   const names = readdirSync(folder);
   return new Map(
     names.map((name) => [name.slice(0, -".gz".length), readFileSync(join(folder, name))]),
   );
+}
+
+/** The executable contains the files of the console, and few others. */
+async function embeddedConsole(): Promise<ConsoleFiles> {
+  const files = Bun.embeddedFiles as readonly (Blob & { readonly name: string })[];
+  const gzipped = files.filter(({ name }) => name.endsWith(".gz"));
+  return new Map(
+    await Promise.all(
+      gzipped.map(async (file) => [file.name.slice(0, -".gz".length), await file.bytes()] as const),
+    ),
+  );
+}
+
+async function buildOnce(): Promise<string> {
+  const folder = join(cache, hashOfSources());
+  if (!existsSync(folder)) await build(folder);
+  return folder;
 }
 
 async function build(folder: string): Promise<void> {

@@ -2,6 +2,7 @@
  * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged
  * with its stack, requests in flight are finished, and the process restarts, unless it is in a crash loop.
  */
+import { ownArguments } from "../lib/executable.ts";
 import type { Log } from "../observe/log.ts";
 
 /** sysexits(3): an internal software error. */
@@ -77,8 +78,7 @@ export async function restartProcess(crashes: number): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await Promise.race([new Promise((done) => stream.write("", done)), Bun.sleep(1000)]);
   }
-  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, args, {
+  process.execve(process.execPath, [process.execPath, ...ownArguments()], {
     ...process.env,
     [crashCountVariable]: String(crashes),
   });

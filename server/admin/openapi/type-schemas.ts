@@ -1,6 +1,7 @@
 /** JSON schemas of the types of contract/admin, for the OpenAPI document. The declarations are the only source. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isExecutable } from "../../lib/executable.ts";
 import {
   type Declaration,
   type NameNode,
@@ -15,9 +16,11 @@ const folder = join(import.meta.dir, "../../../contract/admin");
 
 /** The declarations of the contract, by name. */
 export function readDeclarations(): ReadonlyMap<string, Declaration> {
-  const texts = readdirSync(folder)
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => readFileSync(join(folder, name), "utf8"));
+  const texts = isExecutable
+    ? [readFileSync(join(import.meta.dir, "contract-admin.declarations"), "utf8")]
+    : readdirSync(folder)
+        .filter((name) => name.endsWith(".ts"))
+        .map((name) => readFileSync(join(folder, name), "utf8"));
   return new Map(texts.flatMap(parseTypes).map((declaration) => [declaration.name, declaration]));
 }
 

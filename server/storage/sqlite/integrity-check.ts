@@ -2,6 +2,7 @@
  * Periodic integrity check of SQLite files with `PRAGMA quick_check`. It reads the whole file, so it runs in a separate
  * process with the lowest priority, for at most a small part of the time.
  */
+import { isExecutable } from "../../lib/executable.ts";
 import type { CheckResult } from "./integrity-check-result.ts";
 
 export interface IntegrityCheckOptions {
@@ -25,7 +26,9 @@ const pauseTimes = 50;
 /** CPU time of the child process besides the check itself. */
 const startMs = 500;
 
-const entry = Bun.fileURLToPath(new URL("./integrity-check-child.ts", import.meta.url));
+const command = isExecutable
+  ? ["--integrity-check"]
+  : ["--no-install", Bun.fileURLToPath(new URL("./integrity-check-child.ts", import.meta.url))];
 
 export function startIntegrityCheck(options: IntegrityCheckOptions): IntegrityCheck {
   const { paths, everyMs, onResult, onFailure } = options;
@@ -36,7 +39,7 @@ export function startIntegrityCheck(options: IntegrityCheckOptions): IntegrityCh
     let result: CheckResult;
     let cpuMs = 0;
     try {
-      const running = Bun.spawn([process.execPath, "--no-install", entry, ...paths], {
+      const running = Bun.spawn([process.execPath, ...command, ...paths], {
         env: {},
         stdin: "ignore",
         stdout: "pipe",

@@ -2,7 +2,9 @@
  * Ledger queries in a worker thread with a read-only connection, so that a long query delays no request. The thread is
  * started by the first query, started again after a crash, and ended when it is idle.
  */
+
 import { Worker } from "node:worker_threads";
+import { isExecutable } from "../../lib/executable.ts";
 import type {
   LedgerListQuery,
   LedgerPage,
@@ -33,6 +35,10 @@ interface PendingQuery {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
+const script = isExecutable
+  ? new URL("./server/storage/sqlite/ledger-query-worker.js", import.meta.url)
+  : new URL("./ledger-query-worker.ts", import.meta.url);
+
 export class LedgerQueryThread implements LedgerQueries {
   readonly #options: Required<LedgerQueryThreadOptions>;
   readonly #queue: PendingQuery[] = [];
@@ -48,7 +54,7 @@ export class LedgerQueryThread implements LedgerQueries {
       maxQueued: 32,
       timeoutMs: 10_000,
       idleMs: 60_000,
-      script: new URL("./ledger-query-worker.ts", import.meta.url),
+      script,
       ...options,
     };
   }

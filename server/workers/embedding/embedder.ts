@@ -1,5 +1,7 @@
 /** Runs an embedding model in a child process, as an upstream engine. */
 
+import { join } from "node:path";
+import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
@@ -31,7 +33,7 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
-const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+const entry = join(sourceFolder, "server/workers/embedding/child/main.ts");
 
 export function createEmbedder(
   name: string,

@@ -3,6 +3,8 @@
  * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
 
+import { join } from "node:path";
+import { sourceFolder } from "../../lib/executable.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../lib/request-temp.ts";
 import type { UnlinkedTempFile } from "../../lib/unlinked-temp-file.ts";
@@ -84,7 +86,7 @@ export interface ImageWorkerOptions {
   readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
-const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+const entry = join(sourceFolder, "server/workers/image/child/main.ts");
 
 /** Files above this size are processed one at a time, because some have to be in memory as a whole. */
 const largeBytes = 8 * 1024 * 1024;

