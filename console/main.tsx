@@ -10,7 +10,7 @@ import { createConsoleRouter } from "./router.tsx";
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // A refusal stays a refusal; only lost connections and server errors are worth another try.
+      // Only lost connections and server errors are retried: a refused request would be refused again.
       retry: (failures, error) =>
         failures < 2 && !(error instanceof ApiError && error.status < 500),
       staleTime: 5_000,

@@ -465,7 +465,7 @@ const displayedValue = (
   given: Readonly<Record<string, string | undefined>>,
 ): string => (secretSettings.has(name) ? "(a hidden value)" : JSON.stringify(given[name]));
 
-/** An empty variable counts as unset, as it does in most shells' idiom `PORT= npm start`. */
+/** An empty variable counts as unset: `PORT= npm start` is the shell's way to unset one. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const given = withFiles(
     Object.fromEntries(

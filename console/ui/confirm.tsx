@@ -1,4 +1,4 @@
-/** Asks before something is lost. */
+/** The confirmation dialog of actions that cannot be undone. */
 import { useState } from "react";
 import { errorText } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";

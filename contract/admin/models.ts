@@ -49,7 +49,7 @@ export interface ShownEdits {
   readonly mask: boolean;
 }
 
-/** Asks what an image request would cost. Nothing is sent to an upstream. */
+/** Requests the estimated cost of an image request. Nothing is sent to an upstream. */
 export interface ImageEstimateRequest {
   readonly model: string;
   readonly prompt: string;

@@ -24,16 +24,16 @@ export function requireRole({ role }: Actor, needed: Role): void {
   if (roles.indexOf(role) >= roles.indexOf(needed)) return;
   throw new GatewayError(
     "permission_denied",
-    `This needs the role ${needed}, and you have the role ${role}. An administrator can change it.`,
+    `This needs the role ${needed}, and you have the role ${role}. An administrator can change your role.`,
   );
 }
 
-/** For data of the whole gateway in which the parts of projects cannot be told apart. */
+/** For data of the whole gateway, which cannot be separated by project. */
 export function requireAllProjects({ projects }: Actor): void {
   if (projects === null) return;
   throw new GatewayError(
     "permission_denied",
-    "This is only for users who see all projects. An administrator can change it.",
+    "This is only for users who see all projects. An administrator can give you access to all projects.",
   );
 }
 

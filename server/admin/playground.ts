@@ -76,7 +76,7 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
   if (payer === undefined && actor.projects !== null) {
     throw new GatewayError(
       "permission_denied",
-      "You are not a member of a project that could pay for the request. An administrator can change it.",
+      "You are not a member of a project to which the request can be charged. An administrator can add you to one.",
     );
   }
   if (payer !== undefined && actor.projects?.includes(payer) === false) {

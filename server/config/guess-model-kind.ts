@@ -6,7 +6,7 @@ import { catalogModels } from "./catalog-models.ts";
 const imageNames =
   /(^|[-_/.])(dall-e|gpt-image|imagen|flux|stable-(diffusion|image)|sdxl|sd3|[a-z-]*image|kolors|cogview|seedream|ideogram|recraft)/i;
 
-/** Undefined: neither the catalog nor the name tells. Most models of large vendors are language models. */
+/** Undefined: neither the catalog nor the name shows the kind. Most models of large vendors are language models. */
 export function guessModelKind(
   model: string,
   upstreamKind: string,

@@ -26,7 +26,7 @@ export class BatchMember {
   readonly response: Promise<EmbeddingsResponse>;
   /** It has a response or an error, or was aborted. */
   isSettled = false;
-  /** What it is part of: told when its client aborts it. */
+  /** The batch that it is part of, which is notified when the client aborts. */
   owner: MemberOwner | undefined;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;

@@ -175,7 +175,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         isStallReported = false;
         if (!claimed) return;
         const release = () => queue.release(webhook.id, claimed.seq, at);
-        // The webhook may have changed, or the queue may have been closed, while the store was asked.
+        // The webhook may have changed, or the queue may have been closed, while the store was read.
         if (!isActive(webhook, state)) return await release();
         const result = await attempt(webhook, claimed.event, release);
         if (closed) return;

@@ -137,7 +137,7 @@ async function handle(
     });
   }
   const { headers } = outgoing;
-  // Pages of other origins have no business with the admin API and the console.
+  // The admin API and the console allow no other origin.
   const corsHeaders = mount ? undefined : options.cors(incoming.headers);
   if (mount) Object.assign(headers, mount.headers);
   if (corsHeaders) addCors(outgoing, corsHeaders, incoming);

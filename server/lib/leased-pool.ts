@@ -79,7 +79,7 @@ const leaseMs = 5000;
 /** A lease ends earlier here than in the shared state, so that no item is used by two replicas. */
 const usableMs = 4500;
 const renewBeforeMs = 2500;
-/** After a refusal, the pool is asked again after this time at the earliest. */
+/** Backoff after a refusal. */
 const refusalMs = 50;
 
 export class LeasedPool {
@@ -224,7 +224,7 @@ export class LeasedPool {
     this.#schedule();
   }
 
-  /** Tells the pool what is left according to another source, such as the ledger. In parts. */
+  /** Corrects the remainder of the pool from another source, such as the ledger. In parts. */
   correct(unspent: number): void {
     this.#unspent = Math.min(this.#unspent, unspent + this.#unreported * this.#options.unit);
     this.#epoch = "";

@@ -1,4 +1,4 @@
-/** Kinds of upstream that no longer exist, so that a configuration that names one learns why and what to use. */
+/** Kinds of upstream that no longer exist: the error for a configuration that names one says why and what to use. */
 
 export interface RetiredKind {
   /** The first day without the service. */

@@ -1,4 +1,4 @@
-/** What the images playground asks for, and the requests to the admin API for it. */
+/** The parameters of the images playground, and its requests to the admin API. */
 import type { ImageEstimateRequest, ShownModel } from "../../../contract/admin.ts";
 
 export interface ImageParameters {

@@ -21,7 +21,7 @@ export interface SharedOption {
   readonly missingIn: readonly string[];
 }
 
-/** The page shows images itself, and asks for a stream where it shows partial images. */
+/** The page shows images itself, and requests a stream if it shows partial images. */
 const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
 
 /** The options of the images API, to list the options that no chosen model has. */

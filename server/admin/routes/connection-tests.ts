@@ -122,15 +122,19 @@ function paidRequestFor(
 ): TestConnectionOptions["paidRequest"] {
   if (!mayCost) return undefined;
   if (model === undefined) {
-    throw new GatewayError("missing_parameter", "Name the model of the request that may cost.", {
-      param: "model",
-    });
+    throw new GatewayError(
+      "missing_parameter",
+      "Missing required parameter: 'model', for the test request that the vendor may bill.",
+      {
+        param: "model",
+      },
+    );
   }
   const kind = modelKind ?? guessModelKind(model, upstream.kind);
   if (kind !== undefined) return (signal) => send({ upstream, model }, kind, signal);
   throw new GatewayError(
     "missing_parameter",
-    "Say whether the model is an embedding model or an image model.",
+    "Missing required parameter: 'modelKind'. The name does not show whether it is 'embedding' or 'image'.",
     { param: "modelKind" },
   );
 }

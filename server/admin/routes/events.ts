@@ -46,7 +46,7 @@ export function eventRoutes({ events, audit }: EventRoutesOptions): readonly Adm
     if (!(await events.redeliver(id, webhook))) {
       throw new GatewayError(
         "entity_not_found",
-        "No delivery of this event to this webhook exists.",
+        "No delivery of this event to this webhook exists. GET /admin/api/events lists the deliveries of each event.",
       );
     }
     await audit.record({

@@ -154,7 +154,10 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       (each) => each.id === id && each.source !== "store",
     );
     throw isConfigured && context.get("actor").projects === null
-      ? new GatewayError("entity_read_only", "This key is defined in the configuration file.")
+      ? new GatewayError(
+          "entity_read_only",
+          "This key is defined in the configuration file. Change it there.",
+        )
       : noActiveKey();
   };
 

@@ -65,7 +65,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       throttle.fail({ address });
       throw new GatewayError(
         "invalid_credentials",
-        "This link is not valid. Use the link that the gateway printed when it started last.",
+        "This link is not valid. Use the link that the gateway printed at its last start.",
       );
     }
     const passwordHash = await passwords.hash(password);
@@ -92,7 +92,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
   const show = async (context: AdminApiContext): Promise<Response> => {
     const session = context.get("session");
     if (session) return context.json(shownSession(session));
-    throw new GatewayError("not_signed_in", "The admin token has no session.");
+    throw new GatewayError("not_signed_in", "The admin token has no session. Sign in as a user.");
   };
 
   /** Ends all sessions of the user: also tokens that were replaced a moment ago, and those on other devices. */

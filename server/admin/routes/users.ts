@@ -178,7 +178,9 @@ const projectsFor = (role: Role, visible: User["projects"]): StoredUser["project
   role === "admin" || visible === "all" ? null : visible;
 
 const nameTaken = (): GatewayError =>
-  new GatewayError("invalid_value", "Another user has this name.", { param: "name" });
+  new GatewayError("invalid_value", "Another user has this name. Choose another one.", {
+    param: "name",
+  });
 
 export const shownUser = (user: StoredUser): User => ({
   object: "user",

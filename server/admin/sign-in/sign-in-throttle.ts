@@ -7,7 +7,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 
 const firstWaitMs = 1_000;
 const maxWaitMs = 15 * 60_000;
-/** Failures are forgotten after this time without another. */
+/** Failures expire after this time without another. */
 const forgetAfterMs = 60 * 60_000;
 const maxEntries = 10_000;
 

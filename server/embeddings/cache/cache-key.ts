@@ -41,9 +41,9 @@ export function cacheKeyPrefix(
 const origins = new WeakMap<Route, string>();
 
 /**
- * The origin of vectors. Vectors of one vector space are comparable, not equal: with the same weights one vendor puts a
- * prompt before the text, another computes with fewer bits. The first target represents all targets of a model, as the
- * operator has declared; so a target can be added without invalidating the cache.
+ * The origin of vectors. Vectors of one vector space are comparable, not equal: with the same weights one vendor
+ * prepends an instruction to the text, another quantizes the weights. The first target represents all targets of a
+ * model, as the operator has declared; so a target can be added without invalidating the cache.
  */
 function originOf(route: Route): string {
   const { space, dimensions, targets, id } = route;

@@ -35,7 +35,7 @@ type Embeddings = Map<string, CachedEmbedding>;
 
 /** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
 const maxWaits = 2;
-/** A request with more inputs indexes documents rather than answers a person: it counts as a bulk request. */
+/** A request with more inputs is probably indexing documents, not serving a user: it counts as a bulk request. */
 const maxInteractiveInputs = 64;
 
 const isBulkRequest = ({ record: { priority, embeddings } }: EmbeddingsRequest): boolean =>

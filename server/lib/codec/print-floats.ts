@@ -15,7 +15,7 @@ export const blockLength = 1024;
 const numbersAt = 20 * 1024;
 const textAt = numbersAt + 4 * blockLength;
 
-/** Built when the first vector is printed: most clients ask for base64, and the start should not wait for it. */
+/** Built when the first vector is printed: most clients request base64, and the start should not wait for it. */
 let printer: ReturnType<typeof build> | undefined;
 
 function build() {

@@ -1,6 +1,6 @@
 /**
  * OpenTelemetry traces over OTLP/HTTP. This file and the packages that it imports are loaded only if a collector is
- * configured. A collector that is slow or away costs spans and never a request: at most `maxPendingSpans` wait for it.
+ * configured. A slow or unreachable collector loses spans and never a request: at most `maxPendingSpans` wait for it.
  */
 
 import { ExportResultCode } from "@opentelemetry/core";

@@ -1,6 +1,6 @@
 /**
- * How one target is spared after it reports overload or a rate limit: its adaptive concurrency limit, and its cool-
- * down.
+ * Reduces the load of a target after it reports overload or a rate limit: its adaptive concurrency limit, and its
+ * cool-down.
  */
 import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The records of an outbox file (write-ahead log). A record is a line: the length of its JSON and its checksum
- * (CRC-32), both in eight hexadecimal digits, and the JSON. Length and checksum detect the torn end that a power
- * failure leaves; the line feed lets a reader continue after a damaged record.
+ * (CRC-32), both in eight hexadecimal digits, and the JSON. Length and checksum detect a torn write at the end, which a
+ * power failure leaves; the line feed lets a reader continue after a damaged record.
  */
 import { fromValues, valuesOf } from "../ledger-row-values.ts";
 import { isCompleteRow, type LedgerRow } from "../ports/ledger-row.ts";

@@ -16,7 +16,7 @@ export interface StoredResponse extends ResponseMetadata {
 /** Writes a response to disk. */
 export interface ResponseWriter {
   append(chunk: string | Uint8Array): void;
-  /** Publishes the response under these names, in addition to the names of earlier calls. */
+  /** Publishes the response under these names (lookup keys), in addition to the names of earlier calls. */
   commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;
   discard(): Promise<void>;
 }

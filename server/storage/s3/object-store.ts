@@ -1,6 +1,6 @@
 /**
- * Objects in an S3 bucket (`BLOB_URL`). Every operation has a timeout. After an object store did not respond, it is left
- * alone for a moment, so that requests do not wait for it one by one.
+ * Objects in an S3 bucket (`BLOB_URL`). Every operation has a timeout. After the object store did not respond, it gets no
+ * requests for a moment (backoff), so that requests do not wait for it one by one.
  */
 import { S3Client, type S3File } from "bun";
 import { errorCode } from "../../lib/error-code.ts";
@@ -25,7 +25,7 @@ export interface StoredObject {
   readonly modifiedAt: number;
 }
 
-/** After a failure, how long the object store is left alone. */
+/** Backoff after a failure. */
 const pauseMs = 2000;
 /** S3 accepts no smaller parts. One part of each upload is in memory. */
 const partSize = 5 * 1024 * 1024;

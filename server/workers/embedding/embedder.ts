@@ -1,4 +1,4 @@
-/** Runs an embedding model in a child process, as an upstream engine. */
+/** Runs an embedding model in a child process, as an upstream. */
 
 import { join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
