@@ -143,7 +143,8 @@ export function build({
     ...(shared && { shared }),
   });
   const { ledger } = ledgerWiring;
-  const replicas = redis && wireReplicas({ redis, settings, log, emit: events.emit, clock });
+  const replicas =
+    redis && wireReplicas({ redis, settings, log, emit: events.emit, clock, now: Date.now });
   const pools = replicas && { pools: replicas.pools };
   const imageLinks = createImageLinks({
     folder,
@@ -217,6 +218,7 @@ export function build({
     limits,
     execute,
     onBatch: metrics && ((requests) => metrics.requests.observeBatch(requests)),
+    shared: replicas?.embeddings,
   });
   const isTargetReachable = ({ upstream }: Target): Promise<boolean> =>
     probe(upstream, { send: transport.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(

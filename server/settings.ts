@@ -361,6 +361,14 @@ export const settingsTable = {
     .min(0)
     .default(0)
     .describe("Seconds after which a cached embedding expires. 0: never."),
+  VEXEL_CACHE_REDIS_TTL: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(86_400)
+    .describe(
+      "With `REDIS_URL`: seconds for which embeddings are also cached in Redis, for all replicas. 0: embeddings are cached by each replica only.",
+    ),
   VEXEL_BATCH_WAIT_MS: z.coerce
     .number()
     .int()

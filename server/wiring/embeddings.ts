@@ -3,7 +3,7 @@
 import type { Statistics } from "../../contract/admin.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
-import { EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
+import { type CachePersistence, EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
 import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
@@ -18,6 +18,7 @@ import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
+import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
@@ -39,6 +40,8 @@ export interface EmbeddingsWiringOptions {
   readonly limits: TargetLimitOptions;
   /** Called with the number of requests of each micro-batch of at least two. */
   readonly onBatch?: ((requests: number) => void) | undefined;
+  /** The cache that replicas share. Absent: there is none. */
+  readonly shared?: SharedEmbeddings | undefined;
   /** Called only after `startDriftChecks`. */
   readonly execute: Execute;
 }
@@ -72,8 +75,9 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     limits,
     execute,
     onBatch,
+    shared,
   } = options;
-  const { cache, file } = createCache(settings, log, now);
+  const { cache, file } = createCache(settings, log, now, shared);
 
   const canary = createCanary({
     snapshot,
@@ -114,6 +118,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     cache: {
       cache,
       singleFlight: new SingleFlight(),
+      shared,
       enabled: (route) => isCacheOn && !route.uncached,
       taskTypesTranslated: (route) =>
         route.targets.every(
@@ -157,14 +162,23 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
       },
     }),
     clearCache: () => cache.clear(),
-    close: async () => file?.close(),
+    close: async () => {
+      await file?.close();
+      await shared?.close();
+    },
   };
 }
 
-function createCache(settings: Settings, log: Log, now: () => number) {
+function createCache(
+  settings: Settings,
+  log: Log,
+  now: () => number,
+  shared: SharedEmbeddings | undefined,
+) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const newCache = (persistence?: EmbeddingCacheStore) => {
+  const newCache = (file?: EmbeddingCacheStore) => {
+    const persistence = shared ? alsoShared(shared, file) : file;
     return new EmbeddingCache({
       maxBytes,
       ...(persistence && { persistence }),
@@ -186,6 +200,18 @@ function createCache(settings: Settings, log: Log, now: () => number) {
   void file.load((...row) => cache.restore(...row));
   return { cache, file };
 }
+
+const alsoShared = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
+  add: (key, embedding, isBulk) => {
+    file?.add(key, embedding, isBulk);
+    shared.add(key, embedding);
+  },
+  touch: (key) => file?.touch(key),
+  clear: () => {
+    file?.clear();
+    shared.clear();
+  },
+});
 
 function reportDrift(log: Log, emit: Emit, { status, model, target, reason }: CanaryReport): void {
   const { id: upstream } = target.upstream;

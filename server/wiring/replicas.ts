@@ -12,23 +12,32 @@ import type { Log } from "../observe/log.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { Settings } from "../settings.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
+import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import type { RedisConnection } from "../storage/redis/client.ts";
 import { leaseFromRedis } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
+import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
 
 export interface ReplicasOptions {
-  readonly settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_RESPONSE_TTL">;
+  readonly settings: Pick<
+    Settings,
+    "VEXEL_DATA" | "VEXEL_RESPONSE_TTL" | "VEXEL_CACHE_REDIS_TTL" | "VEXEL_CACHE_TTL"
+  >;
   readonly redis: RedisConnection;
   readonly log: Pick<Log, "warn" | "error">;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 export interface Replicas {
   readonly pools: SharedPools;
   readonly claims: RequestClaims;
+  /** Undefined: it is off. */
+  readonly embeddings: SharedEmbeddings | undefined;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;
   /** For `GET /readyz`. */
@@ -80,6 +89,7 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
       clock,
       schedule: (pool) => scheduled.add(pool),
     },
+    embeddings: sharedEmbeddings(redis, settings, options.now),
     claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
     leases: () => scheduled.size,
     health: () => ({
@@ -119,6 +129,17 @@ export const replicaGauges = (
     read: () => replicas?.leases(),
   },
 ];
+
+function sharedEmbeddings(
+  redis: RedisConnection,
+  settings: ReplicasOptions["settings"],
+  now: () => number,
+): SharedEmbeddings | undefined {
+  const { VEXEL_CACHE_REDIS_TTL: shared, VEXEL_CACHE_TTL: local } = settings;
+  if (shared === 0) return undefined;
+  const ttlMs = (local === 0 ? shared : Math.min(shared, local)) * 1000;
+  return new RedisEmbeddings(redis, { ttlMs, now });
+}
 
 function readCount(file: string): number {
   try {

@@ -8,6 +8,7 @@ import { overloadedError } from "../../limits/load-shedder.ts";
 import type { Route } from "../../request/caller.ts";
 import { joinChunks } from "../../request/operation.ts";
 import type { Send, Stage, StageRequest } from "../../request/stage.ts";
+import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -25,6 +26,8 @@ import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
 export interface CacheStageOptions {
   readonly cache: EmbeddingCache;
   readonly singleFlight: SingleFlight;
+  /** The cache that replicas share. Absent: there is none. */
+  readonly shared?: Pick<SharedEmbeddings, "get"> | undefined;
   readonly enabled: (route: Route) => boolean;
   /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
   readonly taskTypesTranslated?: (route: Route) => boolean;
@@ -44,7 +47,7 @@ const isBulkRequest = ({ record: { priority, embeddings } }: EmbeddingsRequest):
 export const cacheStage =
   (options: CacheStageOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
-    const { cache, singleFlight, enabled, taskTypesTranslated } = options;
+    const { cache, singleFlight, shared, enabled, taskTypesTranslated } = options;
 
     /**
      * Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage.
@@ -103,6 +106,24 @@ export const cacheStage =
         flight.addResult(key, embedding);
         embeddings?.set(key, embedding);
       }
+    };
+
+    /**
+     * Second-level cache: copies vectors that other replicas have cached into the cache of this process. Undefined:
+     * there is nothing to look up.
+     */
+    const fetchShared = (
+      request: EmbeddingsRequest,
+      keys: readonly string[],
+    ): Promise<void> | undefined => {
+      if (!shared || request.record.cachePolicy !== "use") return undefined;
+      const missing = keys.filter((key) => !cache.has(key) && !singleFlight.find(key));
+      const reading = missing.length > 0 ? shared.get(missing) : undefined;
+      return reading?.then((found) => {
+        for (const [at, embedding] of found.entries()) {
+          if (embedding) cache.adopt(missing[at] as string, embedding, isBulkRequest(request));
+        }
+      });
     };
 
     /** Usually takes one round, and another one if a request that it waited for was abandoned. */
@@ -215,13 +236,18 @@ export const cacheStage =
           ? cache.get(first, query.encoding, record.priority === "batch")
           : undefined;
         if (found) return Promise.resolve(cachedResponse(found, query));
+        const reading = fetchShared(request, [first]);
+        if (reading) return reading.then(() => resolveInputs(request, [first]));
         return mayRead && singleFlight.find(first)
           ? resolveInputs(request, [first])
           : sendUpstream(request, [first]);
       }
       const keys = [first];
       for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
-      return resolveInputs(request, keys);
+      const reading = fetchShared(request, keys);
+      return reading
+        ? reading.then(() => resolveInputs(request, keys))
+        : resolveInputs(request, keys);
     };
   };
 

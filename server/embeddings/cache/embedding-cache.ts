@@ -6,6 +6,7 @@
  * small share of the cache, so one large batch does not flush what interactive requests use.
  */
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
+import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
 import { LruList, type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
@@ -161,6 +162,22 @@ export class EmbeddingCache {
     this.#hot[this.#nextHot] = entry;
     this.#nextHot = (this.#nextHot + 1) % maxHotEntries;
     return encoded;
+  }
+
+  /** Does not count as a use. */
+  has(key: string): boolean {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && !this.#isExpired(entry.madeAt);
+  }
+
+  /** Takes a vector from the cache that replicas share. It is not persisted. */
+  adopt(key: string, { vector, tokens, madeAt }: SharedEmbedding, isBulk: boolean): void {
+    if (this.#entries.has(key) || this.#isExpired(madeAt)) return;
+    const list = isBulk ? this.#bulk : this.#main;
+    const { length } = vector;
+    const slab = this.#makeRoom(sizeClassOf(vector.byteLength), list);
+    if (!slab?.write(slab.nextSlot, vector, length)) return;
+    list.addNewest(this.#enter(key, list, slab, { length, tokens, madeAt }));
   }
 
   /** False when it is not a vector. True for a vector that is too large to be cached. */

@@ -1,0 +1,21 @@
+/** Port: cached embeddings that replicas share (second-level cache). It never delays or fails a request noticeably. */
+import type { PersistedEmbedding } from "./embedding-cache-store.ts";
+
+export interface SharedEmbedding extends PersistedEmbedding {
+  /** Unix milliseconds. */
+  readonly madeAt: number;
+}
+
+export interface SharedEmbeddings {
+  /**
+   * For each key its embedding, or undefined. Resolves within a few milliseconds; what was not found by then counts as
+   * missing. Undefined: the cache is unavailable or busy.
+   */
+  get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined;
+  /** In the background. Copies the vector before it returns. */
+  add(key: string, embedding: PersistedEmbedding): void;
+  /** From now on, no replica gets an embedding that was added before. */
+  clear(): void;
+  /** Writes all pending embeddings. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,167 @@
+/**
+ * Second-level embedding cache in Redis. A value has a header of 32 bytes (format, tokens, time, generation, checksum)
+ * and the vector as float32. The checksum includes the whole cache key, so a damaged value, or one of another key, is a
+ * miss. The generation is a random value in Redis: clearing the cache replaces it, and all earlier values are misses.
+ */
+import { randomBytes } from "node:crypto";
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import type { PersistedEmbedding } from "../ports/embedding-cache-store.ts";
+import type { SharedEmbedding, SharedEmbeddings } from "../ports/shared-embeddings.ts";
+import type { RedisConnection } from "./client.ts";
+
+const format = 1;
+const headerBytes = 32;
+const unknownTokens = 0xffff_ffff;
+const generationKey = "vexel:embeddings:generation";
+const generationBytes = 8;
+/** The part of the SHA-256 that is the key in Redis. */
+const keyBytes = 16;
+const keyPrefix = Buffer.from("vxe:");
+
+/** A slower response counts as a miss. */
+const defaultTimeoutMs = 10;
+/** The bounds of lookups in flight, of pending writes, and of one write. */
+const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
+
+export interface RedisEmbeddingsOptions {
+  readonly ttlMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly timeoutMs?: number;
+}
+
+export class RedisEmbeddings implements SharedEmbeddings {
+  readonly #redis: RedisConnection;
+  readonly #options: Required<RedisEmbeddingsOptions>;
+  readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
+  #keysInFlight = 0;
+  #writing: Promise<void> | undefined;
+
+  constructor(redis: RedisConnection, options: RedisEmbeddingsOptions) {
+    this.#redis = redis;
+    this.#options = { timeoutMs: defaultTimeoutMs, ...options };
+  }
+
+  get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined {
+    if (!this.#redis.isAvailable || this.#keysInFlight + keys.length > maxKeysInFlight) {
+      return undefined;
+    }
+    return this.#lookUp(keys);
+  }
+
+  add(key: string, { vector, tokens }: PersistedEmbedding): void {
+    if (!this.#redis.isAvailable || this.#pending.size >= maxPending) return;
+    const value = Buffer.alloc(headerBytes + vector.byteLength);
+    value.writeUInt8(format, 0);
+    value.writeUInt32LE(tokens ?? unknownTokens, 4);
+    value.writeDoubleLE(this.#options.now(), 8);
+    value.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), headerBytes);
+    this.#pending.set(key, value);
+    this.#writing ??= this.#write();
+  }
+
+  clear(): void {
+    this.#pending.clear();
+    const generation = randomBytes(generationBytes).toString("hex");
+    ignoreRejection(this.#redis.run((client) => client.set(generationKey, generation)));
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #lookUp(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> {
+    this.#keysInFlight += keys.length;
+    const found: (SharedEmbedding | undefined)[] = new Array(keys.length);
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, this.#options.timeoutMs, undefined);
+    const reading = this.#redis.run((client) =>
+      Promise.all([
+        client.get(generationKey),
+        Promise.all(keys.map((key) => client.getBuffer(redisKey(key)))),
+      ]),
+    );
+    const release = (): void => {
+      this.#keysInFlight -= keys.length;
+    };
+    reading.then(release, release);
+    try {
+      const read = await Promise.race([reading, late]);
+      if (!read?.[0]) return found;
+      const [generation, values] = read;
+      for (const [at, value] of values.entries()) {
+        if (value) found[at] = decode(keys[at] as string, value, generation);
+      }
+    } catch {
+      // Redis has just become unavailable, which its connection reports: all inputs are misses.
+    } finally {
+      clearTimeout(timer);
+    }
+    return found;
+  }
+
+  /** One batch after the other, until nothing is pending. */
+  async #write(): Promise<void> {
+    // Collects the vectors of a whole response, and of others that end at the same time.
+    await Bun.sleep(5);
+    try {
+      while (this.#pending.size > 0) {
+        const batch = [...this.#pending].slice(0, maxBatch);
+        for (const [key] of batch) this.#pending.delete(key);
+        await this.#redis.run(async (client) => {
+          const generation = (await client.get(generationKey)) ?? (await this.#begin(client));
+          await Promise.all(
+            batch.map(([key, value]) => {
+              seal(key, value, generation);
+              return client.set(redisKey(key), value, "PX", this.#options.ttlMs);
+            }),
+          );
+        });
+      }
+    } catch {
+      // A vector that is not written is a miss.
+      this.#pending.clear();
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  /** The first generation, or one after a loss of data. */
+  async #begin(client: Parameters<Parameters<RedisConnection["run"]>[0]>[0]): Promise<string> {
+    const generation = randomBytes(generationBytes).toString("hex");
+    await client.set(generationKey, generation, "NX");
+    return (await client.get(generationKey)) ?? generation;
+  }
+}
+
+/** `key`: SHA-256 in base64. */
+const redisKey = (key: string): Buffer =>
+  Buffer.concat([keyPrefix, Buffer.from(key, "base64").subarray(0, keyBytes)]);
+
+function seal(key: string, value: Buffer, generation: string): void {
+  value.write(generation, 16, generationBytes, "hex");
+  value.writeBigUInt64LE(checksum(key, value), 24);
+}
+
+/** Of the key and the value without the checksum. */
+function checksum(key: string, value: Uint8Array): bigint {
+  const ofHeader = Bun.hash.xxHash64(value.subarray(0, 24), Bun.hash.xxHash64(key));
+  return Bun.hash.xxHash64(value.subarray(headerBytes), ofHeader);
+}
+
+function decode(key: string, bytes: Uint8Array, generation: string): SharedEmbedding | undefined {
+  const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const vectorBytes = value.length - headerBytes;
+  if (vectorBytes <= 0 || vectorBytes % 4 !== 0 || value.readUInt8(0) !== format) return undefined;
+  if (value.toString("hex", 16, 16 + generationBytes) !== generation) return undefined;
+  if (value.readBigUInt64LE(24) !== checksum(key, value)) return undefined;
+  const tokens = value.readUInt32LE(4);
+  // Copied, because a float32 array must be aligned.
+  const vector = new Float32Array(vectorBytes / 4);
+  new Uint8Array(vector.buffer).set(value.subarray(headerBytes));
+  return {
+    vector,
+    tokens: tokens === unknownTokens ? undefined : tokens,
+    madeAt: value.readDoubleLE(8),
+  };
+}

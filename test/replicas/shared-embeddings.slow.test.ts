@@ -1,0 +1,110 @@
+/** Embeddings that replicas share through Redis (second-level cache): exact bytes, or a miss. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { RedisEmbeddings } from "../../server/storage/redis/shared-embeddings.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
+
+const fake = startFake();
+let server: RedisServer;
+let redis: RedisConnection;
+beforeAll(async () => {
+  if (!hasRedis) return;
+  server = await startRedis();
+  redis = new RedisConnection({ url: server.url });
+  await redis.attempted();
+});
+afterAll(async () => {
+  fake.close();
+  redis?.close();
+  await server?.stop();
+});
+
+/** Never misses because of a busy machine. */
+const replica = (): RedisEmbeddings =>
+  new RedisEmbeddings(redis, { ttlMs: 60_000, now: () => 1234, timeoutMs: 20_000 });
+const keyOf = (text: string): string => Bun.SHA256.hash(text, "base64");
+const vector = Float32Array.from({ length: 1536 }, (_, at) => Math.sin(at));
+
+testWithRedis("a vector of another replica has exactly its bytes", async () => {
+  const [a, b] = [replica(), replica()];
+  a.add(keyOf("one"), { vector, tokens: 3 });
+  a.add(keyOf("two"), { vector: vector.subarray(0, 3), tokens: undefined });
+  await a.close();
+  expect(await b.get(["one", "absent", "two"].map(keyOf))).toEqual([
+    { vector, tokens: 3, madeAt: 1234 },
+    undefined,
+    { vector: vector.slice(0, 3), tokens: undefined, madeAt: 1234 },
+  ]);
+});
+
+testWithRedis(
+  "a damaged, truncated or foreign value, and one of before a clear, is a miss",
+  async () => {
+    const cache = replica();
+    const find = async (): Promise<unknown> => (await cache.get([keyOf("text")]))?.[0];
+    const write = async (): Promise<void> => {
+      cache.add(keyOf("text"), { vector, tokens: 3 });
+      await cache.close();
+      expect(await find()).toBeDefined();
+    };
+    const redisKey = Buffer.concat([
+      Buffer.from("vxe:"),
+      Buffer.from(keyOf("text"), "base64").subarray(0, 16),
+    ]);
+    await write();
+    const good = await redis.run((client) => client.getBuffer(redisKey));
+    if (!good) throw new Error("the value is not where it is expected");
+    const damaged: Uint8Array[] = [0, 4, 8, 16, 24, 32, good.length - 1].map((at) => {
+      const bytes = good.slice();
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      return bytes;
+    });
+    damaged.push(good.slice(0, -4), good.slice(0, 10), new Uint8Array(0));
+    cache.add(keyOf("other"), { vector, tokens: 3 });
+    await cache.close();
+    const other = Buffer.concat([
+      Buffer.from("vxe:"),
+      Buffer.from(keyOf("other"), "base64").subarray(0, 16),
+    ]);
+    damaged.push((await redis.run((client) => client.getBuffer(other))) ?? new Uint8Array(0));
+    for (const bytes of damaged) {
+      await redis.run((client) => client.set(redisKey, bytes));
+      expect(await find()).toBeUndefined();
+    }
+    await write();
+    cache.clear();
+    expect(await find()).toBeUndefined();
+    await write();
+    await server.command("FLUSHALL");
+    expect(await find()).toBeUndefined();
+    await write();
+  },
+);
+
+testWithRedis("a text that was embedded on one replica is a hit on another", async () => {
+  const settings = { VEXEL_CACHE_BYTES: "1048576" };
+  const start = (): TestGateway => startGateway({ yaml: configFor(fake.url), redis, settings });
+  const [a, b] = [start(), start()];
+  const ask = async (gateway: TestGateway, number: number): Promise<string> => {
+    const body = { model: embeddingModel, input: `shared text ${number}` };
+    const response = await gateway.post("/v1/embeddings", body);
+    expect(response.status).toBe(200);
+    return JSON.stringify(((await response.json()) as { data: unknown }).data);
+  };
+  let hits = 0;
+  // A busy machine may miss the timeout of a lookup, but not of each.
+  for (let number = 0; number < 50 && hits < 3; number++) {
+    const written = Number(await server.command("DBSIZE"));
+    const data = await ask(a, number);
+    await until(async () => Number(await server.command("DBSIZE")) > written);
+    const before = fake.requests.length;
+    expect(await ask(b, number)).toBe(data);
+    if (fake.requests.length === before) hits++;
+  }
+  expect(hits).toBe(3);
+  for (const gateway of [a, b]) await gateway.close();
+});
