@@ -2,7 +2,7 @@
 # Removes files that the gateway never loads from an installed node_modules folder, for a smaller image.
 set -eu
 cd "$1"
-# The native runtime of embedded embedding models takes 100 MB. Without it they use WebAssembly.
+# The native runtime of built-in embedding models takes 100 MB. Without it they use WebAssembly.
 rm -rf onnxruntime-node onnxruntime-common
 # Other builds of the same tables.
 rm -rf gpt-tokenizer/cjs gpt-tokenizer/src gpt-tokenizer/data

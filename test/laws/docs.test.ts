@@ -38,6 +38,16 @@ describe("every document", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("names only source files that exist", () => {
+    const names = new Set(filesBelow("").map((path) => posix.basename(path)));
+    const missing = own.flatMap((path) =>
+      [...proseOf(path).matchAll(/`(?:[\w.-]+\/)*([\w-]+\.(?:ts|tsx|mjs|wat))`/g)]
+        .filter(([, name = ""]) => !names.has(name) && path !== "CHANGELOG.md")
+        .map(([code]) => `${path}: ${code}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
   test("is in the index, if it is a page of docs/", () => {
     const pages = filesBelow("docs").filter((path) => /^docs\/[\w-]+\.md$/.test(path));
     const linked = linksOf("docs/README.md").map((link) => `docs/${link}`);

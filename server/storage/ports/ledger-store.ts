@@ -27,7 +27,7 @@ export interface LedgerStore {
  */
 export interface SpendSums {
   /**
-   * US dollars. `period`: a day, a month or "total", as in `lib/utc-periods.ts`. `pending`: rows that may or may not be
+   * US dollars. `period`: a day, a month or "total", as in `lib/budget.ts`. `pending`: rows that may or may not be
    * stored yet; each counts once. Pruned rows still count.
    */
   sumSpent(owner: BudgetOwner, period: string, pending?: readonly LedgerRow[]): number;
