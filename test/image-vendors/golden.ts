@@ -2,7 +2,10 @@
  * Golden files of the exchanges between the gateway and a vendor: without secrets, times and random values, and with a
  * placeholder for each image.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
+import { root } from "../harness.ts";
 import {
   type FakeVendor,
   formOf,
@@ -10,6 +13,8 @@ import {
   type VendorResponse,
 } from "./image-vendor.ts";
 import type { Exchange } from "./serve-vendor.ts";
+
+export const goldens = join(root, "test", "wire", "images");
 
 export interface Golden {
   /** The source of the vendor's formats. */
@@ -151,3 +156,18 @@ const imagePlaceholder = (base64: string): string => {
   const type = sniffImage(Buffer.from(base64.slice(0, 64), "base64"));
   return type ? `{base64 of ${type}}` : "{base64}";
 };
+
+/** The names of all members of a value, without their values. Lists have the shape of their first entry. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  if (typeof value !== "object" || value === null) return typeof value;
+  return Object.entries(value).map(([name, member]) => [name, shapeOf(member)]);
+}
+
+/** Equal for models of one adapter whose exchanges have the same steps, with responses of the same shape. */
+export function responseShape({ name, kind }: FakeVendor, operation: string): string {
+  const path = join(goldens, `${name}.${operation}.golden.json`);
+  const { exchanges } = JSON.parse(readFileSync(path, "utf8")) as Golden;
+  const steps = exchanges.map(({ request, answer }) => [request.method, shapeOf(answer.body)]);
+  return JSON.stringify([kind, steps]);
+}

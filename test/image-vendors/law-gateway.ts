@@ -68,7 +68,7 @@ interface FakePair {
 }
 
 /** How many laws may use one vendor at a time. More than one, because some vendors are slow. */
-const copies: Readonly<Record<GatewayName, number>> = { plain: 3, policies: 2, "short-timeout": 1 };
+const copies: Readonly<Record<GatewayName, number>> = { plain: 2, policies: 1, "short-timeout": 1 };
 
 export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[]): LawGateway {
   const roles = gatewayRoles[name];

@@ -9,6 +9,7 @@ import {
   nativeEmbeddings,
   openaiEmbeddingsOwnImages,
 } from "../../server/upstream/adapters/index.ts";
+import { goldens } from "../image-vendors/golden.ts";
 import type { FakeVendor } from "../image-vendors/image-vendor.ts";
 import {
   type GatewayName,
@@ -26,7 +27,7 @@ import { options } from "../image-vendors/laws/options.ts";
 import { refusals } from "../image-vendors/laws/refusals.ts";
 import { sizes } from "../image-vendors/laws/sizes.ts";
 import { streaming } from "../image-vendors/laws/streaming.ts";
-import { goldens, wire } from "../image-vendors/laws/wire.ts";
+import { wire } from "../image-vendors/laws/wire.ts";
 import { fakeVendors } from "../image-vendors/vendors/index.ts";
 import type { Exceptions } from "./law.ts";
 
@@ -61,8 +62,8 @@ interface Subject {
   readonly operation: Operation;
 }
 
-const subjectsOf = ({ about }: ImageLaw): Subject[] =>
-  fakeVendors.flatMap((vendor) => {
+function subjectsOf({ about, alike }: ImageLaw): Subject[] {
+  const all = fakeVendors.flatMap((vendor) => {
     const { name, operations } = vendor;
     const [first] = operations;
     if (about === "vendor") return first ? [{ name, vendor, operation: first }] : [];
@@ -70,6 +71,13 @@ const subjectsOf = ({ about }: ImageLaw): Subject[] =>
       .filter((operation) => about === undefined || operation === about)
       .map((operation) => ({ name: `${name}, ${operation}`, vendor, operation }));
   });
+  if (!alike) return all;
+  // Of those that are alike, the first: the others are written before it, and replaced.
+  const different = new Map(
+    all.toReversed().map((each) => [alike(each.vendor, each.operation), each]),
+  );
+  return [...different.values()].toReversed();
+}
 
 async function checkLaw(law: ImageLaw, { vendor, operation }: Subject): Promise<void> {
   await gateways[law.gateway ?? "plain"].withContext(vendor, async (context) => {

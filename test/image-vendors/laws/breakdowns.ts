@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../../contract/errors.ts";
 import type { ImageFault } from "../fake-generator.ts";
+import { responseShape } from "../golden.ts";
 import type { LawContext, Operation } from "../law-gateway.ts";
 import {
   expectRefusal,
@@ -93,7 +94,7 @@ const cases: ImageLaws = {
   },
 };
 
-export const breakdowns: ImageLaws = {
+const laws: ImageLaws = {
   ...Object.fromEntries(
     Object.entries(cases).map(([what, law]) => [
       `${what} is an error that the client gets, and no image is requested twice`,
@@ -148,3 +149,8 @@ export const breakdowns: ImageLaws = {
     },
   },
 };
+
+/** A fault of the connection or of a response is handled by the code that reads such a response, whatever the model. */
+export const breakdowns: ImageLaws = Object.fromEntries(
+  Object.entries(laws).map(([name, law]) => [name, { ...law, alike: responseShape }]),
+);

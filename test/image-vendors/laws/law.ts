@@ -1,4 +1,5 @@
 /** A law: a statement that must hold for every image vendor. */
+import type { FakeVendor } from "../image-vendor.ts";
 import type { GatewayName, LawContext, Operation } from "../law-gateway.ts";
 
 export interface ImageLaw {
@@ -6,6 +7,8 @@ export interface ImageLaw {
   readonly gateway?: GatewayName;
   /** Which operations it is about: one of them, each by itself, or the vendor as such. Absent: each by itself. */
   readonly about?: Operation | "vendor";
+  /** Vendors with the same value are alike to this law, so only the first of them is tried. Absent: each is tried. */
+  readonly alike?: (vendor: FakeVendor, operation: Operation) => string;
   /** Fails where the law does not hold. */
   holds(context: LawContext, operation: Operation): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** Laws: when a vendor refuses, the client learns the reason, and nothing that belongs to the operator. */
 import { expect } from "bun:test";
 import { type ErrorDefinition, errorTable } from "../../../contract/errors.ts";
-import type { VendorRefusal } from "../image-vendor.ts";
+import type { FakeVendor, VendorRefusal } from "../image-vendor.ts";
 import {
   type ErrorOutcome,
   expectRefusal,
@@ -45,9 +45,13 @@ const allowsFailover = ({ kind, status, uncharged }: VendorRefusal): boolean => 
   );
 };
 
+/** The models of an adapter with the same error responses. */
+const errorResponses = ({ kind, refusals }: FakeVendor): string => JSON.stringify([kind, refusals]);
+
 export const refusals: ImageLaws = {
   "every error response of the vendor becomes the matching error kind": {
     about: "vendor",
+    alike: errorResponses,
     holds: async (context, operation) => {
       expect(context.vendor.refusals.length).toBeGreaterThan(0);
       let tries = 0;
@@ -62,6 +66,7 @@ export const refusals: ImageLaws = {
 
   "a streaming request that the vendor refuses gets an HTTP status": {
     about: "vendor",
+    alike: errorResponses,
     holds: async (context, operation) => {
       for (const refusal of context.vendor.refusals.slice(0, 3)) {
         context.fake.injectFault(refusal, attemptsFor(refusal));
@@ -74,6 +79,7 @@ export const refusals: ImageLaws = {
   "after a refusal that cannot be billed the next target generates the image; after any other error no target is tried":
     {
       about: "vendor",
+      alike: errorResponses,
       holds: async (context, operation) => {
         const { fake, secondFake } = context;
         let generated = 0;

@@ -3,13 +3,11 @@ import { expect } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { anyEdges, type ImageCapabilities } from "../../../server/upstream/image-capabilities.ts";
-import { root } from "../../harness.ts";
-import { goldenOf } from "../golden.ts";
+import { goldenOf, goldens } from "../golden.ts";
 import { generate, source, sourceSize } from "../send-request.ts";
 import { createMask } from "../test-images.ts";
 import type { ImageLaws } from "./law.ts";
 
-export const goldens = join(root, "test", "wire", "images");
 const updating = process.env.UPDATE_GOLDENS === "1";
 
 /** Preferred values of each option; the first one that the vendor supports is sent. */
