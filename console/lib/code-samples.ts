@@ -122,6 +122,8 @@ const langchain = ({ baseUrl, body: { model, input } }: SampleRequest): string =
     `    model=${JSON.stringify(model)},`,
     `    base_url="${baseUrl}",`,
     '    api_key=os.environ["VEXEL_KEY"],',
+    // Texts are sent as they are. Otherwise LangChain downloads OpenAI's vocabulary and sends tokens.
+    "    check_embedding_ctx_length=False,",
     ")",
     Array.isArray(input)
       ? `print(len(embeddings.embed_documents(${pythonValue(input)})))`

@@ -3,6 +3,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { seriousFindings } from "./axe.ts";
+import { until } from "../until.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
 
 const chooseModel = async (page: Page, id: string): Promise<void> => {
@@ -109,6 +110,59 @@ browserTest(
     expect(changedOutside).toBe(0);
     expect(changedInside).toBeGreaterThan(1000);
   },
+);
+
+browserTest(
+  "on a touch screen one finger paints the mask, and two fingers zoom without painting",
+  async ({ page, open, context }) => {
+    const blue = { width: 512, height: 512, channels: 3, background: "#0000ff" } as const;
+    await open("/playground/images");
+    await page
+      .getByLabel("Reference images", { exact: true })
+      .and(page.locator("input"))
+      .setInputFiles({
+        ...{ name: "blue.png", mimeType: "image/png" },
+        buffer: await sharp({ create: blue }).png().toBuffer(),
+      });
+    const canvas = page.getByLabel("Paint the area that the model may change");
+    await canvas.scrollIntoViewIfNeeded();
+    const box = await canvas.boundingBox();
+    if (!box) throw new Error("The canvas is not visible.");
+    const session = await context.newCDPSession(page);
+    const touch = (type: "touchStart" | "touchMove" | "touchEnd", ...offsets: readonly number[]) =>
+      session.send("Input.dispatchTouchEvent", {
+        type,
+        touchPoints: offsets.map((offset, id) => ({
+          ...{ x: box.x + box.width / 2 + offset, y: box.y + box.height / 2, id },
+        })),
+      });
+    const pixelAt = (x: string, y: string) =>
+      page.evaluate<number[]>(`(() => {
+        const canvas = document.querySelector("canvas[aria-label]");
+        return [...canvas.getContext("2d").getImageData(${x}, ${y}, 1, 1).data];
+      })()`);
+    /** Of the pixel in the middle: the image has no red, and paint has. */
+    const red = async (): Promise<number> =>
+      (await pixelAt("canvas.width / 2", "canvas.height / 2"))[0] ?? 0;
+    await touch("touchStart", -40);
+    await touch("touchMove", 0);
+    await touch("touchMove", 40);
+    await touch("touchEnd");
+    await until(async () => (await red()) > 50);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await until(async () => (await red()) === 0);
+
+    await touch("touchStart", -20);
+    await touch("touchStart", -20, 20);
+    await touch("touchMove", -60, 60);
+    await touch("touchEnd");
+    expect(await red()).toBe(0);
+    expect(await page.getByRole("button", { name: "Undo" }).isDisabled()).toBe(true);
+    // Three times as large: the corner of the canvas, beside the image before, shows the image.
+    const corner = await pixelAt("2", "2");
+    expect(corner.slice(0, 3)).toEqual([0, 0, 255]);
+  },
+  { context: { hasTouch: true, isMobile: true, viewport: { width: 600, height: 900 } } },
 );
 
 browserTest("partial images are shown while the image is generated", async (test) => {

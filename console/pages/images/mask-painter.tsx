@@ -206,13 +206,20 @@ function useGestures({ viewport, minScale, onViewport, onStroke, onStrokeEnd }: 
     if (pointers.current.size === 0) isPanning.current = false;
   };
 
+  /** The browser has taken the touch for another gesture: what was painted is discarded. */
+  const onPointerCancel = (event: PointerEvent<HTMLCanvasElement>): void => {
+    points.current = [];
+    onStroke(undefined);
+    onPointerUp(event);
+  };
+
   const onWheel = (event: React.WheelEvent<HTMLCanvasElement>): void => {
     if (!viewport) return;
     const factor = event.deltaY < 0 ? wheelZoom : 1 / wheelZoom;
     onViewport(zoom(viewport, positionOf(event), factor, minScale));
   };
 
-  return { onPointerDown, onPointerMove, onPointerUp, onPointerCancel: onPointerUp, onWheel };
+  return { onPointerDown, onPointerMove, onPointerUp, onPointerCancel, onWheel };
 }
 
 const positionOf = (event: React.MouseEvent<HTMLCanvasElement>): Point => {
