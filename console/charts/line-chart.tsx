@@ -1,7 +1,8 @@
 /** A time series, drawn by uPlot. A table with the same numbers serves screen readers. */
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
-import { useT } from "../i18n/messages.ts";
+import { type Language, useLanguage } from "../i18n/messages.ts";
+import { localeOf } from "../lib/time.ts";
 import { useShownTheme } from "../ui/theme.ts";
 
 export interface Series {
@@ -20,8 +21,27 @@ interface LineChartProps {
   readonly height?: number;
 }
 
+const daySeconds = 86_400;
+const [minAxisWidth, characterWidth] = [60, 7];
+
+/** The time of day in a chart of up to two days, else the date. */
+function timeText(time: number, times: readonly number[], language: Language): string {
+  const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) <= 2 * daySeconds;
+  const parts = isShort
+    ? ({ hour: "2-digit", minute: "2-digit" } as const)
+    : ({ month: "short", day: "numeric" } as const);
+  return new Date(time * 1000).toLocaleString(localeOf(language), parts);
+}
+
+/** Small amounts of money are long. */
+const widthOf = (_: UPlot, texts: readonly string[] | null): number =>
+  Math.max(
+    minAxisWidth,
+    20 + characterWidth * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
+  );
+
 export function LineChart({ title, times, series, format, height = 180 }: LineChartProps) {
-  const t = useT();
+  const { t, language } = useLanguage();
   const theme = useShownTheme();
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -35,7 +55,14 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
         height,
         legend: { show: series.length > 1 },
         cursor: { y: false },
-        axes: [axis, { ...axis, size: 80, values: (_, ticks) => ticks.map(format) }],
+        axes: [
+          {
+            ...axis,
+            space: 80,
+            values: (_, ticks) => ticks.map((tick) => timeText(tick, times, language)),
+          },
+          { ...axis, size: widthOf, values: (_, ticks) => ticks.map(format) },
+        ],
         scales: { y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         series: [
           { label: t("column.time") },
@@ -57,7 +84,7 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
       observer.disconnect();
       plot.destroy();
     };
-  }, [times, series, format, height, t, theme]);
+  }, [times, series, format, height, t, language, theme]);
   return (
     <figure className="relative">
       <div ref={container} aria-hidden="true" />

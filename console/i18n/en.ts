@@ -85,7 +85,7 @@ export const en = {
   "attention.key_expiring": "Key expires soon",
   "attention.config_rejected": "Configuration rejected",
   "attention.ledger_unwritable": "Ledger cannot be written",
-  "attention.model_ending": "Model ends soon",
+  "attention.model_ending": "Model shutdown date",
   "figure.requests": "Requests",
   "figure.errors": "Error rate",
   "figure.p50": "Latency, median",

@@ -2,8 +2,8 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { seriousFindings } from "./axe.ts";
 import { until } from "../until.ts";
+import { seriousFindings } from "./axe.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
 
 const chooseModel = async (page: Page, id: string): Promise<void> => {
