@@ -7,6 +7,7 @@ import type { Settings } from "./settings.ts";
 import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
 import type { KeyStore } from "./storage/ports/key-store.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
+import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { openConfigEntityStore } from "./storage/sqlite/config-entity-store.ts";
 import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openKeyStore } from "./storage/sqlite/key-store.ts";
@@ -73,6 +74,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("unknown-setting", { name, nearest });
   }
+  const { applyKeyChanges, applyEntityChanges } = configuration;
+  const notices = redis && (await watchConfigChanges(redis, applyKeyChanges, applyEntityChanges));
   let newKey: string | undefined;
   try {
     gateway = build({
@@ -82,9 +85,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       log,
       configChanges: {
         keys,
-        applyKeyChanges: configuration.applyKeyChanges,
+        applyKeyChanges: () => applyKeyChanges().finally(() => notices?.publish()),
         entities: configuration.entities,
-        applyEntityChanges: configuration.applyEntityChanges,
+        applyEntityChanges: () => applyEntityChanges().finally(() => notices?.publish()),
       },
       tracing: await wireTracing({ settings, log, clock, random: Math.random }),
       ...(shared && { shared }),
@@ -115,6 +118,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       () => keys.close(),
       () => entities.close(),
       () => shared?.close(),
+      () => notices?.close(),
       () => redis?.close(),
       () => lock.release(),
     ]);
@@ -151,6 +155,17 @@ async function openSharedRedis(settings: Settings): Promise<RedisConnection | un
   if (settings.REDIS_URL === "" && settings.REDIS_URL_FILE === "") return undefined;
   const { openRedis } = await import("./wiring/redis.ts");
   return openRedis(settings);
+}
+
+/** Changes of other replicas are applied at once, instead of at the next poll. */
+async function watchConfigChanges(
+  redis: RedisConnection,
+  ...apply: (() => Promise<void>)[]
+): Promise<ConfigNotices> {
+  const { watchConfigNotices } = await import("./storage/redis/config-notices.ts");
+  return watchConfigNotices(redis, async () => {
+    for (const change of apply) await change();
+  });
 }
 
 function openLog(settings: Settings): Log {

@@ -7,6 +7,7 @@ import {
   RedisUnavailableError,
   redisScript,
 } from "../../server/storage/redis/client.ts";
+import { watchConfigNotices } from "../../server/storage/redis/config-notices.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
@@ -74,6 +75,28 @@ testWithRedis("a server that refuses writes is unavailable, and says why", async
   await until(() => redis.isAvailable);
   redis.close();
 });
+
+testWithRedis(
+  "a notice of a changed configuration reaches every replica, and a reconnection counts as one",
+  async () => {
+    const connections = [open(), open()];
+    const calls = connections.map(() => 0);
+    const notices = connections.map((redis, at) =>
+      watchConfigNotices(redis, async () => {
+        calls[at] = (calls[at] ?? 0) + 1;
+        throw new Error("the database is unreachable");
+      }),
+    );
+    await until(() => calls.every((count) => count === 1));
+    await Promise.all(connections.map((redis) => redis.attempted()));
+    notices[0]?.publish();
+    await until(() => calls.every((count) => count === 2));
+    await server.stop();
+    await server.start();
+    await until(() => calls.every((count) => count >= 3));
+    for (const each of [...notices, ...connections]) each.close();
+  },
+);
 
 testWithRedis("a password and TLS work, and an invalid certificate is refused", async () => {
   using folder = temporaryFolder();

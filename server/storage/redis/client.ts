@@ -118,6 +118,11 @@ export class RedisConnection {
     });
   }
 
+  /** Another connection to the same server, for subscriptions: they exclude other commands. */
+  another(prepare: Required<RedisOptions>["prepare"]): RedisConnection {
+    return new RedisConnection({ ...this.#options, prepare });
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#client?.close();

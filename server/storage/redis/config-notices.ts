@@ -1,0 +1,49 @@
+/**
+ * Notices of changed API keys and entities between replicas. A replica that misses a notice reads the change at its next
+ * poll of the database.
+ */
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import type { RedisConnection } from "./client.ts";
+
+const channel = "vexel:config-changed";
+
+export interface ConfigNotices {
+  /** Tells all replicas that keys or entities have changed in the database. */
+  publish(): void;
+  close(): void;
+}
+
+/**
+ * `onNotice`: the configuration may have changed. Also called after a reconnection, which may have missed notices. One
+ * call at a time: notices during a call cause one more.
+ */
+export function watchConfigNotices(
+  redis: RedisConnection,
+  onNotice: () => Promise<unknown>,
+): ConfigNotices {
+  let isRunning = false;
+  let isPending = false;
+  const apply = async (): Promise<void> => {
+    isRunning = true;
+    while (isPending) {
+      isPending = false;
+      await onNotice().catch(ignoreFailure);
+    }
+    isRunning = false;
+  };
+  const notify = (): void => {
+    isPending = true;
+    if (!isRunning) void apply();
+  };
+  const subscription = redis.another((client) => client.subscribe(channel, notify));
+  subscription.onChange(({ isAvailable }) => {
+    if (isAvailable) notify();
+  });
+  return {
+    publish: () => ignoreRejection(redis.run((client) => client.publish(channel, ""))),
+    close: () => subscription.close(),
+  };
+}
+
+/** The database is unreachable: its next poll reads the change. */
+const ignoreFailure = (): void => undefined;
