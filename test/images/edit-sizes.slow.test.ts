@@ -22,13 +22,13 @@ afterAll(close);
 
 const limit = 4 * 1024 * 1024;
 /** A jpeg of less than a megabyte that is a PNG of more than five. */
-const heavy = () => noise(1400, 1400).jpeg({ quality: 20 }).toBuffer();
+const heavy = noise(1400, 1400).jpeg({ quality: 20 }).toBuffer();
 const errorOf = async (response: Response) =>
   ((await response.json()) as { error: { param: string; message: string } }).error;
 
 describe("a model that reads PNG of up to 4 MiB", () => {
   test("is not called with a jpeg that becomes larger, and the error has its size and the fix", async () => {
-    const photo = await heavy();
+    const photo = await heavy;
     expect(photo.length).toBeLessThan(limit);
     const response = await edit("d2", photo);
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([400, "false"]);
@@ -52,7 +52,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
   });
 
   test("is skipped if another target of the model accepts the image", async () => {
-    const photo = await heavy();
+    const photo = await heavy;
     expect((await edit("either", photo)).status).toBe(200);
     expect(arrived.map(({ model }) => model)).toEqual(["gpt-image-2"]);
     expect(Buffer.compare(arrived[0]?.images[0] ?? new Uint8Array(), photo)).toBe(0);

@@ -55,7 +55,7 @@ async function sendUntilKilled(url: string, first: number, completed: string[]):
   }
 }
 
-test.each([1, 2, 3, 4, 5])(
+test.each([1, 2, 3])(
   "every response sent before a kill at a random time under load has its row, round %d",
   async () => {
     using folder = temporaryFolder();
@@ -76,7 +76,7 @@ test.each([1, 2, 3, 4, 5])(
 test("a restarted gateway continues the same ledger", async () => {
   using folder = temporaryFolder();
   const ids: string[] = [];
-  for (let start = 0; start < 3; start++) {
+  for (let start = 0; start < 2; start++) {
     const gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });
     for (let i = 0; i < 3; i++) {
       const response = await requests[0]!(gateway.url);

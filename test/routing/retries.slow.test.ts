@@ -20,7 +20,7 @@ const failing = (errorKind: ErrorKind, share = 1): TargetBehavior => ({
   ms: 5,
   errorKind,
 });
-const seeds = Array.from({ length: 20 }, (_, at) => at + 1);
+const seeds = Array.from({ length: 7 }, (_, at) => at + 1);
 
 /** One request to targets that show these behaviors in order, and are healthy after that. */
 async function oneRequest(
