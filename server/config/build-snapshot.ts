@@ -10,13 +10,17 @@ import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf } from "./budget.ts";
-import { embeddingWarnings } from "./embedding-warnings.ts";
+import {
+  embeddingWarnings,
+  modelShutdownDate,
+  shutdownWarnings,
+  unknownReferenceWarnings,
+  unusedGlobWarnings,
+} from "./config-warnings.ts";
 import { FrozenMap, KeyMap } from "./key-map.ts";
-import { unknownReferenceWarnings, unusedGlobWarnings } from "./key-warnings.ts";
 import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
-import { modelShutdownDate, shutdownWarnings } from "./shutdown-dates.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { storedContentOf } from "./store-content.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";

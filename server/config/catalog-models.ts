@@ -3,8 +3,9 @@
  * verified rows: a missing model can be named in vexel.yaml, a wrong one fails at the client. Facts that do not depend
  * on the upstream, such as dimensions, are in server/upstream/catalog/.
  */
+
 import { knownEmbedding } from "../upstream/catalog/index.ts";
-import { imageProviders } from "./image-providers.ts";
+import { kinds } from "../upstream/kinds.ts";
 
 export interface CatalogModel {
   readonly id: string;
@@ -190,6 +191,40 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
   ],
 };
 
+/**
+ * Image models known to be served by each kind of upstream besides OpenAI and Azure. Only a few verified rows: the
+ * adapter names the source of each, and any other model of the vendor can be named in vexel.yaml. A model that its
+ * vendor shuts down stays until its shutdown date: catalog/shutdowns/images.ts.
+ */
+const imageProviders: Readonly<Record<string, readonly string[]>> = {
+  gemini: ["gemini-nano-banana-2.1", "gemini-2.5-flash-image"],
+  bedrock: ["stability.sd3-5-large-v1:0", "stability.stable-image-core-v1:1"],
+  bfl: ["flux-2-pro", "flux-pro-1.1", "flux-kontext-pro"],
+  stability: ["stable-image-core", "stable-image-ultra", "sd3.5-large"],
+  fal: ["fal-ai/flux/dev", "fal-ai/flux-2-pro", "fal-ai/nano-banana", "fal-ai/nano-banana-2"],
+  replicate: ["black-forest-labs/flux-schnell", "black-forest-labs/flux-2-pro"],
+  luma: ["photon-1"],
+  "luma-agents": ["uni-1"],
+  runware: ["runware:101@1"],
+  recraft: ["recraftv3", "recraftv4_1"],
+  ideogram: ["ideogram-4-5", "ideogram-3"],
+  xai: ["grok-imagine-image", "grok-imagine-image-2.0"],
+  minimax: ["image-01"],
+  together: ["black-forest-labs/FLUX.2-pro", "black-forest-labs/FLUX.1-schnell"],
+  fireworks: [
+    "accounts/fireworks/models/flux-1-schnell-fp8",
+    "accounts/fireworks/models/flux-kontext-pro",
+  ],
+  deepinfra: ["black-forest-labs/FLUX-1-schnell"],
+  siliconflow: ["Kwai-Kolors/Kolors", "Qwen/Qwen-Image"],
+  openrouter: ["openai/gpt-image-1.5", "google/gemini-2.5-flash-image"],
+  cloudflare: ["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
+  // qwen-image-3.0: litellm 1.108.4, 2026-11-15.
+  dashscope: ["qwen-image-plus", "qwen-image-2.0-pro", "qwen-image-3.0", "wan2.7-image"],
+  volcengine: ["doubao-seedream-4-0-250828"],
+  zhipu: ["cogview-4-250304", "glm-image"],
+};
+
 /** The meaning of a model name can depend on the kind of upstream. */
 const sized = (row: CatalogModel, kind: string): CatalogModel => {
   const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
@@ -205,3 +240,24 @@ export const catalogModels: Readonly<Record<string, readonly CatalogModel[]>> = 
     ],
   ]),
 );
+
+const imageNames =
+  /(^|[-_/.])(dall-e|gpt-image|imagen|flux|stable-(diffusion|image)|sdxl|sd3|[a-z-]*image|kolors|cogview|seedream|ideogram|recraft)/i;
+
+/**
+ * Guesses what a model of an upstream's list is, from the catalog and from its name. Undefined: neither the catalog nor
+ * the name tells. Most models of large vendors are language models.
+ */
+export function guessModelKind(
+  model: string,
+  upstreamKind: string,
+): "embedding" | "image" | undefined {
+  const only = kinds.get(upstreamKind)?.serves;
+  if (only === "image") return only;
+  const listed = catalogModels[upstreamKind]?.find(({ id }) => id === model)?.kind;
+  if (listed !== undefined) return listed;
+  if (knownEmbedding(model, upstreamKind) || /embed|(^|[-_/])(bge|e5|gte)-/i.test(model)) {
+    return "embedding";
+  }
+  return only === undefined && imageNames.test(model) ? "image" : undefined;
+}

@@ -1,10 +1,21 @@
-/** YAML text -> plain values with the location of each, and `${...}` expanded. Does not interpret the values. */
-import { type Document, parseDocument, visit } from "yaml";
-import { type LinePosition, positionsIn } from "./lines.ts";
+/**
+ * YAML text -> plain values with the location of each, and `${...}` expanded; syntax errors with their lines. Does not
+ * interpret the values.
+ */
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  visit,
+} from "yaml";
 import type { Note, Path } from "./problem.ts";
 import { type Masked, mask, type Reference } from "./references.ts";
-import { badAliases, brokenSyntax, duplicateKeys, maxAliases } from "./syntax.ts";
-import { offsetOf, pathOf } from "./yaml-location.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -98,3 +109,139 @@ function quote(text: string, secrets: ReadonlySet<string>): string {
     if (secret.length >= 4 && text.includes(secret)) return "(a hidden value)";
   return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);
 }
+
+/** Syntax problems of the file: broken YAML, unresolved or too many aliases, duplicate keys. */
+const maxAliases = 100;
+
+/** One per line: after the first error the parser reports many that are only its consequences. */
+function brokenSyntax(
+  document: Document.Parsed,
+  positionOf: (offset: number) => LinePosition,
+): Note[] {
+  const byLine = new Map<number, Note>();
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    const { line } = positionOf(pos[0]);
+    if (!byLine.has(line))
+      byLine.set(line, {
+        path: [],
+        offset: pos[0],
+        message: messages[code] ?? "is not valid YAML",
+      });
+  }
+  return [...byLine.values()];
+}
+
+// Not the library's own messages: some quote the file, which may contain secrets.
+const messages: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: "an unknown escape in double-quoted text",
+  BAD_INDENT: "wrong indentation, or a bracket that is not closed",
+  BAD_SCALAR_START: "text cannot start with this character: put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "an extra colon, or a missing line break",
+  KEY_OVER_1024_CHARS: "the key is too long",
+  MISSING_CHAR: "a quote, comma, colon or bracket is missing",
+  MULTILINE_IMPLICIT_KEY: "a key must fit on one line: is a colon missing?",
+  MULTIPLE_DOCS: "only one document is read: remove the second ---",
+  NON_STRING_KEY: "a key must be plain text",
+  RESOURCE_EXHAUSTION: "is nested too deeply",
+  TAB_AS_INDENT: "a tab is used for indentation: use spaces",
+  TAG_RESOLVE_FAILED: "an unknown !tag",
+  UNEXPECTED_TOKEN: "unexpected text here: is a quote, comma or line break missing?",
+};
+
+function badAliases(document: Document.Parsed): Note[] {
+  const notes: Note[] = [];
+  let count = 0;
+  visit(document, {
+    Alias(_, node) {
+      const offset = node.range?.[0] ?? 0;
+      count += 1;
+      // The count is checked first, because resolving an alias reads the whole file.
+      if (count > maxAliases) {
+        notes.push({ path: [], offset, message: `more than ${maxAliases} aliases` });
+        return visit.BREAK;
+      }
+      if (!node.resolve(document))
+        notes.push({
+          path: [],
+          offset,
+          message: "an alias without an anchor of this name before it",
+        });
+    },
+  });
+  return notes;
+}
+
+/** Linear in the size of the file; the library's own check is quadratic. */
+function duplicateKeys(document: Document.Parsed): Note[] {
+  const notes: Note[] = [];
+  visit(document, {
+    Map(_, node, ancestors) {
+      const seen = new Set<unknown>();
+      for (const { key } of node.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value))
+          notes.push({
+            path: [...pathOf(ancestors, node), String(key.value)],
+            offset: key.range?.[0] ?? 0,
+            message: "duplicate key",
+          });
+        seen.add(key.value);
+      }
+    },
+  });
+  return notes;
+}
+
+interface LinePosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Computed from the text: the YAML library's own counter misses lines in some broken files. */
+function positionsIn(text: string): (offset: number) => LinePosition {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (starts[middle]! <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 };
+  };
+}
+
+/** The path from the root to a node, given its ancestors. */
+function pathOf(ancestors: readonly unknown[], node: unknown): Path {
+  const way = [...ancestors, node];
+  const path: (string | number)[] = [];
+  for (const [i, step] of way.entries()) {
+    if (isPair(step) && isScalar(step.key)) path.push(String(step.key.value));
+    if (isSeq(step) && i < way.length - 1) path.push(step.items.indexOf(way[i + 1]));
+  }
+  return path;
+}
+
+/** The offset of the node at a path, or of its nearest existing ancestor. */
+function offsetOf(document: Document.Parsed, { path, on }: Note): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const [depth, step] of path.entries()) {
+    const here: unknown = isAlias(node) ? node.resolve(document) : node;
+    if (isMap(here)) {
+      const pair = here.items.findLast(({ key }) => isScalar(key) && key.value === step);
+      if (!pair) break;
+      node = on === "key" && depth === path.length - 1 ? pair.key : pair.value;
+      offset = startOf(node) ?? startOf(pair.key) ?? offset;
+    } else if (isSeq(here) && typeof step === "number") {
+      node = here.items[step];
+      offset = startOf(node) ?? offset;
+    } else break;
+  }
+  return offset;
+}
+
+const startOf = (node: unknown): number | undefined =>
+  (node as Partial<Node> | null | undefined)?.range?.[0];

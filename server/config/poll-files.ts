@@ -2,9 +2,11 @@
  * Watches files for changes. Polls instead of subscribing to file events: editors that rename and Kubernetes' symlinks
  * then look the same.
  */
-import { type FileState, readFileState } from "./file-state.ts";
 
-export interface PollOptions {
+import { stat } from "node:fs/promises";
+import { errorCode } from "../lib/error-code.ts";
+
+interface PollOptions {
   readonly paths: readonly string[];
   /** Called with the states of the files at the first poll, and whenever one of them has changed. */
   onChange(states: readonly FileState[]): void | Promise<void>;
@@ -51,4 +53,22 @@ export function pollFiles(options: PollOptions): { close(): void } {
       clearTimeout(timer);
     },
   };
+}
+
+/** The state of a file that is watched: whether it exists, and a fingerprint that shows changes. */
+interface FileState {
+  readonly state: "present" | "empty" | "absent";
+  /** Changes whenever the file may have changed. */
+  readonly fingerprint: string;
+}
+
+async function readFileState(path: string): Promise<FileState> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    const fingerprint = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+    return { state: size === 0n ? "empty" : "present", fingerprint };
+  } catch (error) {
+    const code = errorCode(error);
+    return { state: code === "ENOENT" ? "absent" : "present", fingerprint: code };
+  }
 }

@@ -4,8 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { catalogModels } from "../../server/config/catalog-models.ts";
-import { fromEnvironment } from "../../server/config/environment.ts";
-import { ollamaUrl } from "../../server/config/ollama-url.ts";
+import { fromEnvironment, ollamaUrl } from "../../server/config/environment.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
-import { watchFile } from "../../server/config/sources/watch-file.ts";
+import { watchFile } from "../../server/config/sources/yaml-source.ts";
 import { watchConfig } from "../../server/config/watch-config.ts";
 
 const model = (...ids: string[]) =>

@@ -1,8 +1,8 @@
 /** The holder: one snapshot at a time, swapped whole, and every subscriber is notified. */
 import { expect, test } from "bun:test";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
-import { describeChanges } from "../../server/config/describe-changes.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeChanges } from "../../server/config/publish-changes.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 

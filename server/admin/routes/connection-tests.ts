@@ -1,8 +1,8 @@
 /** /upstreams/test and /upstreams/:id/test: connection tests of a draft and of an upstream in force. */
 import { z } from "zod";
 import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
+import { guessModelKind } from "../../config/catalog-models.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
-import { guessModelKind } from "../../config/guess-model-kind.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { JsonObject } from "../../storage/ports/config-entity-store.ts";

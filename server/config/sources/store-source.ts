@@ -3,8 +3,7 @@ import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
 import { isEntityKind } from "../entities/entity-kinds.ts";
 import { decryptSecrets } from "../entities/secret-fields.ts";
-import type { ConfigSource } from "./config-source.ts";
-import { repeat } from "./repeat.ts";
+import { type ConfigSource, repeat } from "./config-source.ts";
 import type { LeftOutEntity, StoredConfig } from "./stored-config.ts";
 
 export interface StoreSourceOptions {

@@ -1,11 +1,12 @@
 /** `vexel.yaml` as a source of the configuration. */
+
 import { fileText } from "../file-text.ts";
+import { pollFiles } from "../poll-files.ts";
 import { aboutFile } from "../problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig } from "../read-yaml.ts";
-import type { ConfigSource } from "./config-source.ts";
-import { watchFile } from "./watch-file.ts";
+import type { ConfigSource, SourceState } from "./config-source.ts";
 
-export interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
+interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
   /** The file was named explicitly, so its absence is a problem. */
   readonly required?: boolean;
@@ -25,4 +26,24 @@ export function readYaml({ path, required = false, ...options }: YamlSourceOptio
     return { ok: false, problems: [aboutFile(path, "does not exist")] };
   }
   return readConfig({ ...options, text: text ?? "", file: path });
+}
+
+interface WatchFileOptions {
+  readonly path: string;
+  onChange(state: SourceState): Promise<void>;
+  readonly pollMs?: number;
+  /** A changed file must stay unchanged for this long before it is read. */
+  readonly settleMs?: number;
+}
+
+/** Watches one file of the configuration. Returns the function that ends the watch. */
+export function watchFile({ path, onChange, ...pace }: WatchFileOptions): () => void {
+  const { close } = pollFiles({
+    paths: [path],
+    onChange: async ([now]) => {
+      if (now) await onChange(now.state);
+    },
+    ...pace,
+  });
+  return close;
 }

@@ -1,0 +1,133 @@
+/**
+ * Warnings about a configuration that is valid: API keys that name models or projects that do not exist, embedding
+ * models whose facts contradict the catalog, and models that their vendors shut down.
+ */
+import { matchesGlob } from "../lib/glob.ts";
+import { cohere } from "../upstream/catalog/cohere.ts";
+import { google } from "../upstream/catalog/google.ts";
+import { canBeCutTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";
+import { jina } from "../upstream/catalog/jina.ts";
+import { mistral } from "../upstream/catalog/mistral.ts";
+import { nomic } from "../upstream/catalog/nomic.ts";
+import { openai } from "../upstream/catalog/openai.ts";
+import { isShutDown, shutdownDateOf } from "../upstream/catalog/shutdowns/index.ts";
+import { voyage } from "../upstream/catalog/voyage.ts";
+import type { Target } from "../upstream/contract.ts";
+import { kinds } from "../upstream/kinds.ts";
+import type { Key, Model, Snapshot } from "./snapshot.ts";
+
+/** The most warnings about stored keys. There may be 100,000 keys in a project that was removed. */
+const maxWarnings = 20;
+
+/** Globs of keys in the file that match no model are usually a mistake. */
+export function unusedGlobWarnings(
+  keys: ReadonlyMap<string, Key>,
+  models: ReadonlyMap<string, Model>,
+): string[] {
+  const ids = [...models.keys()];
+  const isUnused = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
+  return [...keys.values()].flatMap(({ name, models: globs }) =>
+    globs
+      .filter(isUnused)
+      .map((glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model id matches it`),
+  );
+}
+
+/**
+ * Stored keys refer to projects and models that may not exist. Such a key has no project limits and no project budget,
+ * or no default model of its own. In the file, these references are errors.
+ */
+export function unknownReferenceWarnings(
+  keys: Iterable<Key>,
+  { projects, models }: Pick<Snapshot, "projects" | "models">,
+): string[] {
+  const warnings: string[] = [];
+  let more = 0;
+  const add = (warning: string): void => {
+    if (warnings.length < maxWarnings) warnings.push(warning);
+    else more += 1;
+  };
+  for (const { name, project, defaults = {} } of keys) {
+    if (project !== undefined && !projects?.has(project)) {
+      add(
+        `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which does not exist: only the key's own limits and budget apply`,
+      );
+    }
+    for (const [kind, id] of Object.entries(defaults)) {
+      if (models.get(id)?.kind === kind) continue;
+      add(
+        `the key ${JSON.stringify(name)} has the default ${kind} model ${JSON.stringify(id)}, but there is no ${kind} model of that name: the defaults of the configuration apply`,
+      );
+    }
+  }
+  if (more > 0) warnings.push(`${more} more warnings of this kind about stored keys`);
+  return warnings;
+}
+
+/** Vendors that serve only their own models at their own address. */
+const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
+  ["openai", openai],
+  ["cohere", cohere],
+  ["voyage", voyage],
+  ["jina", jina],
+  ["mistral", mistral],
+  ["nomic", nomic],
+  ["gemini", google],
+]);
+
+/** Warnings about configured embedding models that are valid but cannot serve a request, from the catalog's facts. */
+export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
+  [...models.values()]
+    .filter(({ kind, source }) => kind === "embedding" && (source === "file" || source === "store"))
+    .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
+
+/** `dimensions` of a model declares the length of its vectors; authors often expect it to shorten them. */
+function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] {
+  if (!known || dimensions === undefined || dimensions === known.dimensions) return [];
+  // A self-hosted server may be configured to shorten them.
+  if (canBeCutTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
+  return [
+    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove the key, and let clients send dimensions if the model supports it`,
+  ];
+}
+
+function wrongVendorWarning({ id, targets }: Model): string[] {
+  return targets.flatMap((target) => {
+    const { upstream, model } = target;
+    const known = knownEmbedding(model, upstream.kind);
+    const own = vendorModels.get(upstream.kind);
+    if (!known || !own || own.includes(known) || !isAtVendorAddress(target)) return [];
+    return [
+      `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and does not serve this model`,
+    ];
+  });
+}
+
+/** The upstream is the vendor itself, not another server of the same kind. */
+const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
+  Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;
+
+/** Later shutdown dates are only in `GET /v1/models`. */
+const warnDaysAhead = 180;
+const dayMs = 86_400_000;
+
+/** The day from which no target serves the model. Undefined if any target has no known shutdown date. */
+export function modelShutdownDate(targets: readonly Target[]): string | undefined {
+  const dates = targets.flatMap(
+    ({ upstream, model }) => shutdownDateOf(model, upstream.kind)?.on ?? [],
+  );
+  return dates.length === targets.length ? dates.sort().at(-1) : undefined;
+}
+
+/** `now`: Unix milliseconds. */
+export const shutdownWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>
+  [...models.values()].flatMap(({ id, targets }) =>
+    targets.flatMap(({ upstream, model }) => {
+      const shutdown = shutdownDateOf(model, upstream.kind);
+      if (!shutdown || Date.parse(shutdown.on) - now > warnDaysAhead * dayMs) return [];
+      const verb = isShutDown(shutdown, now) ? "was shut down" : "will be shut down";
+      return [
+        `the model ${JSON.stringify(id)}: ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)} ${verb} on ${shutdown.on} (${shutdown.source}). Configure another model as its target`,
+      ];
+    }),
+  );
