@@ -103,12 +103,6 @@ export interface ProjectEntity extends Entity<ProjectValue> {
   readonly members: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** Replaces the members of a project. */
-export interface ProjectMembersRequest {
-  /** Ids of users. */
-  readonly users: readonly string[];
-}
-
 export interface WebhookValue {
   readonly url: Secret;
   readonly secret?: Secret;

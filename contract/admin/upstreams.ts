@@ -26,17 +26,6 @@ export interface FormField {
   readonly choices: readonly string[] | null;
 }
 
-/** Tests an upstream that need not be stored. */
-export interface ConnectionTestRequest {
-  /** As in vexel.yaml. With the id of a stored upstream, a `SecretValue` stands for the stored secret. Absent: the stored upstream. */
-  readonly upstream?: Readonly<Record<string, unknown>>;
-  /** Permits one request that the vendor may bill, to `model`. */
-  readonly mayCost?: boolean;
-  /** The upstream's name of the model for the request that may cost, and its kind. */
-  readonly model?: string;
-  readonly modelKind?: "embedding" | "image";
-}
-
 export const connectionSteps = ["dns", "tcp", "tls", "http", "credential"] as const;
 export type ConnectionStepName = (typeof connectionSteps)[number];
 

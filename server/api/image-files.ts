@@ -1,22 +1,22 @@
 /** GET /files/images/{name}: serves stored images by signed URL. The URL itself grants access, and it expires. */
-import { type ByteRange, parseRange } from "../http/range.ts";
+
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
-export interface ImageFileStore {
+interface ImageFileStore {
   find(name: string): Promise<StoredImageFile | undefined>;
 }
 
-export interface StoredImageFile {
+interface StoredImageFile {
   readonly type: string;
   readonly size: number;
   /** Read when it is sent. */
   readonly content: Pick<Blob, "stream" | "slice">;
 }
 
-export interface ImageFilesOptions {
+interface ImageFilesOptions {
   readonly store: ImageFileStore;
   /** The link's expiry in Unix seconds; undefined if its signature is not valid or it has expired. */
   readonly check: (name: string, search: string) => number | undefined;
@@ -104,3 +104,27 @@ function rangeNotSatisfiable(size: number): OutgoingResponse {
 
 const notFound = (): GatewayError =>
   new GatewayError("unknown_url", "This image does not exist, or its link has expired.");
+
+/** Both ends are inclusive. */
+interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Range request: parses the `Range` header, one range of bytes. Several ranges and invalid values are ignored, as RFC
+ * 9110 allows. `unsatisfiable`: it starts beyond the end. Undefined: the whole content is sent.
+ */
+function parseRange(header: string, size: number): ByteRange | "unsatisfiable" | undefined {
+  const [, first = "", last = ""] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
+  if (first === "" && last === "") return undefined;
+  if (first === "") {
+    // A suffix: the last bytes.
+    const bytes = Math.min(Number(last), size);
+    return bytes === 0 ? "unsatisfiable" : { from: size - bytes, to: size - 1 };
+  }
+  const from = Number(first);
+  const to = last === "" ? size - 1 : Number(last);
+  if (to < from && last !== "") return undefined;
+  return from >= size ? "unsatisfiable" : { from, to: Math.min(to, size - 1) };
+}

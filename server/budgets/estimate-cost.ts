@@ -23,7 +23,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
-import { resolutionOf } from "../upstream/resolution.ts";
+import { resolutionOf } from "../upstream/image-sizes.ts";
 import type { Estimate } from "./budgets.ts";
 
 /** The usual size of an image without a size parameter; some models generate slightly more. */

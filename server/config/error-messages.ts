@@ -3,8 +3,7 @@
  */
 import type { z } from "zod";
 import { nearestMatch } from "../lib/edit-distance.ts";
-import { kinds } from "../upstream/kinds.ts";
-import { retiredKinds } from "../upstream/retired-kinds.ts";
+import { kinds, retiredKinds } from "../upstream/kinds.ts";
 import { renamedPriceKeys } from "./price.ts";
 import type { Note, Path } from "./problem.ts";
 import { entriesWithoutKind, knownKeys } from "./schema.ts";

@@ -1,15 +1,16 @@
 /** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
+
+import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";
 import type { StoredEvent } from "../storage/ports/event-store.ts";
-import { signWebhook } from "./sign-webhook.ts";
 
-export interface PostResponse {
+interface PostResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
 }
 
 /** Sends a body with POST and follows no redirects. Throws an Error with a message for the operator. */
-export type Post = (
+type Post = (
   request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -77,4 +78,24 @@ export async function attemptDelivery(
   } finally {
     clearTimeout(timer);
   }
+}
+
+interface SignedContent {
+  readonly id: string;
+  /** Unix seconds of this attempt, not of the event. */
+  readonly timestamp: number;
+  /** Exactly as it is sent. */
+  readonly body: string;
+}
+
+const prefix = "whsec_";
+
+/**
+ * The webhook signature of a delivery, as in Standard Webhooks 1.0.0 (github.com/standard-webhooks/standard-webhooks,
+ * spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over `id.timestamp.body`, in base64, behind `v1,`.
+ * `secret`: `whsec_` and the key in base64.
+ */
+export function signWebhook({ id, timestamp, body }: SignedContent, secret: string): string {
+  const key = Buffer.from(secret.slice(prefix.length), "base64");
+  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 }

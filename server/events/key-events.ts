@@ -1,12 +1,14 @@
 /**
- * Emits key.created and key.revoked. Another process (the command line) changes the keys, so the changes are read from
- * the key store, from the revision up to which events were emitted.
+ * Emits key.created and key.revoked, and key.expiring once for each API key that expires within a week. Another process
+ * (the command line) changes the keys, so the changes are read from the key store, from the revision up to which events
+ * were emitted.
  */
+import type { Snapshot } from "../config/snapshot.ts";
 import type { EventStore } from "../storage/ports/event-store.ts";
 import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
 import type { Emit, EmittedEvent, Events } from "./events.ts";
 
-export interface KeyEventsOptions {
+interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
   readonly emit: Emit;
   readonly flush: Events["flush"];
@@ -105,3 +107,29 @@ async function markOf(
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+interface ExpiringKeysOptions {
+  readonly snapshot: () => Snapshot;
+  readonly emit: Emit;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** A week: long enough to include a working day. */
+const noticeMs = 7 * 86_400_000;
+
+/** Called periodically. */
+export const createExpiringKeys =
+  ({ snapshot, emit, now }: ExpiringKeysOptions) =>
+  (): void => {
+    const time = now();
+    for (const { id, name, expiresAt } of snapshot().keys.values()) {
+      if (expiresAt === undefined || expiresAt <= time || expiresAt > time + noticeMs) continue;
+      const expires_at = new Date(expiresAt).toISOString();
+      emit({
+        type: "key.expiring",
+        data: { id, name, expires_at },
+        deduplicationKey: `key.expiring ${id} ${expires_at}`,
+      });
+    }
+  };

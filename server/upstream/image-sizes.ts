@@ -1,7 +1,9 @@
 /** Image sizes and aspect ratios: what a target supports, and the nearest supported value for a request. */
+
+import type { GenerationQuery } from "./contract.ts";
 import type { SizeRule, Sizes } from "./image-capabilities.ts";
 
-export interface Size {
+interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -79,4 +81,19 @@ export function quotedList(values: readonly string[]): string {
   const quoted = [...new Set(values)].map((value) => `'${value}'`);
   if (quoted.length < 3) return quoted.join(" and ");
   return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
+}
+
+/** Resolution classes, for vendors that take an aspect ratio and a class instead of a width and a height. */
+export type Resolution = "1K" | "2K" | "4K";
+
+/**
+ * The class of the requested size: 1K is about as many pixels as 1024x1024, 2K four times and 4K sixteen times as many.
+ * A size in between is given the nearer class in proportion. Without a requested size it is 1K, the default of these
+ * vendors.
+ */
+export function resolutionOf({ requestedSize: wanted = "" }: GenerationQuery): Resolution {
+  const [width = 0, height = 0] = wanted.split("x").map(Number);
+  const edge = Math.sqrt(width * height);
+  if (edge <= 1024 * Math.SQRT2) return "1K";
+  return edge <= 2048 * Math.SQRT2 ? "2K" : "4K";
 }

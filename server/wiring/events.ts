@@ -2,8 +2,7 @@
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
-import { createExpiringKeys } from "../events/expiring-keys.ts";
-import { createKeyEvents } from "../events/key-events.ts";
+import { createExpiringKeys, createKeyEvents } from "../events/key-events.ts";
 import { createEventViews, type EventViews } from "../events/show-events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import type { Emit } from "../../server/events/events.ts";
-import { createExpiringKeys } from "../../server/events/expiring-keys.ts";
+import { createExpiringKeys } from "../../server/events/key-events.ts";
 import { startGateway } from "../harness.ts";
 
 const day = 86_400_000;

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { signWebhook } from "../../server/events/sign-webhook.ts";
+import { signWebhook } from "../../server/events/attempt-delivery.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { until } from "../until.ts";
 import {

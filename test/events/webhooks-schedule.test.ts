@@ -1,6 +1,6 @@
 /** The retry schedule of webhooks, with a fake clock: delays, bounds, and clock jumps. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { signWebhook } from "../../server/events/sign-webhook.ts";
+import { signWebhook } from "../../server/events/attempt-delivery.ts";
 import { SqliteDeliveryStore } from "../../server/storage/sqlite/delivery-store.ts";
 import { closeSimulations, hour, minute, second, startSimulation } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";

@@ -1,7 +1,7 @@
 /** How the gateway handles a failing worker process, with a fake process. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { planBatch } from "../../server/workers/embedding/child/plan-batch.ts";
+import { planBatch } from "../../server/workers/embedding/child/batch-scheduler.ts";
 import type { ToChild, ToParent } from "../../server/workers/process/protocol.ts";
 import {
   WorkerProcess,

@@ -10,7 +10,6 @@ export const entityKinds = {
 } as const;
 
 export type EntityKind = keyof typeof entityKinds;
-export type EntityList = (typeof entityKinds)[EntityKind]["list"];
 
 export const isEntityKind = (kind: string): kind is EntityKind => Object.hasOwn(entityKinds, kind);
 

@@ -6,9 +6,6 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestClient } from "../../request/client.ts";
 import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.ts";
 
-/** Starts a server. Throws if the address cannot be used. */
-export type StartHttpServer = (options: HttpServerOptions) => HttpServer;
-
 export interface HttpServerOptions {
   readonly host: string;
   /** 0: a free port. */

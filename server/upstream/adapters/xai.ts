@@ -9,7 +9,7 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import { resolutionOf } from "../resolution.ts";
+import { resolutionOf } from "../image-sizes.ts";
 import type { Vendor } from "../vendor.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";

@@ -1,4 +1,4 @@
-/** IPC messages between the gateway and the process of an embedding model. */
+/** IPC messages between the gateway and the process of an embedding model, and the description of a model. */
 
 export interface EmbedRequest {
   readonly texts: readonly string[];
@@ -46,3 +46,28 @@ export interface DirectorySpec {
  * malicious text (a megabyte of 99-letter words) would block the tokenizer for half a minute.
  */
 export const maxCharacters = 32_768;
+
+export interface Tokenized {
+  readonly text: string;
+  /** With the special tokens around it, within the model's limit. */
+  readonly ids: readonly number[];
+}
+
+/** An embedding model as the child process sees it, whichever runtime computes it. */
+export interface Model {
+  readonly runtime: "native" | "wasm";
+  /** Why the faster runtime is not used. */
+  readonly because?: string;
+  readonly dimensions: number;
+  readonly maxTokens: number;
+  readonly tokenizer: TextTokenizer;
+  /** The vectors, concatenated. A vector never depends on the other texts of its batch. */
+  embed(batch: readonly Tokenized[]): Promise<Float32Array>;
+}
+
+export interface TextTokenizer {
+  /** Without a limit. The ids carry the special tokens, such as [CLS] and [SEP]. */
+  encode(text: string): number[];
+  /** Truncates token ids, and keeps the special tokens. */
+  cut(ids: readonly number[], length: number): number[];
+}

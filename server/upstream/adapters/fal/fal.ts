@@ -14,7 +14,7 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { resolutionOf } from "../../resolution.ts";
+import { resolutionOf } from "../../image-sizes.ts";
 import type { Vendor } from "../../vendor.ts";
 import { headersOf, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";

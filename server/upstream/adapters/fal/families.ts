@@ -1,6 +1,6 @@
 /** Capabilities of the models on fal: endpoints and fields follow common naming patterns. */
 import type { ImageCapabilities, Sizes } from "../../image-capabilities.ts";
-import type { Resolution } from "../../resolution.ts";
+import type { Resolution } from "../../image-sizes.ts";
 import { falMaskOf, falSources } from "./sources.ts";
 
 // All facts of this file: libs/client/src/types/endpoints.ts of github.com/fal-ai/fal-js, which is made from the

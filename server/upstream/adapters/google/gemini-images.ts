@@ -10,7 +10,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../../image-capabilities.ts";
-import { resolutionOf } from "../../resolution.ts";
+import { resolutionOf } from "../../image-sizes.ts";
 import { readDocument } from "../wire/document.ts";
 import { without } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";

@@ -17,7 +17,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { resolutionOf } from "../../resolution.ts";
+import { resolutionOf } from "../../image-sizes.ts";
 import { geminiImageModel } from "../google/gemini-images.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";

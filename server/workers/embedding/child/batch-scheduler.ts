@@ -2,12 +2,16 @@
  * Batch scheduler of the child process: tokenizes requests, batches their inputs, and sends partial responses as they
  * are computed.
  */
+
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Responder } from "../../process/serve-parent.ts";
-import type { EmbedRequest, EmbedResponsePart } from "../messages.ts";
-import type { Model, Tokenized } from "../model.ts";
-import { type BatchLimits, batchLimits, planBatch } from "./plan-batch.ts";
-import { readTexts } from "./read-texts.ts";
+import {
+  type EmbedRequest,
+  type EmbedResponsePart,
+  type Model,
+  maxCharacters,
+  type Tokenized,
+} from "../messages.ts";
 
 interface Job {
   readonly id: number;
@@ -138,4 +142,74 @@ export class BatchScheduler {
     this.cancel(job.id);
     this.#responses.fail(job.id, error);
   }
+}
+
+interface BatchLimits {
+  readonly inputs: number;
+  /** Maximum tokens of a batch, padding included. */
+  readonly tokens: number;
+}
+
+// Measured on one core with MiniLM: above this many tokens a batch exceeds the CPU cache and gets slower again.
+const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
+
+/** How many queued inputs are considered for a batch. */
+const lookahead = 256;
+
+/**
+ * Plans the next batch: which queued inputs run together. The first queued input is always taken, with those of the
+ * next inputs that are nearest to it in length. The shortest is at least half as long as the longest, so that little is
+ * spent on padding.
+ */
+export function planBatch(lengths: readonly number[], limits: BatchLimits): number[] {
+  const leader = lengths[0];
+  if (leader === undefined) return [];
+  const near = lengths
+    .slice(1, lookahead)
+    .map((length, i) => ({ index: i + 1, length, distance: Math.abs(length - leader) }))
+    .sort((a, b) => a.distance - b.distance);
+  const chosen = [0];
+  let [shortest, longest] = [leader, leader];
+  for (const { index, length } of near) {
+    if (chosen.length >= limits.inputs) break;
+    const low = Math.min(shortest, length);
+    const high = Math.max(longest, length);
+    if (low * 2 < high || high * (chosen.length + 1) > limits.tokens) continue;
+    chosen.push(index);
+    [shortest, longest] = [low, high];
+  }
+  return chosen;
+}
+
+/** Tokenizes the texts of a request, one per step, and rejects inputs that the model does not support. */
+function* readTexts(
+  { dimensions, maxTokens, tokenizer }: Model,
+  request: EmbedRequest,
+): Generator<void, readonly Tokenized[]> {
+  if (request.dimensions !== undefined && request.dimensions !== dimensions) {
+    const message = `This model does not support specifying dimensions: it always gives ${dimensions}.`;
+    throw new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
+  }
+  const inputs: Tokenized[] = [];
+  for (const [at, text] of request.texts.entries()) {
+    const cut = text.length > maxCharacters;
+    const ids = tokenizer.encode(cut ? text.slice(0, maxCharacters) : text);
+    if (!request.truncate && (cut || ids.length > maxTokens)) {
+      const which = request.texts.length > 1 ? { param: `input[${at}]` } : {};
+      throw new GatewayError("context_length_exceeded", tooLong(ids.length, maxTokens, cut), which);
+    }
+    inputs.push({ text, ids: tokenizer.cut(ids, maxTokens) });
+    yield;
+  }
+  return inputs;
+}
+
+/** OpenAI's wording, which some clients match, and how to fix it. */
+function tooLong(tokens: number, maxTokens: number, cut: boolean): string {
+  const allow = 'Please reduce your prompt; or send "truncate": true to have it cut.';
+  const limit = `This model's maximum context length is ${maxTokens} tokens, however you requested`;
+  const tokenCount = cut ? `more than ${tokens}` : tokens;
+  return tokens > maxTokens
+    ? `${limit} ${tokenCount} tokens (${tokenCount} in your prompt; 0 for the completion). ${allow}`
+    : `${limit} an input of more than ${maxCharacters} characters. ${allow}`;
 }

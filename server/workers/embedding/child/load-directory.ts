@@ -1,8 +1,7 @@
 /** Loads an embedding model from a directory of the operator. */
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { DirectorySpec, EmbedSpec } from "../messages.ts";
-import type { Model } from "../model.ts";
+import type { DirectorySpec, EmbedSpec, Model } from "../messages.ts";
 import { type ModelDirectory, readModelDirectory } from "../model-directory.ts";
 import { createNativeModel } from "./native.ts";
 import { loadOnnxruntime } from "./onnxruntime.ts";

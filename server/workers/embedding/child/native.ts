@@ -1,10 +1,10 @@
 /** Runs a sentence-embedding ONNX model in onnxruntime, feeding it by the names of its inputs. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Model, TextTokenizer, Tokenized } from "../model.ts";
-import { type Onnxruntime, type OnnxTensor, type Session, sessionOptions } from "./onnxruntime.ts";
-import { normalize, type Pooling, pool } from "./pooling.ts";
 
-export interface NativeOptions {
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { Model, TextTokenizer, Tokenized } from "../messages.ts";
+import { type Onnxruntime, type OnnxTensor, type Session, sessionOptions } from "./onnxruntime.ts";
+
+interface NativeOptions {
   readonly onnxruntime: Onnxruntime;
   /** The bytes of an ONNX file, or its path. */
   readonly graph: Uint8Array | string;
@@ -136,4 +136,43 @@ function toVectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: Nat
 function toFloat32({ type, data }: OnnxTensor): Float32Array {
   if (data instanceof Float32Array) return data;
   throw new GatewayError("upstream_error", `The ONNX model gives ${type}, not float32.`);
+}
+
+/** Pooling: combines the token vectors of a text into one vector. */
+type Pooling = "mean" | "cls";
+
+interface Hidden {
+  /** [batch, length, width] */
+  readonly values: Float32Array;
+  readonly length: number;
+  readonly width: number;
+}
+
+/** `counts`: how many positions of each row are tokens; the rest is padding on the right. */
+function pool(hidden: Hidden, counts: readonly number[], pooling: Pooling): Float32Array {
+  const { values, length, width } = hidden;
+  const pooled = new Float32Array(counts.length * width);
+  counts.forEach((count, row) => {
+    const from = row * length * width;
+    const to = row * width;
+    const used = pooling === "cls" ? 1 : count;
+    for (let token = 0; token < used; token += 1) {
+      for (let i = 0; i < width; i += 1) {
+        pooled[to + i] = pooled[to + i]! + values[from + token * width + i]!;
+      }
+    }
+    for (let i = 0; i < width; i += 1) pooled[to + i] = pooled[to + i]! / used;
+  });
+  return pooled;
+}
+
+/** Normalizes to length 1, in place. A zero vector stays zero. */
+function normalize(vectors: Float32Array, width: number): Float32Array {
+  for (let from = 0; from < vectors.length; from += width) {
+    let squares = 0;
+    for (let i = from; i < from + width; i += 1) squares += vectors[i]! ** 2;
+    const norm = Math.sqrt(squares) || 1;
+    for (let i = from; i < from + width; i += 1) vectors[i] = vectors[i]! / norm;
+  }
+  return vectors;
 }

@@ -1,6 +1,6 @@
 /** Tokenizes text by a tokenizer.json. Agrees id for id with Hugging Face's own tokenizers. */
 import { Tokenizer } from "@huggingface/tokenizers";
-import type { TextTokenizer } from "../model.ts";
+import type { TextTokenizer } from "../messages.ts";
 
 export function createTokenizer(
   file: object,

@@ -3,7 +3,7 @@
  * slower.
  */
 import type { ModelManifest } from "@lat.md/embed";
-import type { Model, TextTokenizer } from "../model.ts";
+import type { Model, TextTokenizer } from "../messages.ts";
 
 export async function createWasmModel(
   manifest: ModelManifest,

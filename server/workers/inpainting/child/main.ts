@@ -3,8 +3,7 @@ import { loadOnnxruntime, sessionOptions } from "../../embedding/child/onnxrunti
 import { readChecked } from "../../embedding/child/read-checked.ts";
 import { serveParent } from "../../process/serve-parent.ts";
 import type { InpaintRequest, InpaintResponsePart, InpaintSpec } from "../messages.ts";
-import { inpaint } from "./inpaint.ts";
-import { readInpaintImage } from "./inpaint-image.ts";
+import { inpaint, readInpaintImage } from "./inpaint.ts";
 
 // MI-GAN-512 Places2, the authors' own ONNX pipeline v2, MIT (LICENSE-WEIGHTS of Picsart-AI-Research/MI-GAN). A third
 // party publishes the package, so the checksum is verified.
