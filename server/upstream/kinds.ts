@@ -36,7 +36,7 @@ interface RetiredKind {
   readonly instead: string;
 }
 
-/** Kinds of upstream that no longer exist, so that a configuration that names one learns why and what to use. */
+/** Kinds of upstream that no longer exist: the error for a configuration that names one says why and what to use. */
 export const retiredKinds: ReadonlyMap<string, RetiredKind> = new Map([
   [
     "github",
