@@ -20,8 +20,8 @@ const failures = [];
 const timings = [];
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 
-/** One more than there are cores, because most tests wait: for a child process, for a timer. */
-const workers = availableParallelism() + 1;
+/** Two more than there are cores, because most tests wait: for a child process, for a timer. */
+const workers = availableParallelism() + 2;
 /**
  * Many small processes instead of one per core: after a few thousand tests JavaScriptCore's memory for compiled code is
  * full, and every test after that runs interpreted, up to fifty times slower.
@@ -32,12 +32,19 @@ const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
 const minShare = 16;
 const files = testFolders().flatMap(testFiles);
-/** One process each, and the longest, so they start first: their files share a browser, or a PostgreSQL server. */
-const resources = [/^\.\/test\/browser\//, /^\.\/test\/(?:replicas\/|storage\/postgres-)/];
-const sharing = resources.map((resource) => files.filter((file) => resource.test(file)));
-const others = files.filter((file) => !sharing.flat().includes(file));
+/**
+ * One process each, and the longest, so they start first: files that share a browser, files that share a PostgreSQL
+ * server, and a file with thousands of tests.
+ */
+const ownProcess = [
+  /^\.\/test\/browser\//,
+  /^\.\/test\/(?:replicas\/|storage\/postgres-)/,
+  /^\.\/test\/laws\/images\./,
+];
+const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));
+const others = files.filter((file) => !groups.flat().includes(file));
 const shards =
-  only.length > 0 ? [only] : [...sharing, ...split(others)].filter((shard) => shard.length > 0);
+  only.length > 0 ? [only] : [...groups, ...split(others)].filter((shard) => shard.length > 0);
 const checks = [
   // The second run checks only what changed since the first.
   ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
