@@ -5,7 +5,7 @@ import { LocalBudgetCounter } from "./local-budget-counter.ts";
 
 export interface LocalBudgetCountersOptions {
   /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
-  readonly spentBefore: (spender: BudgetOwner, period: string) => number;
+  readonly spentBefore: (owner: BudgetOwner, period: string) => number;
   /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
   readonly maxCounters?: number;
 }

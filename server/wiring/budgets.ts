@@ -37,9 +37,9 @@ export interface BudgetWiring {
 
 export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
   const { settings, spent, reservations, capabilities, log, emit, clock, pools } = options;
-  const spentBefore = (spender: BudgetOwner, period: string): number => {
+  const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
-      return spent(spender, period);
+      return spent(owner, period);
     } catch (cause) {
       // Without the sum in the ledger, it is unknown whether the budget is used up.
       throw new GatewayError(

@@ -38,7 +38,7 @@ export interface LedgerWiring {
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
-  spent(spender: BudgetOwner, period: string): number;
+  spent(owner: BudgetOwner, period: string): number;
   /** Undefined: the ledger is in the data folder only. */
   readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
   close(): Promise<void>;
@@ -141,8 +141,8 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
       // Reservations are needed only after a kill, so a disk error does not fail the request.
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
     },
-    spent: (spender, period) =>
-      forwarding?.spent(spender, period) ?? store.sumSpent(spender, period, pendingRows()),
+    spent: (owner, period) =>
+      forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),
     close: async () => {
       clearInterval(pruneTimer);
       clearInterval(verifyTimer);

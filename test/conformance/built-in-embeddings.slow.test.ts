@@ -72,11 +72,11 @@ describe("the built-in model", () => {
     }
     const fresh = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
     try {
-      const asker = clientOf(fresh);
-      const { usage } = await asker.embeddings.create({ model, input: varied });
+      const freshClient = clientOf(fresh);
+      const { usage } = await freshClient.embeddings.create({ model, input: varied });
       expect(usage.prompt_tokens).toBe(alone.reduce((sum, tokens) => sum + tokens, 0));
       for (const [at, input] of varied.entries()) {
-        const cached = await asker.embeddings.create({ model, input });
+        const cached = await freshClient.embeddings.create({ model, input });
         expect(cached.usage.prompt_tokens).toBe(alone[at]!);
       }
     } finally {

@@ -1,4 +1,4 @@
-/** The mask painter: its steps, and the part of the image that it shows. */
+/** The mask editor: its steps, and the part of the image that it shows. */
 import { expect, test } from "bun:test";
 import {
   addStep,

@@ -63,7 +63,7 @@ const titanMultimodal: Dialect = {
 const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
   fields,
   read: ({ texts, input_type, output_dimension, truncate }) => {
-    if (truncate !== "NONE") throw new Error("nobody asked to cut the text");
+    if (truncate !== "NONE") throw new Error("truncation was not requested");
     if (typeof input_type !== "string") throw new Error("required key [input_type] not found");
     return {
       input: { kind: "text", texts: texts as string[] },
@@ -93,7 +93,7 @@ const nova: Dialect = {
     const { embeddingPurpose, embeddingDimension, text } = params;
     if (typeof embeddingPurpose !== "string") throw new Error("embeddingPurpose is required");
     const { truncationMode, value } = text as { truncationMode?: string; value?: string };
-    if (truncationMode !== "NONE") throw new Error("nobody asked to cut the text");
+    if (truncationMode !== "NONE") throw new Error("truncation was not requested");
     return {
       input: one(value),
       taskType: embeddingPurpose,

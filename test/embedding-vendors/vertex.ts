@@ -38,7 +38,7 @@ function understandPredict(request: UpstreamRequest, model: string): Understood 
   const parameters = (body.parameters ?? {}) as Readonly<Record<string, unknown>>;
   expectOnly(parameters, ["outputDimensionality", "autoTruncate"]);
   const { outputDimensionality, autoTruncate } = parameters;
-  if (autoTruncate !== false) throw new Error("nobody asked to cut the text");
+  if (autoTruncate !== false) throw new Error("truncation was not requested");
   const taskType = instances[0]?.task_type;
   return {
     input: { kind: "text", texts: instances.map(({ content }) => content) },
@@ -58,7 +58,7 @@ function understandContent(request: UpstreamRequest, model: string): Understood 
     taskType?: string;
   };
   expectOnly(config, ["outputDimensionality", "autoTruncate", "taskType"]);
-  if (config.autoTruncate !== false) throw new Error("nobody asked to cut the text");
+  if (config.autoTruncate !== false) throw new Error("truncation was not requested");
   const { parts } = body.content as { parts: readonly { text: string }[] };
   if (parts.length !== 1) throw new Error("one part is allowed");
   const { text, taskType } = model.includes("maas")

@@ -73,10 +73,10 @@ describe("a slot", () => {
           .map((bytes) => Buffer.from(bytes).toString("base64")),
       );
     const put = fc.constantFrom(..."| |    |\n\t|=|==|-|_|A|B|/|é|中".split("|"));
-    const spoilt = fc
+    const invalid = fc
       .tuple(whole, fc.nat(32), fc.nat(4), put)
       .map(([text, at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone));
-    const text = fc.oneof(whole, spoilt, fc.string({ maxLength: 12 }));
+    const text = fc.oneof(whole, invalid, fc.string({ maxLength: 12 }));
     fc.assert(
       fc.property(text, (text) => {
         const cache = new EmbeddingCache({ maxBytes: 100 * KiB });

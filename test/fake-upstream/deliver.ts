@@ -46,7 +46,7 @@ const compress: Record<
   br: (bytes) => brotliCompressSync(bytes),
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
   deflate: (bytes) => deflateSync(bytes),
-  lie: (bytes) => bytes,
+  mislabeled: (bytes) => bytes,
 };
 
 function corruptBody(response: FakeResponse, fault: InjectedFault): FakeResponse {
@@ -62,7 +62,10 @@ function corruptBody(response: FakeResponse, fault: InjectedFault): FakeResponse
   if (!encoding) return { ...response, body: bytes };
   return {
     ...response,
-    headers: { ...response.headers, "content-encoding": encoding === "lie" ? "gzip" : encoding },
+    headers: {
+      ...response.headers,
+      "content-encoding": encoding === "mislabeled" ? "gzip" : encoding,
+    },
     body: compress[encoding](bytes instanceof Uint8Array ? bytes : bytesOf(bytes.join(""))),
   };
 }

@@ -53,7 +53,7 @@ export interface InjectedFault {
   /** This many bytes of white space after the document, which stays valid JSON. */
   readonly huge?: number;
   /** `lie`: the header says gzip, the body is not compressed. */
-  readonly encoding?: "gzip" | "br" | "zstd" | "deflate" | "lie";
+  readonly encoding?: "gzip" | "br" | "zstd" | "deflate" | "mislabeled";
 }
 
 export type VectorFault =

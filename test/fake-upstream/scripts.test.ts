@@ -29,7 +29,7 @@ interface Vectors {
   readonly data: { readonly index: number; readonly embedding: string | (number | null)[] }[];
   readonly usage?: object;
 }
-const spoilt = async (fault: InjectedFault, encoding_format = "base64"): Promise<Vectors> => {
+const faulty = async (fault: InjectedFault, encoding_format = "base64"): Promise<Vectors> => {
   fake.script(fault);
   const response = await post({ model, input: ["a", "b", "c"], dimensions: 8, encoding_format });
   return (await response.json()) as Vectors;
@@ -58,38 +58,38 @@ test("the client's retry succeeds after an injected fault", async () => {
 });
 
 test("a script can return too few or too many vectors, or vectors out of order", async () => {
-  expect((await spoilt({ vectors: "missing" })).data).toHaveLength(2);
-  expect((await spoilt({ vectors: "extra" })).data).toHaveLength(4);
-  const shuffled = await spoilt({ vectors: "shuffled" });
+  expect((await faulty({ vectors: "missing" })).data).toHaveLength(2);
+  expect((await faulty({ vectors: "extra" })).data).toHaveLength(4);
+  const shuffled = await faulty({ vectors: "shuffled" });
   expect(shuffled.data.map((row) => row.index)).toEqual([2, 1, 0]);
   expect(floats(shuffled.data[0]!.embedding)).toEqual(c!);
-  const lying = await spoilt({ vectors: "lying-index" });
+  const lying = await faulty({ vectors: "lying-index" });
   expect(lying.data.map((row) => row.index)).toEqual([2, 1, 0]);
   expect(floats(lying.data[0]!.embedding)).toEqual(a!);
 });
 
 test("a script can return vectors that are not numbers, zero, short, or in another encoding", async () => {
-  expect(floats((await spoilt({ vectors: "nan" })).data[2]!.embedding)[4]).toBeNaN();
-  expect((await spoilt({ vectors: "nan" }, "float")).data[2]!.embedding[4]).toBeNull();
-  await expect(spoilt({ vectors: "nan-literal" })).rejects.toThrow();
-  const zero = await spoilt({ vectors: "zero" });
+  expect(floats((await faulty({ vectors: "nan" })).data[2]!.embedding)[4]).toBeNaN();
+  expect((await faulty({ vectors: "nan" }, "float")).data[2]!.embedding[4]).toBeNull();
+  await expect(faulty({ vectors: "nan-literal" })).rejects.toThrow();
+  const zero = await faulty({ vectors: "zero" });
   expect(floats(zero.data[2]!.embedding)).toEqual(new Float32Array(8));
-  const short = await spoilt({ vectors: "wrong-dimensions" });
+  const short = await faulty({ vectors: "wrong-dimensions" });
   expect(floats(short.data[0]!.embedding)).toHaveLength(7);
-  expect((await spoilt({ vectors: "float" })).data[1]!.embedding).toHaveLength(8);
-  expect(floats((await spoilt({ vectors: "base64" }, "float")).data[1]!.embedding)).toEqual(b!);
-  expect((await spoilt({ usage: "absent" })).usage).toBeUndefined();
+  expect((await faulty({ vectors: "float" })).data[1]!.embedding).toHaveLength(8);
+  expect(floats((await faulty({ vectors: "base64" }, "float")).data[1]!.embedding)).toEqual(b!);
+  expect((await faulty({ usage: "absent" })).usage).toBeUndefined();
 });
 
 test("a script can compress responses in every encoding that clients accept", async () => {
   for (const encoding of ["gzip", "br", "zstd", "deflate"] as const)
-    expect((await spoilt({ encoding, vectors: "shuffled" })).data).toHaveLength(3);
-  await expect(spoilt({ encoding: "lie" })).rejects.toThrow();
+    expect((await faulty({ encoding, vectors: "shuffled" })).data).toHaveLength(3);
+  await expect(faulty({ encoding: "mislabeled" })).rejects.toThrow();
 });
 
 test("a script can return a truncated, empty, non-JSON or huge document", async () => {
-  await expect(spoilt({ body: "truncated" })).rejects.toThrow();
-  expect(await spoilt({ body: "empty" })).toBeNull(); // Bun reads an empty response as null.
+  await expect(faulty({ body: "truncated" })).rejects.toThrow();
+  expect(await faulty({ body: "empty" })).toBeNull(); // Bun reads an empty response as null.
   fake.script({ body: "html" });
   expect((await post({})).headers.get("content-type")).toStartWith("text/html");
   fake.script({ huge: 3_000_000 });

@@ -91,7 +91,7 @@ describe("an invalid upstream response is reported as invalid:", () => {
     ["half a document", { body: "truncated" }],
     ["empty", { body: "empty" }],
     ["an HTML page with status 200", { body: "html" }],
-    ["not in its declared content-encoding", { encoding: "lie" }],
+    ["not in its declared content-encoding", { encoding: "mislabeled" }],
     ["a status without a body", { response: { status: 204 } }],
     ["a bare null", { response: { status: 200, body: "null" } }],
     ["a list", { response: { status: 200, body: "[]" } }],

@@ -57,7 +57,7 @@ const inputs = fc.oneof(
 const seldom = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-const traveller = fc.record({
+const member = fc.record({
   input: inputs,
   dimensions: seldom(fc.constantFrom(2, 3)),
   user: seldom(fc.constantFrom("u", "v")),
@@ -70,7 +70,7 @@ const traveller = fc.record({
   /** The inputs that the upstream refuses. */
   poisoned: seldom(fc.nat({ max: 7 })),
 });
-type Traveller = typeof traveller extends fc.Arbitrary<infer T> ? T : never;
+type Member = typeof member extends fc.Arbitrary<infer T> ? T : never;
 
 const scenario = fc.record({
   limits: fc.record(
@@ -100,7 +100,7 @@ const scenario = fc.record({
       maxLength: 9,
     }),
   ),
-  travellers: fc.array(traveller, { minLength: 1, maxLength: 14 }),
+  members: fc.array(member, { minLength: 1, maxLength: 14 }),
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
@@ -115,7 +115,7 @@ const ownerOf = (entry: string | readonly number[]): number =>
   typeof entry === "string" ? Number.parseInt(entry, 10) : (entry[0] ?? Number.NaN);
 
 /** Each entry begins with the ID of its request, so that upstream requests can be traced back. */
-function named(whose: number, { input, poisoned }: Traveller): EmbeddingInput {
+function named(whose: number, { input, poisoned }: Member): EmbeddingInput {
   if (input.kind === "text") {
     const texts = input.texts.map(
       (text, at) => `${whose} ${at} ${at === poisoned ? poison : ""}${text}`,
@@ -252,7 +252,7 @@ async function expectSafeTravels(scenario: Scenario): Promise<void> {
     ],
     upstream.next,
   );
-  const travels = scenario.travellers.map(async (one, whose) => {
+  const travels = scenario.members.map(async (one, whose) => {
     const { dimensions, user, taskType, extraFields, encoding } = one;
     const call = requestFor(named(whose, one), route, {
       encoding,

@@ -24,7 +24,7 @@ export function chance(seed: number): () => number {
 /** Stores ledger rows and sums what they say was spent. */
 export interface Books {
   write(row: LedgerRow): void;
-  spent(spender: BudgetOwner, period: string): number;
+  spent(owner: BudgetOwner, period: string): number;
 }
 
 /** The simplest model: every sum reads every row. */
@@ -210,7 +210,7 @@ export class BudgetSimulation {
   #start(): Budgets {
     return createBudgets({
       counters: new LocalBudgetCounters({
-        spentBefore: (spender, period) => this.books.spent(spender, period),
+        spentBefore: (owner, period) => this.books.spent(owner, period),
         maxCounters: this.#maxCounters,
       }),
       emit: ({ deduplicationKey, data }) => {

@@ -184,7 +184,7 @@ test("with a real ledger, budgets equal the sums of its rows after any number of
         if (++written % 7 === 0) reopen().write([row]);
         if (written % 11 === 0) file.prune(row.at + day, 5);
       },
-      spent: (spender, period) => file.sumSpent(spender, period),
+      spent: (owner, period) => file.sumSpent(owner, period),
     };
     run({ seed, books, steps: 150, errs: true, reloads: seed % 2 === 0 });
     file.close();

@@ -128,7 +128,7 @@ export const harmful = fc.constantFrom<InjectedFault>(
   ...(["ragged", "odd-base64", "wrong-dimensions", "nan-literal", "infinite"] as const).map(
     (vectors) => ({ vectors }),
   ),
-  { encoding: "lie" },
+  { encoding: "mislabeled" },
   { usage: "absent" },
 );
 

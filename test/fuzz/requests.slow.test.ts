@@ -237,7 +237,7 @@ const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
   }),
   fc.record({ images: fc.constantFrom("missing", "extra", "none", "garbage", "empty") }),
   fc.record({ stream: fc.constantFrom("cut", "ends-early", "error", "json", "crlf", "empty") }),
-  fc.record({ encoding: fc.constantFrom("gzip", "br", "lie") }),
+  fc.record({ encoding: fc.constantFrom("gzip", "br", "mislabeled") }),
 );
 
 test("arbitrary upstream responses become a valid response or a declared error", async () => {

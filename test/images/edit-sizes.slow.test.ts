@@ -12,7 +12,7 @@ import {
   upload,
 } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
-import { edit as asked, file, noise } from "./preflight-fixture.ts";
+import { edit as editOf, file, noise } from "./preflight-fixture.ts";
 
 const { edit, editLinked, arrived, close } = startEdits();
 beforeEach(() => {
@@ -129,7 +129,7 @@ describe("of the conversions that make an image small enough, the least lossy is
       onAdapted: () => undefined,
     };
     const gif = { ...upload(new Uint8Array(10)), type: "image/gif" };
-    const query = { ...asked([]), images: [file(gif)] };
+    const query = { ...editOf([]), images: [file(gif)] };
     const made = prepareSources(query, { maxImages: 1, maxBytes: 500, ...edits }, server);
     return { made, ways };
   };

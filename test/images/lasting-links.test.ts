@@ -44,11 +44,13 @@ describe("a link of the gateway", () => {
   test("lasts as long as the stored response of a client that disconnected", async () => {
     const held = Promise.withResolvers<void>();
     fake.script({ until: held.promise });
-    const leaver = new AbortController();
+    const disconnect = new AbortController();
     const id = crypto.randomUUID();
-    const left = generate({ "x-client-request-id": id }, leaver.signal).catch(() => "ourselves");
+    const left = generate({ "x-client-request-id": id }, disconnect.signal).catch(
+      () => "ourselves",
+    );
     await until(() => fake.requests.length === 1);
-    leaver.abort();
+    disconnect.abort();
     await left;
     const look = () =>
       fetch(`${gateway.url}/v1/images/results/${id}`, { headers: { authorization } });

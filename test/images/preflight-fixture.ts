@@ -37,12 +37,12 @@ export function maskPng(width: number, height: number): Promise<Buffer> {
 
 export function checker() {
   const processes = watched();
-  const darkroom = createImageWorker({ spawn: processes.spawn });
+  const imageWorker = createImageWorker({ spawn: processes.spawn });
   const temp = newRequestTemp();
   const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
-    checkEdit(query, { imageWorker: darkroom, temp, ...rules }, never);
+    checkEdit(query, { imageWorker, temp, ...rules }, never);
   return {
-    darkroom,
+    imageWorker,
     processes,
     check,
     refused: async (query: EditQuery, kind: ErrorKind, param: string, message: RegExp) => {
@@ -50,7 +50,7 @@ export function checker() {
       expect([error.details.param, error.definition.status]).toEqual([param, 400]);
     },
     close: async () => {
-      await darkroom.close();
+      await imageWorker.close();
       await temp.clear();
     },
   };

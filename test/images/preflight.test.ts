@@ -13,7 +13,7 @@ import {
 } from "../workers/image-worker-fixture.ts";
 import { checker, dataUrl, edit, file, maskPng, noise, url } from "./preflight-fixture.ts";
 
-const { darkroom, processes, check, refused, close } = checker();
+const { imageWorker, processes, check, refused, close } = checker();
 afterAll(close);
 
 describe("uploaded images", () => {
@@ -108,7 +108,7 @@ describe("uploaded images", () => {
   });
 
   test("no further file is inspected after the request was rejected", async () => {
-    const spoilt = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
+    const truncated = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
     const others = await Promise.all(
       Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
     );
@@ -116,13 +116,13 @@ describe("uploaded images", () => {
     const counting: EditRules["imageWorker"] = {
       inspect: async (...looking) => {
         under += 1;
-        return darkroom.inspect(...looking).finally(() => {
+        return imageWorker.inspect(...looking).finally(() => {
           under -= 1;
         });
       },
     };
-    const query = edit([spoilt.part, ...others.map(({ part }) => part)]);
-    if (spoilt.part.path) {
+    const query = edit([truncated.part, ...others.map(({ part }) => part)]);
+    if (truncated.part.path) {
       await expectError(
         check(query, { imageWorker: counting }),
         "invalid_image_file",
@@ -130,7 +130,7 @@ describe("uploaded images", () => {
       );
     }
     expect(under).toBe(0);
-    await Promise.all([spoilt, ...others].map(({ close }) => close()));
+    await Promise.all([truncated, ...others].map(({ close }) => close()));
   });
 });
 
@@ -186,7 +186,7 @@ test("links and file ids are left unchecked until they are downloaded", async ()
 
 test("a downloaded image is inspected in the same way", async () => {
   const png = await speckledPng(12, 12);
-  const rules = { imageWorker: darkroom };
+  const rules = { imageWorker };
   const field = "images[0].image_url";
   expect((await checkImage(inBytes(png), field, rules, never)).width).toBe(12);
   const cut = inBytes(png.subarray(0, 200));
@@ -201,7 +201,7 @@ test("an inspected image is not decoded again", async () => {
   const looks = inspectOnce({
     inspect: (...looking) => {
       decoded++;
-      return darkroom.inspect(...looking);
+      return imageWorker.inspect(...looking);
     },
   });
   const [one, other] = [upload(await speckledPng(12, 8)), upload(await speckledPng(9, 9))];

@@ -128,7 +128,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
 const inside = createUpstreamClient({
   adapters: new Map(),
   builtInModels: new Map(),
-  send: () => Promise.reject(new Error("nobody is asked")),
+  send: () => Promise.reject(new Error("no upstream request is sent")),
   now: () => 0,
   clock: () => 0,
 });

@@ -168,7 +168,9 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
       }
       const reported = [...plan.adapted, ...plan.dropped];
       if (new Set(reported).size !== reported.length) return `${reported} says a thing twice`;
-      return policy === "strict" && reported.length > 0 ? `${reported} is not as asked` : undefined;
+      return policy === "strict" && reported.length > 0
+        ? `${reported} is not as requested`
+        : undefined;
     }),
 
   "the upstream request has only what the row allows, or under pass what the client sent":

@@ -150,7 +150,7 @@ export function everyText(body: string, change: (text: string) => string): strin
 }
 
 /** One variant for each member, in which that member has another value. */
-export function* spoilt(body: string, odd: unknown): Generator<string> {
+export function* mutated(body: string, odd: unknown): Generator<string> {
   const members = countMembers(JSON.parse(body));
   for (let at = 0; at < members; at++) {
     let visited = 0;

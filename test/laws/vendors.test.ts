@@ -16,11 +16,11 @@ import { bits, errorKindOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey } from "./law.ts";
 import {
   everyText,
+  mutated,
   plainQuery,
   queriesWithin,
   readResponse,
   secretsOf,
-  spoilt,
   type VendorSubject,
   vendorSubjects,
 } from "./vendor-requests.ts";
@@ -239,7 +239,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const rows = [Float32Array.of(0.5, 1), Float32Array.of(-1, 0.25)].slice(0, count);
     const { headers, body } = subject.vendor.response(rows, 3);
     for (const odd of [null, true, -1, "", "x", [], {}, [null], { values: "AAAA" }, [[]]]) {
-      for (const text of spoilt(body, odd)) {
+      for (const text of mutated(body, odd)) {
         const options = { ...(headers && { headers }), body: text };
         const error = await errorKindOf(() => readResponse(subject, options, count));
         // A corrupted response may also say that a text was truncated, which the request did not allow.

@@ -15,7 +15,7 @@ models:
   - id: embedder
     kind: embedding
     targets: [{ upstream: poor, model: text-embedding-3-small, tier: 0 }, { upstream: rich, model: text-embedding-3-small, tier: 1 }]
-  - id: painter
+  - id: image-model
     kind: image
     targets: [{ upstream: poor, model: gpt-image-2, tier: 0 }, { upstream: rich, model: gpt-image-2, tier: 1 }]
   - { id: only-poor, kind: embedding, targets: [{ upstream: poor, model: text-embedding-3-small }] }
@@ -55,7 +55,10 @@ describe("a target that failed with", () => {
     const vectors = await gateway.post("/v1/embeddings", { model: "embedder", input: name });
     expect(vectors.status).toBe(200);
     await vectors.arrayBuffer();
-    const image = await gateway.post("/v1/images/generations", { model: "painter", prompt: name });
+    const image = await gateway.post("/v1/images/generations", {
+      model: "image-model",
+      prompt: name,
+    });
     expect(image.status).toBe(200);
     await image.arrayBuffer();
     expect(poor.requests.map(({ path }) => path)).toContain("/v1/embeddings");

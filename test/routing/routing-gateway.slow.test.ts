@@ -94,7 +94,7 @@ describe("when no upstream is healthy", () => {
     expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
     expect(refusal.wait).toBeGreaterThanOrEqual(1);
     expect(refusal.wait).toBeLessThanOrEqual(1200);
-    // Immediately: no upstream was asked.
+    // Immediately: no upstream request was sent.
     expect(fakes.map(({ requests }) => requests.length)).toEqual(attempts);
     expect(gateway.rows().at(-1)).toMatchObject({ error: "no_healthy_target", attempts: 0 });
     for (const fake of fakes) fake.clear();

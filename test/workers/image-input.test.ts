@@ -17,9 +17,9 @@ import {
 } from "./image-worker-fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "image-input-"));
-const darkroom = createImageWorker();
+const imageWorker = createImageWorker();
 afterAll(async () => {
-  await darkroom.close();
+  await imageWorker.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -72,7 +72,7 @@ test("a file that is shorter than declared is rejected", async () => {
   const held = withImageInput(raw(path, 0, png.length), async () => undefined);
   await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
   const keepOpen = () => () => undefined;
-  const looking = darkroom.inspect({ ...upload(png), path, keepOpen }, never);
+  const looking = imageWorker.inspect({ ...upload(png), path, keepOpen }, never);
   await expectError(looking, "invalid_image_file", /shorter than it was said to be/);
 });
 

@@ -83,12 +83,12 @@ test("a truncated head gives the right size or none", async () => {
 
 test("random bytes neither throw nor take long", async () => {
   const heads = await Promise.all(made.map(([, , , make]) => make().toBuffer()));
-  const spoilt = fc.tuple(
+  const mutated = fc.tuple(
     fc.constantFrom(...heads.map((head) => head.subarray(0, 512))),
     fc.array(fc.tuple(fc.nat(511), fc.nat(255)), { maxLength: 24 }),
   );
   fc.assert(
-    fc.property(spoilt, ([head, changes]) => {
+    fc.property(mutated, ([head, changes]) => {
       const bytes = new Uint8Array(head);
       for (const [at, value] of changes) if (at >= 12 && at < bytes.length) bytes[at] = value;
       const message = imageSize(bytes);

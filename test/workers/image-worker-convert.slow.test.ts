@@ -13,16 +13,16 @@ import {
   speckledPng,
 } from "./image-worker-fixture.ts";
 
-const darkroom = createImageWorker();
+const imageWorker = createImageWorker();
 const temp = newRequestTemp();
 afterAll(async () => {
-  await darkroom.close();
+  await imageWorker.close();
   await temp.clear();
 });
 
 const converted = async (image: Sharp | Uint8Array, to: Conversion): Promise<Uint8Array> => {
   const bytes = image instanceof Uint8Array ? image : await image.toBuffer();
-  return bytesIn(await darkroom.convert(inBytes(bytes), to, never, temp));
+  return bytesIn(await imageWorker.convert(inBytes(bytes), to, never, temp));
 };
 
 /** The largest difference between two images, over all channels of all pixels. */

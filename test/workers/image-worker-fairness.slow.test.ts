@@ -23,8 +23,8 @@ import {
   watched,
 } from "./image-worker-fixture.ts";
 
-const darkroom = createImageWorker();
-afterAll(() => darkroom.close());
+const imageWorker = createImageWorker();
+afterAll(() => imageWorker.close());
 
 test("a small image overtakes twelve costly ones of another key", async () => {
   const room = createImageWorker({ clock: () => performance.now() });
@@ -81,14 +81,18 @@ describe("a file that takes far longer to decode than its size suggests is rejec
     const file = upload(jpegWithScans(4096, 1100));
     expect(file.size).toBeLessThan(100_000);
     const message = /is a progressive JPEG with 1100 scans; at most 61 are allowed/;
-    const error = await expectError(darkroom.inspect(file, never), "invalid_image_file", message);
+    const error = await expectError(
+      imageWorker.inspect(file, never),
+      "invalid_image_file",
+      message,
+    );
     expect(error.details.param).toBe("image");
   });
 
   test("but a JPEG with a few more scans than encoders write is accepted", async () => {
     const photo = generated(speckled(64, 48, 3), 64, 48, 3).jpeg({ progressive: true });
     for (const file of [jpegWithScans(64, 100), await photo.toBuffer()]) {
-      expect((await darkroom.inspect(upload(file), never)).width).toBe(64);
+      expect((await imageWorker.inspect(upload(file), never)).width).toBe(64);
     }
   });
 
@@ -101,7 +105,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
       ...new Array<Buffer>(5000).fill(padded),
       end.subarray(-2),
     ]);
-    await expectError(darkroom.inspect(upload(many), never), "invalid_image_file", /5001 scans/);
+    await expectError(imageWorker.inspect(upload(many), never), "invalid_image_file", /5001 scans/);
   });
 
   const small = Buffer.from(blackPng(8, 8));
@@ -128,14 +132,14 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   for (const [name, bytes] of Object.entries(bombs)) {
     test(name, async () => {
       const message = /unpack to more than 8 MB|more than 250000 chunks|more than 10000 frames/;
-      await expectError(darkroom.inspect(upload(bytes), never), "invalid_image_file", message);
+      await expectError(imageWorker.inspect(upload(bytes), never), "invalid_image_file", message);
     });
   }
 });
 
 test("a PNG with zeros behind its end is read, as by other decoders", async () => {
   const padded = Buffer.concat([blackPng(8, 8), Buffer.alloc(12 * 250_001)]);
-  expect(await darkroom.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
+  expect(await imageWorker.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
 });
 
 /** One pixel, again and again. */

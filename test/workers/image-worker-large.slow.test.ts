@@ -17,13 +17,13 @@ import {
   watched,
 } from "./image-worker-fixture.ts";
 
-const darkroom = createImageWorker();
-afterAll(() => darkroom.close());
+const imageWorker = createImageWorker();
+afterAll(() => imageWorker.close());
 
-async function inspectOnDisk(bytes: Uint8Array, room = darkroom) {
+async function inspectOnDisk(bytes: Uint8Array, worker = imageWorker) {
   const { part, close } = await spooled(bytes);
   // Where no other process can open it, the part is of no use: it cannot be read here.
-  return room.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
+  return worker.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
 }
 
 /** Noise in every channel but the last, which covers all. */
@@ -41,13 +41,13 @@ describe("a single pixel with alpha 254 of 255 is found", () => {
     const made = () => generated(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
     const full = await made();
     expect(await inspectOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
-    expect((await darkroom.inspect(inBytes(full), never)).opaque).toBeTrue();
+    expect((await imageWorker.inspect(inBytes(full), never)).opaque).toBeTrue();
     for (const pixel of [0, width * 777 + 1234, width * height - 1]) {
       pixels[pixel * 4 + 3] = 254;
       const almost = await made();
       pixels[pixel * 4 + 3] = 255;
       expect((await inspectOnDisk(almost)).opaque).toBeFalse();
-      expect((await darkroom.inspect(inBytes(almost), never)).opaque).toBeFalse();
+      expect((await imageWorker.inspect(inBytes(almost), never)).opaque).toBeFalse();
     }
   });
 
@@ -129,7 +129,7 @@ const onLinux = process.platform === "linux";
 test("a large image is never as a whole in the memory of the process that inspects it", async () => {
   if (!onLinux) return;
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const most = () => {
     const [child] = watcher.living;
     const status = readFileSync(`/proc/${child?.pid}/status`, "latin1");
@@ -139,18 +139,18 @@ test("a large image is never as a whole in the memory of the process that inspec
     const small = await generated(speckled(64, 64, channels), 64, 64, channels)
       .png()
       .toBuffer();
-    await inspectOnDisk(small, room);
+    await inspectOnDisk(small, worker);
     const before = most();
     // 64 MB of file, and as many of pixels.
     const [width, height] = [4096, Math.floor(2 ** 26 / channels / 4096)];
     const large = await generated(speckled(width, height, channels), width, height, channels)
       .png({ compressionLevel: 0 })
       .toBuffer();
-    expect((await inspectOnDisk(large, room)).height).toBe(height);
+    expect((await inspectOnDisk(large, worker)).height).toBe(height);
     // It is 10 to 20 MB. Either of the two would be 64.
     expect(most() - before).toBeLessThan(48);
   }
-  await room.close();
+  await worker.close();
 });
 
 describe("large images", () => {
@@ -165,48 +165,48 @@ describe("large images", () => {
 
   test("are processed one at a time", async () => {
     const watcher = watched();
-    const room = createImageWorker({ spawn: watcher.spawn });
+    const worker = createImageWorker({ spawn: watcher.spawn });
     const bytes = await large();
-    const looks = await Promise.all(Array.from({ length: 5 }, () => inspectOnDisk(bytes, room)));
+    const looks = await Promise.all(Array.from({ length: 5 }, () => inspectOnDisk(bytes, worker)));
     expect(looks.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
     expect(watcher.most).toEqual({ processes: 1, jobs: 1 });
-    await room.close();
+    await worker.close();
   });
 
   test("do not block small ones, and queued large images are processed eventually", async () => {
     const watcher = watched((requested) => requested === 1);
-    const room = createImageWorker({ spawn: watcher.spawn });
+    const worker = createImageWorker({ spawn: watcher.spawn });
     const [bytes, few] = [await large(), await small()];
     const stuck = new AbortController();
-    const first = room.inspect(inBytes(bytes), stuck.signal);
+    const first = worker.inspect(inBytes(bytes), stuck.signal);
     let served = false;
-    const second = inspectOnDisk(bytes, room).then((looked) => {
+    const second = inspectOnDisk(bytes, worker).then((looked) => {
       served = true;
       return looked;
     });
     await until(() => watcher.requests.length === 1);
-    for (let i = 0; i < 3; i++) expect((await inspectOnDisk(few, room)).width).toBe(16);
+    for (let i = 0; i < 3; i++) expect((await inspectOnDisk(few, worker)).width).toBe(16);
     expect(served).toBeFalse();
     stuck.abort();
     await expectError(first, "client_closed", /closed the connection/);
     expect((await second).width).toBe(2000);
-    await room.close();
+    await worker.close();
   });
 
   test("that are queued count toward the queue limit, and leave the queue when their client disconnects", async () => {
     const watcher = watched((requested) => requested === 1);
-    const room = createImageWorker({ spawn: watcher.spawn, maxWaiting: 1 });
+    const worker = createImageWorker({ spawn: watcher.spawn, maxWaiting: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];
-    const stuck = room.inspect(inBytes(bytes), first.signal);
-    const waiting = room.inspect(inBytes(bytes), second.signal);
-    await expectError(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
+    const stuck = worker.inspect(inBytes(bytes), first.signal);
+    const waiting = worker.inspect(inBytes(bytes), second.signal);
+    await expectError(worker.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
     await expectError(waiting, "client_closed", /closed the connection/);
-    const next = inspectOnDisk(bytes, room);
+    const next = inspectOnDisk(bytes, worker);
     first.abort();
     await expectError(stuck, "client_closed", /closed the connection/);
     expect((await next).width).toBe(2000);
-    await room.close();
+    await worker.close();
   });
 });

@@ -12,15 +12,15 @@ import {
   pixelsOf,
 } from "./image-worker-fixture.ts";
 
-const darkroom = createImageWorker();
+const imageWorker = createImageWorker();
 const temp = newRequestTemp();
 afterAll(async () => {
-  await darkroom.close();
+  await imageWorker.close();
   await temp.clear();
 });
 
 const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
-  bytesIn(await darkroom.mask(inBytes(mask), { sense: to }, never, temp));
+  bytesIn(await imageWorker.mask(inBytes(mask), { sense: to }, never, temp));
 
 const [width, height] = [256, 3];
 /** Every degree of transparency there is. */

@@ -19,11 +19,11 @@ import {
   watched,
 } from "./image-worker-fixture.ts";
 
-const darkroom = createImageWorker();
-afterAll(() => darkroom.close());
+const imageWorker = createImageWorker();
+afterAll(() => imageWorker.close());
 
 test("an inspection returns type, size, transparency and pages", async () => {
-  const clear = await darkroom.inspect(upload(await speckledPng(31, 17)), never);
+  const clear = await imageWorker.inspect(upload(await speckledPng(31, 17)), never);
   expect(clear).toEqual({
     type: "image/png",
     width: 31,
@@ -38,7 +38,7 @@ test("an inspection returns type, size, transparency and pages", async () => {
     .jpeg()
     .withMetadata({ orientation: 6 })
     .toBuffer();
-  const turned = await darkroom.inspect(upload(photo), never);
+  const turned = await imageWorker.inspect(upload(photo), never);
   expect([turned.type, turned.width, turned.height, turned.alpha, turned.orientation]).toEqual([
     ...["image/jpeg", 20, 40, false, 6],
   ]);
@@ -46,20 +46,20 @@ test("an inspection returns type, size, transparency and pages", async () => {
   const moving = await sharp(speckled(8, 24, 4), { raw: frames })
     .gif()
     .toBuffer();
-  const { width, height, pages } = await darkroom.inspect(upload(moving), never);
+  const { width, height, pages } = await imageWorker.inspect(upload(moving), never);
   expect([width, height, pages]).toEqual([8, 8, 3]);
 });
 
 test("an image whose every pixel is opaque is reported as opaque", async () => {
   const full = speckled(16, 16, 4).map((value, i) => (i % 4 === 3 ? 255 : value));
   const opaque = await generated(full, 16, 16, 4).png().toBuffer();
-  expect(await darkroom.inspect(upload(opaque), never)).toMatchObject({
+  expect(await imageWorker.inspect(upload(opaque), never)).toMatchObject({
     alpha: true,
     opaque: true,
   });
   full[16 * 16 * 4 - 1] = 254;
   const almost = await generated(full, 16, 16, 4).png().toBuffer();
-  expect((await darkroom.inspect(upload(almost), never)).opaque).toBeFalse();
+  expect((await imageWorker.inspect(upload(almost), never)).opaque).toBeFalse();
 });
 
 describe("a decompression bomb is rejected without being decoded", () => {
@@ -72,7 +72,7 @@ describe("a decompression bomb is rejected without being decoded", () => {
       expect(bomb.length).toBeLessThan(200_000);
       const message = new RegExp(`has ${width}x${height} pixels, and at most 64 million`);
       const error = await expectError(
-        darkroom.inspect(upload(bomb), never),
+        imageWorker.inspect(upload(bomb), never),
         "invalid_image_file",
         message,
       );
@@ -81,7 +81,7 @@ describe("a decompression bomb is rejected without being decoded", () => {
   }
 
   test("and an image of the maximum size is accepted", async () => {
-    const { width, height } = await darkroom.inspect(upload(blackPng(8000, 8000)), never);
+    const { width, height } = await imageWorker.inspect(upload(blackPng(8000, 8000)), never);
     expect([width, height]).toEqual([8000, 8000]);
   });
 
@@ -111,11 +111,11 @@ describe("a truncated file is rejected, wherever it is cut", () => {
   for (const [kind, make] of Object.entries(kinds)) {
     test(kind, async () => {
       const whole = await make().toBuffer();
-      await darkroom.inspect(upload(whole), never);
+      await imageWorker.inspect(upload(whole), never);
       for (const length of [1, 2, 9, 13, 60, whole.length >> 1, whole.length - 40]) {
         const cut = whole.subarray(0, whole.length - length);
         const error = await expectError(
-          darkroom.inspect(upload(cut), never),
+          imageWorker.inspect(upload(cut), never),
           "invalid_image_file",
           /cut short/,
         );
@@ -128,9 +128,9 @@ describe("a truncated file is rejected, wherever it is cut", () => {
 test("a damaged image of the client is a client error, one of an upstream an upstream error", async () => {
   const whole = await speckledPng(64, 64);
   const cut = whole.subarray(0, whole.length >> 1);
-  await expectError(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
-  await expectError(darkroom.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
-  const requested = darkroom.inspect(inBytes(cut), never, "images[1].image_url");
+  await expectError(imageWorker.inspect(upload(cut), never), "invalid_image_file", /'image'/);
+  await expectError(imageWorker.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
+  const requested = imageWorker.inspect(inBytes(cut), never, "images[1].image_url");
   const error = await expectError(requested, "invalid_image_file", /'images\[1\].image_url'/);
   expect(error.details.param).toBe("images[1].image_url");
 });
@@ -138,7 +138,11 @@ test("a damaged image of the client is a client error, one of an upstream an ups
 test("a file that is not an image is not decoded", async () => {
   for (const text of ["<html>", "<svg xmlns='http://www.w3.org/2000/svg'/>", "%PDF-1.7", "II*\0"]) {
     const file = upload(Buffer.from(text));
-    await expectError(darkroom.inspect(file, never), "unsupported_file_mimetype", /is not a PNG/);
+    await expectError(
+      imageWorker.inspect(file, never),
+      "unsupported_file_mimetype",
+      /is not a PNG/,
+    );
   }
 });
 

@@ -8,9 +8,9 @@ import {
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import * as desk from "./bedrock-server.ts";
+import * as server from "./bedrock-server.ts";
 
-const { invalid, known } = desk;
+const { invalid, known } = server;
 
 interface ModelFamily {
   readonly maxPrompt: number;
@@ -61,7 +61,7 @@ function readCanvas(request: VendorRequest, family: ModelFamily): ParsedRequest 
     throw invalid(`Malformed input request: #/text: expected maxLength: ${family.maxPrompt}`);
   }
   const sources = (Array.isArray(images) ? images : image === undefined ? [] : [image]).map(
-    desk.imagesIn,
+    server.imagesIn,
   );
   if (sources.length > 5 || (body.taskType !== "TEXT_IMAGE" && sources.length === 0)) {
     throw invalid("Malformed input request: #/images: 1 to 5 are needed");
@@ -75,7 +75,7 @@ function readCanvas(request: VendorRequest, family: ModelFamily): ParsedRequest 
     prompt: text,
     ...readConfig(body.imageGenerationConfig ?? {}, family, body.taskType === "INPAINTING"),
     ...(sources.length > 0 && { images: sources }),
-    ...(maskImage !== undefined && { mask: desk.imagesIn(maskImage) }),
+    ...(maskImage !== undefined && { mask: server.imagesIn(maskImage) }),
   };
 }
 
@@ -113,7 +113,7 @@ async function generateImage(
   parsed: ParsedRequest,
   generator: ImageGenerator,
 ): Promise<VendorResponse> {
-  const images = (await generator.generate(parsed)).map(desk.base64);
+  const images = (await generator.generate(parsed)).map(server.base64);
   return { body: images.length > 0 ? { images, error: null } : { images, error: allHeld } };
 }
 
@@ -140,15 +140,15 @@ const canvas = (
   name,
   kind: "bedrock",
   model,
-  config: { region: desk.region, family, ...(signed ? desk.signer : { apiKey: desk.key }) },
+  config: { region: server.region, family, ...(signed ? server.signer : { apiKey: server.key }) },
   operations: ["generations", "edits"],
   source:
     "https://docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html; https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html",
   open: (generator) => (request) => {
-    desk.checkRequest(request, model, signed);
+    server.checkRequest(request, model, signed);
     return generateImage(readCanvas(request, modelFamily), generator);
   },
-  refusals: [...desk.refusals, ...filtered],
+  refusals: [...server.refusals, ...filtered],
 });
 
 const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
@@ -187,8 +187,8 @@ function readStability(request: VendorRequest, { fields, formats }: Stability): 
     n: 1,
     ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
     ...(output_format !== undefined && { options: { output_format } }),
-    ...(image !== undefined && { images: [desk.imagesIn(image)] }),
-    ...(mask !== undefined && { mask: desk.imagesIn(mask) }),
+    ...(image !== undefined && { images: [server.imagesIn(image)] }),
+    ...(mask !== undefined && { mask: server.imagesIn(mask) }),
   };
 }
 
@@ -196,21 +196,21 @@ const stability = (dialect: Stability): FakeVendor => ({
   name: dialect.name,
   kind: "bedrock",
   model: dialect.model,
-  config: { region: desk.region, family: "stability", apiKey: desk.key },
+  config: { region: server.region, family: "stability", apiKey: server.key },
   operations: dialect.operations,
   source:
     "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html; https://docs.aws.amazon.com/bedrock/latest/userguide/stable-image-services.html",
   open: (generator) => async (request) => {
-    desk.checkRequest(request, dialect.model, false);
+    server.checkRequest(request, dialect.model, false);
     const parsed = readStability(request, dialect);
     const format = parsed.options?.output_format;
     const kind = format === "jpeg" || format === "webp" ? format : "png";
-    const images = (await generator.generate(parsed, kind)).map(desk.base64);
+    const images = (await generator.generate(parsed, kind)).map(server.base64);
     if (images.length === 0) return { body: { finish_reasons: ["Filter reason: output image"] } };
     return { body: { seeds: [2130420379], finish_reasons: [null], images } };
   },
   refusals: [
-    ...desk.refusals,
+    ...server.refusals,
     { kind: "moderation_blocked", body: { finish_reasons: ["Filter reason: prompt"] } },
     { kind: "upstream_error", body: { finish_reasons: ["Inference error"] } },
   ],
