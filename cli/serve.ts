@@ -1,5 +1,6 @@
 /** vexel serve: runs the gateway until a signal stops it. */
 import { run } from "../server/main.ts";
+import { workerVariable } from "../server/wiring/worker-process.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
 
 export const serve: Command = {
@@ -19,11 +20,12 @@ settings PORT, HOST, VEXEL_CONFIG and VEXEL_DATA; docs/settings.md lists all set
     if (positionals.length > 0) {
       throw new UsageError(`unexpected argument "${positionals[0]}".`);
     }
+    // A worker has the port and the folder that its supervisor gives it.
+    const isWorker = process.env[workerVariable] !== undefined;
     const overrides = {
-      PORT: values.port,
+      ...(!isWorker && { PORT: values.port, VEXEL_DATA: values.data }),
       HOST: values.host,
       VEXEL_CONFIG: values.config,
-      VEXEL_DATA: values.data,
     };
     const settings = settingsOrUsage(overrides);
     const configNamed = Boolean(values.config ?? process.env.VEXEL_CONFIG);

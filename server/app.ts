@@ -17,6 +17,7 @@ import { ignoreRejection } from "./lib/ignore-rejection.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
+import type { MetricSnapshot } from "./observe/metrics/metric-snapshot.ts";
 import { requestLine } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createServe, type Execute } from "./pipeline/serve.ts";
@@ -81,6 +82,8 @@ export interface BuildOptions {
   readonly tracing?: Tracing | undefined;
   /** The Redis server that replicas share. Absent: limits and budgets are of this process. */
   readonly redis?: RedisConnection;
+  /** The process is one of several workers: it shares its port, and its supervisor serves the metrics. */
+  readonly isWorker?: boolean;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -95,6 +98,8 @@ export interface Gateway {
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
   consolePath(): Promise<string | undefined>;
+  /** The values of all metrics. Undefined: metrics are off. */
+  metrics(): readonly MetricSnapshot[] | undefined;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** Requests in flight, including responses that are still being sent. */
@@ -111,6 +116,7 @@ export function build({
   shared,
   objects,
   redis,
+  isWorker = false,
   passwordCost,
   tracing,
   ...webhookOptions
@@ -383,6 +389,7 @@ export function build({
       ...(certificate.tls && { tls: certificate.tls }),
       host: settings.HOST,
       port: settings.PORT,
+      reusePort: isWorker,
       handlers,
       mounts: admin?.mounts ?? [],
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
@@ -415,7 +422,7 @@ export function build({
       onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
     try {
-      metrics?.listen();
+      if (!isWorker) metrics?.listen();
     } catch (error) {
       void listener.stop(true);
       throw error;
@@ -448,6 +455,7 @@ export function build({
     targetRegistry: targetRegistry,
     events,
     consolePath: async () => admin?.consolePath(),
+    metrics: () => metrics?.snapshot(),
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;

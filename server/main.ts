@@ -21,6 +21,11 @@ import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown
 import { startupMessage } from "./wiring/startup-message.ts";
 import { wireTracing } from "./wiring/tracing.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
+import {
+  reportToSupervisor,
+  workersWithoutRedisProblem,
+  workerVariable,
+} from "./wiring/worker-process.ts";
 
 export interface RunOptions {
   readonly settings: Settings;
@@ -35,6 +40,11 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   process.umask(0o077);
   const log = openLog(settings);
   const clock = () => performance.now();
+  const isWorker = env[workerVariable] !== undefined;
+  if (settings.VEXEL_WORKERS > 1 && !isWorker) {
+    const { superviseWorkers } = await import("./wiring/supervise-workers.ts");
+    return superviseWorkers({ settings, env, log, clock, stop: watchStopSignals(clock) });
+  }
   const crash = guardAgainstCrashes(log);
   let keys: KeyStore;
   let entities: ConfigEntityStore;
@@ -71,6 +81,10 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     now: Date.now,
   });
   if (!configuration.ok) return fail(configuration.problems);
+  if (isWorker && !redis) {
+    const problem = workersWithoutRedisProblem(configuration.snapshot());
+    if (problem !== undefined) return fail(problem);
+  }
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("unknown-setting", { name, nearest });
   }
@@ -93,6 +107,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       ...(shared && { shared }),
       ...(objects && { objects }),
       ...(redis && { redis }),
+      isWorker,
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
@@ -103,15 +118,19 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   // Before the startup message: a signal right after it must drain the gateway.
   const stop = watchStopSignals(clock);
-  process.stdout.write(
-    startupMessage({
-      url: gateway.url,
-      snapshot: configuration.snapshot(),
-      newKey,
-      consolePath: await gateway.consolePath(),
-    }),
-  );
+  if (!isWorker || env[workerVariable] === "1") {
+    process.stdout.write(
+      startupMessage({
+        url: gateway.url,
+        snapshot: configuration.snapshot(),
+        newKey,
+        consolePath: await gateway.consolePath(),
+      }),
+    );
+  }
+  const stopReporting = isWorker ? reportToSupervisor(gateway.url, gateway.metrics) : undefined;
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
+  stopReporting?.();
   try {
     await releaseAll([
       () => configuration.close(),
@@ -152,7 +171,7 @@ async function openObjects(
 
 /** Loaded on demand, as the database is. */
 async function openSharedRedis(settings: Settings): Promise<RedisConnection | undefined> {
-  if (settings.REDIS_URL === "" && settings.REDIS_URL_FILE === "") return undefined;
+  if (settings.REDIS_URL === "") return undefined;
   const { openRedis } = await import("./wiring/redis.ts");
   return openRedis(settings);
 }

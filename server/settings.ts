@@ -60,6 +60,15 @@ export const settingsTable = {
     .string()
     .default("")
     .describe("File with the URL of the bucket, instead of the URL itself."),
+  VEXEL_WORKERS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(256)
+    .default(1)
+    .describe(
+      "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models, `REDIS_URL`.",
+    ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -489,6 +498,11 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     if (shared !== undefined && parsed.data.VEXEL_SECRET === "") {
       throw new SettingsError(
         `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`,
+      );
+    }
+    if (parsed.data.VEXEL_WORKERS > 1 && parsed.data.DATABASE_URL === "") {
+      throw new SettingsError(
+        "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.",
       );
     }
     if ((cert === "") === (key === "")) return Object.freeze(parsed.data);

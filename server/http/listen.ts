@@ -21,6 +21,8 @@ export interface ListenOptions extends BodyLimits {
   readonly mounts: readonly Mount[];
   readonly host: string;
   readonly port: number;
+  /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
+  readonly reusePort?: boolean;
   /** The current TLS certificate. Absent: plain HTTP. */
   readonly tls?: () => TlsCredentials;
   readonly cors: Cors;
@@ -83,6 +85,7 @@ export function listen(options: ListenOptions): Listener {
   const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new TurnQueue(clock) };
   const server = startServer({
     host,
+    reusePort: options.reusePort ?? false,
     port: options.port,
     ...(options.tls && { tls: options.tls }),
     limits: {

@@ -8,6 +8,8 @@ import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.
 
 export interface HttpServerOptions {
   readonly host: string;
+  /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
+  readonly reusePort?: boolean;
   /** 0: a free port. */
   readonly port: number;
   /**

@@ -108,6 +108,8 @@ interface SocketEvents {
 
 interface AcceptOptions {
   readonly host: string;
+  /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
+  readonly reusePort?: boolean;
   readonly port: number;
   /** The current credentials, for the next connection. Absent: plain HTTP. */
   readonly tls?: () => TlsCredentials;
@@ -116,9 +118,12 @@ interface AcceptOptions {
 type Listener = Pick<Bun.TCPSocketListener<unknown>, "port" | "stop">;
 
 /** Accepts the sockets of clients, with or without TLS, and creates a connection for each. */
-function acceptSockets({ host, port, tls }: AcceptOptions, events: SocketEvents): Listener {
+function acceptSockets(
+  { host, port, tls, reusePort = false }: AcceptOptions,
+  events: SocketEvents,
+): Listener {
   // A client may close its side after the request, and wait for the response.
-  const address = { hostname: host, port, allowHalfOpen: true };
+  const address = { hostname: host, port, allowHalfOpen: true, reusePort };
   if (!tls) return Bun.listen<Connection>({ ...address, socket: plainHandler(events) });
   return Bun.listen<RawState>({ ...address, socket: upgradingHandler(tls, events) });
 }

@@ -1,0 +1,147 @@
+/**
+ * Runs several worker processes that share one port (`VEXEL_WORKERS`): each is a replica with a data folder of its own.
+ * A worker that exits is started again, with an exponential backoff. A signal to stop drains all of them.
+ */
+import { join } from "node:path";
+import { ownArguments } from "../lib/executable.ts";
+import type { Log } from "../observe/log.ts";
+import { type MetricSnapshot, mergeMetrics } from "../observe/metrics/metric-snapshot.ts";
+import { serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
+import type { Settings } from "../settings.ts";
+import type { Stop } from "./shutdown.ts";
+
+export interface SuperviseOptions {
+  readonly settings: Settings;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stop: Stop;
+  readonly log: Log;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** What a worker tells its supervisor. */
+export type WorkerMessage =
+  | { readonly kind: "listening"; readonly port: number }
+  | { readonly kind: "metrics"; readonly metrics: readonly MetricSnapshot[] };
+
+/** A worker that ran at least this long before it exited is started again at once. */
+const steadyMs = 60_000;
+const [firstDelayMs, longestDelayMs] = [500, 30_000];
+
+/** Returns the exit code: 0 after a stop, or that of a worker whose first start failed. */
+export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
+  const { settings, stop } = options;
+  const workers = Array.from({ length: settings.VEXEL_WORKERS }, (_, at) => at + 1).map(
+    (number) => new Worker(number, options),
+  );
+  const [first, ...others] = workers;
+  // The first one alone: it may create the first API key, and chooses the port if it is 0.
+  const started = await first?.start(settings.PORT);
+  const metrics = started === undefined ? undefined : serveMerged(settings, workers);
+  const starts = others.map((worker) => worker.start(started ?? settings.PORT));
+  const isRefused =
+    started === undefined || (await Promise.all(starts)).some((port) => port === undefined);
+  if (!isRefused || stop.isRequested) await stop.requested;
+  const urgent = watchUrgency(stop, workers);
+  const codes = await Promise.all(workers.map((worker) => worker.end()));
+  clearInterval(urgent);
+  await metrics?.close();
+  return isRefused ? (codes.find((code) => code !== 0) ?? 1) : 0;
+}
+
+/** A second signal ends the drain of the workers, too. */
+function watchUrgency(stop: Stop, workers: readonly Worker[]): ReturnType<typeof setInterval> {
+  const timer = setInterval(() => {
+    if (!stop.isUrgent) return;
+    clearInterval(timer);
+    for (const worker of workers) worker.signal();
+  }, 100);
+  return timer;
+}
+
+/** One endpoint for the metrics of all workers: with a shared port, each request would reach another one. */
+function serveMerged(settings: Settings, workers: readonly Worker[]) {
+  const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
+  if (port === 0) return undefined;
+  const collect = () => mergeMetrics(workers.map(({ metrics }) => metrics));
+  return serveMetrics({ host, port }, { token, collect });
+}
+
+class Worker {
+  readonly #number: number;
+  readonly #options: SuperviseOptions;
+  readonly #stopping = Promise.withResolvers<void>();
+  #process: Bun.Subprocess | undefined;
+  #running: Promise<number> = Promise.resolve(0);
+  #isStopping = false;
+  /** The latest values; empty after an exit. */
+  metrics: readonly MetricSnapshot[] = [];
+
+  constructor(number: number, options: SuperviseOptions) {
+    this.#number = number;
+    this.#options = options;
+  }
+
+  /** Resolves with the port when the worker listens. Undefined: it exited before. */
+  start(port: number): Promise<number | undefined> {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    this.#running = this.#run(port, resolve);
+    void this.#running.then(() => resolve(undefined));
+    return promise;
+  }
+
+  signal(): void {
+    this.#process?.kill("SIGTERM");
+  }
+
+  /** Drains the worker. Resolves with its exit code. */
+  end(): Promise<number> {
+    this.#isStopping = true;
+    this.#stopping.resolve();
+    this.signal();
+    return this.#running;
+  }
+
+  async #run(port: number, onListening: (port: number) => void): Promise<number> {
+    const { log, clock, stop } = this.#options;
+    let hasListened = false;
+    for (let exits = 0; ; ) {
+      const startedAt = clock();
+      this.#process = this.#spawn(port, (listeningPort) => {
+        hasListened = true;
+        onListening(listeningPort);
+      });
+      const code = await this.#process.exited;
+      this.metrics = [];
+      // The configuration or the port is refused: another start would end in the same way.
+      if (this.#isStopping || stop.isRequested || !hasListened) return code;
+      exits = clock() - startedAt < steadyMs ? exits + 1 : 0;
+      const delayMs = exits === 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (exits - 1));
+      log.error("worker-exited", { worker: this.#number, code, delayMs });
+      await Promise.race([Bun.sleep(delayMs), this.#stopping.promise]);
+      if (this.#isStopping) return code;
+    }
+  }
+
+  #spawn(port: number, onListening: (port: number) => void): Bun.Subprocess {
+    const { settings, env } = this.#options;
+    return Bun.spawn([process.execPath, ...ownArguments()], {
+      env: {
+        ...env,
+        PORT: String(port),
+        VEXEL_DATA: join(settings.VEXEL_DATA, `worker-${this.#number}`),
+        VEXEL_WORKER: String(this.#number),
+        // A worker stops when its supervisor is gone, and is started again by it after a crash.
+        VEXEL_WRAPPER: String(process.pid),
+        VEXEL_ON_CRASH: "exit",
+      },
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+      ipc: (message: WorkerMessage) => {
+        if (message.kind === "listening") onListening(message.port);
+        else this.metrics = message.metrics;
+      },
+    });
+  }
+}
