@@ -194,7 +194,7 @@ describe("a budget refusal", () => {
     reserved.release();
   });
 
-  test("names the budget that resets last, and asks for no retry before that", () => {
+  test("names the budget that resets last, and has no earlier retry-after", () => {
     const { budgets } = createTestBudgets({ "key ci 2026-11-15": 5, "key ci 2026-11": 100 });
     const error = refusal(() =>
       budgets.reserve([budgeted({ day: 5, month: 100 })], certain(1), noon),

@@ -221,7 +221,7 @@ describe("an invalid file is refused with a plain message:", () => {
     ["a model with no kind", model("dimensions: 3"), "kind: is missing; known: embedding, image"],
     ["too many images", model("kind: image, maxImages: 11"), "maxImages: must be at most 10"],
     [
-      "half a picture",
+      "a fraction as the number of images",
       model("kind: image, maxImages: 1.5"),
       "must be a whole number, not a number",
     ],

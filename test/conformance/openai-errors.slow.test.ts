@@ -65,7 +65,7 @@ describe("BadRequestError", () => {
     ["no model", { model: undefined }, "missing_required_parameter", "model"],
     ["no image", { n: 0 }, "invalid_value", "n"],
     ["too many images", { n: 11 }, "invalid_value", "n"],
-    ["half an image", { n: 1.5 }, "invalid_type", "n"],
+    ["a fraction as n", { n: 1.5 }, "invalid_type", "n"],
     ["a wrong type", { stream: "yes" }, "invalid_type", "stream"],
     ["an unknown response_format", { response_format: "png" }, "invalid_value", "response_format"],
     ["too much compression", { output_compression: 101 }, "invalid_value", "output_compression"],

@@ -80,7 +80,7 @@ const edit = (path: string, sql: string): void => {
 };
 
 describe("after a restart", () => {
-  test("vectors are equal to the last bit, with their tokens, where reported", async () => {
+  test("vectors are equal to the last bit, with the tokens that were reported", async () => {
     const path = folder();
     const first = open(path);
     const bits = new Float32Array(new Uint32Array([0x80000000, 1, 0x7f7fffff]).buffer);

@@ -46,13 +46,13 @@ describe("an upstream", () => {
     const known = setup.start(textQuery(letters(0, 60)), route);
     setup.upstreamRequests[0]?.respond("base64", true);
     await known.outcome;
-    const flying = setup.start(textQuery(letters(60, 90)), route);
+    const inFlight = setup.start(textQuery(letters(60, 90)), route);
     const whole = setup.start(textQuery(letters(0, 100).toReversed()), route);
     expect(setup.upstreamRequests.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
     expect(setup.upstreamRequests[2]?.inputs).toEqual(letters(90, 100).toReversed());
     setup.upstreamRequests[2]?.respond("numbers", true);
     setup.upstreamRequests[1]?.respond("floats", true);
-    for (const pending of [known, flying, whole]) await expectVectors(pending);
+    for (const pending of [known, inFlight, whole]) await expectVectors(pending);
     expect(whole.request.record.embeddings).toMatchObject({
       inputs: 100,
       cachedInputs: 90,

@@ -106,7 +106,7 @@ describe("a target that has not been checked yet", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("gets requests after the grace period where the first target does not respond", async () => {
+  test("gets requests after the grace period if the first target does not respond", async () => {
     const { canary, model, pass } = setUpUnchecked({ a: new Error("down"), b: packed });
     expect(canary.isExcluded(model, b)).toBe(true);
     await canary.check(false);
@@ -131,7 +131,7 @@ describe("a target that has not been checked yet", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("gets requests at once where the canary is off", () => {
+  test("gets requests at once if the canary is off", () => {
     const { canary, model } = setUpUnchecked({ a: right, b: wrong }, 0);
     expect(canary.isExcluded(model, b)).toBe(false);
   });
@@ -211,7 +211,7 @@ describe("a drifted target", () => {
 });
 
 describe("the first target is the reference", () => {
-  test("and never drifts, even if all other targets differ from it", async () => {
+  test("the first target never drifts, even if all other targets differ from it", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, summaries } = setUpCanary([model], { a: wrong, b: right, c: right });
     for (let look = 0; look < 2; look++) await canary.check(true);
@@ -219,7 +219,7 @@ describe("the first target is the reference", () => {
     expect(canary.hasDrifted(model, a)).toBe(false);
   });
 
-  test("and a target that a reload puts first becomes the reference, and is checked soon", async () => {
+  test("a target that a reload puts first becomes the reference, and is checked soon", async () => {
     const { canary, summaries, models } = setUpCanary([modelNamed("m", a, b)], {
       a: right,
       b: wrong,
@@ -240,7 +240,7 @@ describe("the first target is the reference", () => {
     ["answers what is no number", right.map(() => Number.NaN)],
     ["answers nothing", []],
     ["answers what is no base64", "!"],
-  ])("and no target counts as drifted while it %s", async (_, outcome) => {
+  ])("no target counts as drifted while the first target %s", async (_, outcome) => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
     for (let look = 0; look < 2; look++) await canary.check(false);
@@ -298,7 +298,7 @@ test("a gateway that shuts down does not wait for silent targets, and does not r
   expect([reports, requested]).toEqual([[], ["a"]]);
 });
 
-test("similarity is the cosine of the directions, and -1 where vectors cannot be compared", () => {
+test("similarity is the cosine of the directions, and -1 if vectors cannot be compared", () => {
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(5, 0))).toBe(1);
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(0, 2))).toBe(0);
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);

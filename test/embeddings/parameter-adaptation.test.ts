@@ -193,7 +193,7 @@ describe("`dimensions`", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("that a server ignores is refused where it is unknown whether vectors may be truncated", async () => {
+  test("that a server ignores is refused if it is unknown whether vectors may be truncated", async () => {
     const text = newText();
     fake.script(responseWithLength(text));
     const { param, message } = await refusalOf(
@@ -318,7 +318,7 @@ describe("tokens", () => {
     },
   );
 
-  test("of the model's own vocabulary are sent unchanged where the configuration says so", async () => {
+  test("of the model's own vocabulary are sent unchanged if the configuration says so", async () => {
     const own = [250_000, 3];
     const response = await embed("own-tokens", own);
     expect((await vectorsOf(response))[0]).toEqual(fakeVector(own, 1536));

@@ -98,7 +98,7 @@ describe("a larger request", () => {
     ]);
   });
 
-  test("is split by tokens, exactly where they are given", async () => {
+  test("is split by tokens, which are exact for token arrays", async () => {
     const { send, sizes } = through({ maxTokens: 5 });
     const tokens = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10], [11]];
     const { vectors } = await send(requestFor({ kind: "tokens", tokens }, route));
@@ -106,7 +106,7 @@ describe("a larger request", () => {
     expect(vectors).toEqual(tokens.map((entry) => vectorFor(entry)));
   });
 
-  test("is split by estimated tokens where texts are given, with a higher estimate for other scripts", async () => {
+  test("is split by estimated tokens for texts, with a higher estimate for other scripts", async () => {
     const ascii = through({ maxTokens: 10 });
     await ascii.send(requestFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
     expect(ascii.sizes()).toEqual([2, 1]);
@@ -313,7 +313,7 @@ describe("a client that disconnects", () => {
     expect(request.signal.listeners.size).toBe(0);
   });
 
-  test("gets no further sub-requests sent, even where the upstream ignores the abort", async () => {
+  test("gets no further sub-requests sent, even if the upstream ignores the abort", async () => {
     const visits: (() => void)[] = [];
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
       (request) => new Promise((resolve) => visits.push(() => resolve(responseTo(request)))),

@@ -61,7 +61,7 @@ export type VectorFault =
   | "extra" // one too many
   | "none" // an empty list
   | "shuffled" // another order, correct `index`
-  | "lying-index" // correct order, wrong `index`
+  | "wrong-index" // correct order, wrong `index`
   | "swapped" // two vectors are exchanged, `index` counts up: cannot be detected
   | "duplicate-index"
   | "no-index"

@@ -63,9 +63,9 @@ test("a script can return too few or too many vectors, or vectors out of order",
   const shuffled = await faulty({ vectors: "shuffled" });
   expect(shuffled.data.map((row) => row.index)).toEqual([2, 1, 0]);
   expect(floats(shuffled.data[0]!.embedding)).toEqual(c!);
-  const lying = await faulty({ vectors: "lying-index" });
-  expect(lying.data.map((row) => row.index)).toEqual([2, 1, 0]);
-  expect(floats(lying.data[0]!.embedding)).toEqual(a!);
+  const renumbered = await faulty({ vectors: "wrong-index" });
+  expect(renumbered.data.map((row) => row.index)).toEqual([2, 1, 0]);
+  expect(floats(renumbered.data[0]!.embedding)).toEqual(a!);
 });
 
 test("a script can return vectors that are not numbers, zero, short, or in another encoding", async () => {

@@ -79,7 +79,7 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     }
   });
 
-  test("and a request after the failure succeeds", async () => {
+  test("a request after the failure succeeds", async () => {
     fake.script({ reset: "mid-body" });
     await (await ask.embeddings(setup)).text();
     await expectVectors(await ask.embeddings(setup));
@@ -88,7 +88,7 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
 
 describe("an invalid upstream response is reported as invalid:", () => {
   test.each<[string, InjectedFault]>([
-    ["half a document", { body: "truncated" }],
+    ["a truncated document", { body: "truncated" }],
     ["empty", { body: "empty" }],
     ["an HTML page with status 200", { body: "html" }],
     ["not in its declared content-encoding", { encoding: "mislabeled" }],
@@ -126,7 +126,7 @@ describe("a response above the size limit is rejected", () => {
     await expectError(setup, await ask.image(setup), invalid);
   });
 
-  test("and an error response above the limit is still reported as an upstream error", async () => {
+  test("an error response above the limit is still reported as an upstream error", async () => {
     fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
     await expectError(setup, await ask.embeddings(setup), {
       status: 502,
@@ -137,7 +137,7 @@ describe("a response above the size limit is rejected", () => {
     });
   });
 
-  test("and so is a stream above the limit", async () => {
+  test("a stream above the limit is rejected", async () => {
     fake.script({
       response: {
         status: 200,

@@ -81,7 +81,7 @@ describe("a client disconnect cancels the upstream request", () => {
     await expectCanceled(before);
   });
 
-  test("also if a part of the response was received", async () => {
+  test("an upstream request whose response was received in part is canceled as well", async () => {
     const before = gateway.rows().length;
     fake.script({ hang: "body" });
     const disconnect = new AbortController();

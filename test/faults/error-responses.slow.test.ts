@@ -286,7 +286,7 @@ describe("internal details are not disclosed", () => {
     expect(error.message).toContain("https://platform.openai.com/docs");
   });
 
-  test("and an ordinary message is passed on unchanged", async () => {
+  test("an ordinary message is passed on unchanged", async () => {
     const message = "The user-provided org-wide key-value list is no user_input at all.";
     fake.script(errorResponse(400, { error: { message } }));
     const response = await ask.embeddings(setup);
@@ -321,7 +321,7 @@ describe("internal details are not disclosed", () => {
     }
   });
 
-  test("by the log, which has neither keys nor messages", async () => {
+  test("the log has neither keys nor messages", async () => {
     fake.script({ fail: "credentials" });
     await ask.embeddings(setup, { input: ["a very private text"] });
     const log = setup.gateway.log();

@@ -51,7 +51,7 @@ describe("invalid vectors are never delivered:", () => {
     ["one holds infinity", { vectors: "infinite" }, /not a number/],
     ["one is all zeros", { vectors: "zero" }, /all zeros/],
     ["one is shorter than the other", { vectors: "ragged" }, /1535 dimensions instead of 1536/],
-    ["one is base64 of no whole number of floats", { vectors: "odd-base64" }, /not base64/],
+    ["one is base64 of an incomplete float", { vectors: "odd-base64" }, /not base64/],
   ])("%s", async (_, fault, message) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
@@ -107,7 +107,7 @@ describe("invalid vectors are never delivered:", () => {
     ["padding in the middle", "AACAPw==AACAPw=="],
     ["a line break", "AACA\nPw=="],
     ["a space at the end", "AACAPw== "],
-    ["something else", "not base64 at all"],
+    ["other characters", "not base64 at all"],
     ["an emoji", "😀AACAPw=="],
   ])("base64 has %s, which a strict client could not read", async (_, text) => {
     for (const encoding_format of encodings) {
@@ -143,7 +143,7 @@ describe("valid vectors are delivered", () => {
   });
 
   test("in the order of their index", async () => {
-    fake.script({ vectors: "lying-index" });
+    fake.script({ vectors: "wrong-index" });
     const response = await ask.embeddings(setup, { input: ["a", "b"] });
     const { data } = (await response.json()) as EmbeddingsBody;
     await expectVectors(

@@ -265,7 +265,7 @@ async function expectSafeTravels(scenario: Scenario): Promise<void> {
     const outcome = outcomeOf(send(call));
     if (one.hangsUpAfter !== undefined) {
       await inTurns(one.hangsUpAfter);
-      call.signal.abort(new Error(`${whose} hung up`));
+      call.signal.abort(new Error(`${whose} disconnected`));
     }
     return { call, outcome: await outcome };
   });

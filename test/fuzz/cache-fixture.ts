@@ -242,7 +242,7 @@ export const textQuery = (
 });
 
 export const hungUp = (): GatewayError =>
-  new GatewayError("client_closed", "The caller closed the connection.");
+  new GatewayError("client_closed", "The client closed the connection.");
 
 /** Waits until everything that is ready to run has run. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -57,7 +57,7 @@ describe("a body of one byte more is refused", () => {
     await expectStillOfUse(connection);
   });
 
-  test("by the bytes received, where no length was announced", async () => {
+  test("by the bytes received, if no length was announced", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head(chunked), chunk(bodyOf(most)), chunk(" "));
     const message = await expectError(response(await connection.response()), "request_too_large");
@@ -66,7 +66,7 @@ describe("a body of one byte more is refused", () => {
     await expectStillOfUse(connection);
   });
 
-  test("with a ledger row, and without an upstream request", async () => {
+  test("a refused body has a ledger row, and no upstream request", async () => {
     fake.clear();
     const refused = await gateway.post("/v1/embeddings", bodyOf(most + 1));
     await expectError(refused, "request_too_large");

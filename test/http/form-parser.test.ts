@@ -343,7 +343,7 @@ describe("a malformed form is refused:", () => {
       "has no name",
     ],
     [
-      "a boundary with something behind it",
+      "a boundary followed by other bytes",
       `--b\r\n${disposition}; name="a"\r\n\r\nx\r\n--bb--`,
       "line break",
     ],
@@ -385,7 +385,7 @@ describe("a malformed form is refused:", () => {
       "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW",
       "----WebKitFormBoundary7MA4YWxkTrZu0gW",
     ],
-  ])("but a content type with a boundary is accepted: %s", (type, boundary) => {
+  ])("a content type with a boundary is accepted: %s", (type, boundary) => {
     expect(boundaryOf(type)).toBe(boundary);
   });
 });

@@ -321,7 +321,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     },
   );
 
-  test("and is sent again, to the next target, when the first one fails", async () => {
+  test("every file is sent again, to the next target, when the first one fails", async () => {
     fake.clear();
     fake.script({ fail: "overloaded" });
     writeFileSync(

@@ -203,7 +203,7 @@ describe("the maximum", () => {
     expect(maxConnections(readSettings({}), limit)).toBe(expected);
   });
 
-  test("leaves a descriptor for every upstream connection where that is possible", () => {
+  test("leaves a descriptor for every upstream connection if that is possible", () => {
     expect(maxConnections(readSettings({ VEXEL_MAX_CONCURRENT: "100" }), 2000)).toBe(2000 - 356);
   });
 

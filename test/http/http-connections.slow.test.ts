@@ -198,7 +198,7 @@ describe("requests on one connection", () => {
 describe("invalid HTTP is refused and the connection closed:", () => {
   test.each<[string, string]>([
     ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
-    ["nonsense", "hello there\r\n\r\n"],
+    ["bytes that are no request", "hello there\r\n\r\n"],
     ["bare line feeds", "GET /healthz HTTP/1.1\nhost: x\n\n"],
     ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n"],
     ["a header with a space in its name", "GET /healthz HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n"],

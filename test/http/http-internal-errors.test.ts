@@ -56,7 +56,7 @@ describe("a response that cannot be sent as announced resets the connection:", (
     expect((await other.response()).body).toBe("next");
   });
 
-  test("but a response to HEAD does not", async () => {
+  test("a response to HEAD does not reset the connection", async () => {
     closed.length = 0;
     await using served = serve(() => respondWith(leaving(5, three)));
     const connection = await served.connect();

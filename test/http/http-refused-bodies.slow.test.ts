@@ -123,7 +123,7 @@ describe("HTTP/2 with prior knowledge", () => {
     session.destroy();
   });
 
-  test("gets GOAWAY with the reason where it sends the preface and no request", async () => {
+  test("gets GOAWAY with the reason if it sends the preface and no request", async () => {
     let now = 0;
     await using served = serve(undefined, { clock: () => now });
     const connection = await served.connect();

@@ -127,7 +127,7 @@ describe("a throw while a response is written", () => {
     expect(served.errors).toContain(other);
   });
 
-  test("or while a pipelined request is refused is reported as well", async () => {
+  test("of another response is reported as well, when a pipelined request is refused", async () => {
     const go = gate();
     await using served = serve(
       async () => {

@@ -149,7 +149,7 @@ describe("a client that disconnects", () => {
 describe("a server that stops", () => {
   const states: [string, string, string][] = [
     ["that is idle", "", ""],
-    ["with half a request head", "", get("/").slice(0, 10)],
+    ["with an incomplete request head", "", get("/").slice(0, 10)],
     ["whose body is being discarded", "early", post("/early", "hello").slice(0, -1)],
     ["after connection: close", "early", get("/early", "connection: close\r\n")],
     ["that was refused", "invalid_http", "nonsense\r\n\r\n"],

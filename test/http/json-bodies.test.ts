@@ -248,7 +248,7 @@ describe("embeddings refuse an input that", () => {
       "Entry 0 has an element that is not a token (an integer from 0).",
     ],
     ["holds a negative token", [-1], "Entry 0 is not a token"],
-    ["holds half a token", [1.5], "Entry 0 is not a token"],
+    ["contains a fraction as a token", [1.5], "Entry 0 is not a token"],
     ["holds a token above every vocabulary", [1e300], "Entry 0 is not a token"],
     ["holds objects", [{}], "Entry 0 is an object"],
     ["holds true", [true], "Entry 0 is a boolean"],
@@ -290,7 +290,7 @@ describe("an error names the missing parameter:", () => {
     ["empty", [], "invalid_value", "images"],
     ["text", "a", "invalid_type", "images"],
     ["more than sixteen", Array(17).fill({ file_id: "file-1" }), "invalid_value", "images"],
-    ["of something else", ["a"], "invalid_type", "images[0]"],
+    ["of another type", ["a"], "invalid_type", "images[0]"],
     ["of empty objects", [{}], "invalid_value", "images[0]"],
     [
       "of objects that say two things",
@@ -298,12 +298,7 @@ describe("an error names the missing parameter:", () => {
       "invalid_value",
       "images[0]",
     ],
-    [
-      "of objects that say something unknown",
-      [{ file: "a" }],
-      "unknown_parameter",
-      "images[0].file",
-    ],
+    ["of objects with unknown members", [{ file: "a" }], "unknown_parameter", "images[0].file"],
     [
       "of an unsafe kind of link",
       [{ image_url: "file:///etc/passwd" }],

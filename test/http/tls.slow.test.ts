@@ -143,8 +143,8 @@ describe("an HTTPS server", () => {
   });
 
   test.each([
-    ["bytes that are neither", "\x00\x01\x02 nonsense"],
-    ["half a ClientHello", "\x16\x03\x01\x02\x00\x01"],
+    ["bytes that are neither TLS nor HTTP", "\x00\x01\x02 nonsense"],
+    ["an incomplete ClientHello", "\x16\x03\x01\x02\x00\x01"],
   ])("closes a connection with %s, and serves others", async (_, bytes) => {
     await using served = serve(echo, { tls, idleMs: 400 });
     const connection = await served.connect();

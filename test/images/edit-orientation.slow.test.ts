@@ -117,11 +117,11 @@ test("the mask of a square image applies to the image as shown", async () => {
 });
 
 test("a mask with an EXIF orientation of its own is rotated by it", async () => {
-  const lying = await sharp(await stored(await hole(), 6))
+  const rotatedMask = await sharp(await stored(await hole(), 6))
     .png()
     .withMetadata({ orientation: 6 })
     .toBuffer();
-  expect((await edit("form", await photo("jpeg", 1), lying)).status).toBe(200);
+  expect((await edit("form", await photo("jpeg", 1), rotatedMask)).status).toBe(200);
   await expectSameWayUp();
 });
 

@@ -146,7 +146,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     expect(ways).toEqual(["png", "jpeg"]);
   });
 
-  test("and never one that drops frames of an animation, or transparency that the upstream accepts", async () => {
+  test("no conversion drops frames of an animation, or transparency that the upstream accepts", async () => {
     const clear = { ...inspection, alpha: true, alphaChannel: true, opaque: false };
     const { made, ways } = await tried({}, { jpeg: 400 }, clear);
     await expectError(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);

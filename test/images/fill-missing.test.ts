@@ -25,7 +25,7 @@ describe("two of four images fail with a rate limit", () => {
     east.respondInstead({ 1: slowDown, 3: slowDown });
   });
 
-  test("and the other target generates those two: no image is missing, and none was requested twice", async () => {
+  test("the other target generates those two: no image is missing, and none was requested twice", async () => {
     const { images, missing, adapted } = await ask();
     sameAs(images.slice(0, 2), east.made);
     sameAs(images.slice(2), west.made);
@@ -34,7 +34,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(west.requests.map(({ n }) => n)).toEqual([2]);
   });
 
-  test("and the row has the cost and the usage of both targets, and the failed step", async () => {
+  test("the row has the cost and the usage of both targets, and the failed step", async () => {
     const { response } = await ask();
     expect(response.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
@@ -50,13 +50,13 @@ describe("two of four images fail with a rate limit", () => {
     });
   });
 
-  test("and metadata that differs between the images of both targets is not reported", async () => {
+  test("metadata that differs between the images of both targets is not reported", async () => {
     const { response } = await ask();
     expect(response).toMatchObject({ output_format: "png" });
     expect(response).not.toHaveProperty("size");
   });
 
-  test("and in a stream, the images of the other target follow those of the first", async () => {
+  test("in a stream, the images of the other target follow those of the first", async () => {
     const { images, error, missing } = await stream();
     sameAs(images.slice(0, 2), east.made);
     sameAs(images.slice(2), west.made);
@@ -65,7 +65,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
 
-  test("and the other target fails as well: images that arrived are delivered, and the rest is reported as missing", async () => {
+  test("if the other target fails as well, images that arrived are delivered, and the others are reported as missing", async () => {
     west.respond = slowDown;
     const { status, images, missing } = await ask();
     sameAs(images, east.made);
@@ -75,7 +75,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()?.steps).toContain("west/gpt-image-1: upstream_rate_limit");
   });
 
-  test("and the other target fails as well, in a stream: its end says how many are missing", async () => {
+  test("if the other target fails as well, a stream ends with the number of missing images", async () => {
     west.respond = slowDown;
     const { images, error } = await stream();
     sameAs(images, east.made);
@@ -84,7 +84,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
   });
 
-  test("and the other target may have generated them in vain: their cost is charged as well", async () => {
+  test("if the other target may have generated them in vain, their cost is charged as well", async () => {
     west.respond = breaks;
     const { images, missing } = await ask();
     sameAs(images, east.made);
@@ -93,7 +93,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ cost: 1, estimatedCost: 1, attempts: 2 });
   });
 
-  test("and a third target generates what the second does not", async () => {
+  test("a third target generates the images that the second does not", async () => {
     west.respond = slowDown;
     const { images, missing } = await ask({ model: "three" });
     sameAs(images, east.made, north.made);
@@ -101,7 +101,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ attempts: 3, cost: 3, estimatedCost: null });
   });
 
-  test("and the second generates fewer than requested: they may be billed, so no third is called", async () => {
+  test("if the second target generates fewer than requested, they may be billed, so no third is called", async () => {
     west.respond = ({ n = 1 }) => west.generate({ n: n - 1 });
     const { images, missing } = await ask({ model: "three" });
     sameAs(images, east.made, west.made);
@@ -109,7 +109,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(north.requests).toHaveLength(0);
   });
 
-  test("and the other target sends its images as a stream, requested or not", async () => {
+  test("the other target may send its images as a stream, requested or not", async () => {
     const [one, other] = [base64Of(grayImage("one", 512)), base64Of(grayImage("other", 512))];
     west.respond = () => sent(completedWith(one), completedWith(other));
     const events = await stream();
@@ -125,7 +125,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
   });
 
-  test("and the client disconnects while the other target is called: the row says so, and has the cost of the images that arrived", async () => {
+  test("if the client disconnects while the other target is called, the row says so, and has the cost of the images that arrived", async () => {
     const held = Promise.withResolvers<Response>();
     west.respond = () => held.promise;
     const controller = new AbortController();
@@ -134,7 +134,7 @@ describe("two of four images fail with a rate limit", () => {
       headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "fickle", prompt: "an otter", n: 4 }),
       signal: controller.signal,
-    }).catch(() => "we hung up ourselves");
+    }).catch(() => "the test disconnected");
     await until(() => west.requests.length === 1);
     controller.abort();
     await leaving;
@@ -143,7 +143,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ error: "client_closed", cost: 1, attempts: 2 });
   });
 
-  test("and there is no other target: images that arrived are delivered", async () => {
+  test("without another target, images that arrived are delivered", async () => {
     const { images, missing } = await ask({ model: "alone" });
     sameAs(images, east.made);
     expect(missing).toBe("2; error=upstream_rate_limit");

@@ -81,7 +81,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
   });
 });
 
-test("the nearest size is one that the rule allows, and keeps the aspect ratio where it can", () => {
+test("the nearest size is one that the rule allows, and keeps the aspect ratio if possible", () => {
   const rule = { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 };
   const edges = fc.integer({ min: 1, max: 20_000 });
   fc.assert(
@@ -111,7 +111,7 @@ describe("a mask that does not fit is rejected before the upstream is called", (
     expect(upstreamRequests).toHaveLength(0);
   });
 
-  test("and a mask that fits is sent to the upstream", async () => {
+  test("a mask that fits is sent to the upstream", async () => {
     const response = await edit({
       images: [link("/image.png", grayImage("mine", 16))],
       mask: link("/mask.png", await maskOf(16)),
@@ -188,7 +188,7 @@ describe("a field that the drawing program does not know", () => {
     expect(response.headers.get("vexel-dropped")).toBe("1 field");
   });
 
-  test("is refused by name where the policy is strict", async () => {
+  test("is refused by name if the policy is strict", async () => {
     const { response, body } = await sketch({ guidance: 3 }, "strict");
     expect(response.status).toBe(400);
     expect(body).toMatchObject({ error: { param: "guidance", code: "unknown_parameter" } });

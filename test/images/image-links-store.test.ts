@@ -78,7 +78,7 @@ describe("an image is stored from any source", () => {
     ).toBeTrue();
   });
 
-  test("and the base64 that the gateway writes is read back unchanged", async () => {
+  test("the base64 that the gateway writes is read back unchanged", async () => {
     await using server = startLinkServer();
     let text = "";
     for await (const piece of encodeBase64Stream(inPieces(largePng, 1001)))
@@ -87,7 +87,7 @@ describe("an image is stored from any source", () => {
     expect(largePng.equals(await served(server, link))).toBeTrue();
   });
 
-  test("but not if it is invalid base64, and then no file is left behind", async () => {
+  test("invalid base64 is refused, and no file is left behind", async () => {
     await using server = startLinkServer();
     const good = png.toString("base64");
     for (const bad of [

@@ -161,7 +161,7 @@ describe("output_compression", () => {
     },
   });
 
-  test("applies where the gateway converts the format, and that is reported", async () => {
+  test("applies if the gateway converts the format, and that is reported", async () => {
     const came = await noise.clone().png().toBuffer();
     const of = (output_compression: number) =>
       ask({ output_format: "jpeg", output_compression }, came);
@@ -170,7 +170,7 @@ describe("output_compression", () => {
     expect(low.bytes.length * 3).toBeLessThan(high.bytes.length);
   });
 
-  test("of a png is dropped and reported where that is the policy", async () => {
+  test("of a png is dropped and reported if that is the policy", async () => {
     const came = kinds["png without"];
     for (const format of [{ output_format: "png" }, {}]) {
       const requested = { model: "drop", ...format };

@@ -299,7 +299,7 @@ describe("the parameters that OpenAI's models support", () => {
     expect(message).toContain("'png', 'jpeg', 'webp', and 'gif'");
   });
 
-  test("input_fidelity low is reported as dropped where the model always uses high fidelity", () => {
+  test("input_fidelity low is reported as dropped if the model always uses high fidelity", () => {
     const low = { input_fidelity: "low" };
     expect(planned("gpt-image-2", low, "edits").dropped).toEqual(["input_fidelity"]);
     expect(planned("gpt-image-2", { input_fidelity: "high" }, "edits").dropped).toEqual([]);

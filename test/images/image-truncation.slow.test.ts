@@ -80,12 +80,12 @@ test("base64 with line breaks is decoded", async () => {
 
 test("only the ends of a large complete image are read", async () => {
   const image = await createImage("whole", { ...canvases.large, kind: "png" });
-  const [, , , lying] = await everywhere(image);
-  if (lying?.kind !== "spilled") throw new Error("it is large, and should lie aside");
+  const [, , , spilledImage] = await everywhere(image);
+  if (spilledImage?.kind !== "spilled") throw new Error("it is large, and should be spilled");
   const never = (): never => {
     throw new Error("all of it was read");
   };
-  const { spilled } = lying;
+  const { spilled } = spilledImage;
   const { length, encoding, start } = spilled;
   const end = (bytes: number) => spilled.tail(bytes);
   await checkTruncation({

@@ -12,7 +12,7 @@ describe("the mask", () => {
   const masked = async (mask: Uint8Array) =>
     edit([await image()], { mask: file(upload(mask, "mask")) });
 
-  test("passes where it is a png with alpha, of the first image's size", async () => {
+  test("passes if it is a png with alpha, of the first image's size", async () => {
     const other = upload(await speckledPng(9, 9));
     const query = {
       ...(await masked(await maskPng(64, 48))),
@@ -38,12 +38,12 @@ describe("the mask", () => {
     await refused(query, "invalid_value", "mask", /no alpha channel/);
   });
 
-  test("is rejected where its size differs, and both sizes are named", async () => {
+  test("is rejected if its size differs, and both sizes are named", async () => {
     const query = await masked(await maskPng(48, 64));
     await refused(query, "invalid_value", "mask", /mask is 48x64 and the image 64x48/);
   });
 
-  test("is rejected where it is fully opaque", async () => {
+  test("is rejected if it is fully opaque", async () => {
     const opaque = await sharp(await maskPng(64, 48))
       .removeAlpha()
       .ensureAlpha(1)
@@ -52,7 +52,7 @@ describe("the mask", () => {
     await refused(await masked(opaque), "invalid_value", "mask", /opaque everywhere/);
   });
 
-  test("is rejected where it is truncated", async () => {
+  test("is rejected if it is truncated", async () => {
     const whole = await maskPng(64, 48);
     const query = await masked(whole.subarray(0, whole.length - 20));
     await refused(query, "invalid_image_file", "mask", /'mask'.*cut short/);

@@ -52,7 +52,7 @@ describe("uploaded images", () => {
     expect(processes.requests).toHaveLength(before);
   });
 
-  test("a gif passes only where the model accepts it", async () => {
+  test("a gif passes only if the model accepts it", async () => {
     const gif = edit([upload(await noise(9, 9).gif().toBuffer())]);
     await refused(gif, "unsupported_file_mimetype", "image", /'image\/gif'/);
     const { images } = await check(gif, { reads: ["image/png", "image/gif"] });

@@ -108,7 +108,7 @@ describe("when some of several upstream requests fail", () => {
       headers: { ...headers, "x-client-request-id": id },
       body: JSON.stringify({ model: "d3", prompt: "left", n: 4, stream: true }),
       signal: controller.signal,
-    }).catch(() => "we hung up ourselves");
+    }).catch(() => "the test disconnected");
     await until(() => calls.length === 4);
     controller.abort();
     await leaving;
@@ -165,7 +165,7 @@ describe("when some of several upstream requests fail", () => {
 });
 
 describe("an upstream that generates fewer than requested", () => {
-  test("and streams: the stream ends with the number of missing images", async () => {
+  test("is reported at the end of its stream", async () => {
     gives = () => streamed(done(image("only")));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toEqual([image("only")]);
@@ -174,7 +174,7 @@ describe("an upstream that generates fewer than requested", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
   });
 
-  test("and does not stream: the client's stream ends with the number of missing images", async () => {
+  test("is reported at the end of the client's stream, if it does not stream itself", async () => {
     gives = () => whole(image("one"), image("two"));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toHaveLength(2);
@@ -190,14 +190,14 @@ describe("an upstream that generates fewer than requested", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 3, cost: 1.5, status: 200 });
   });
 
-  test("is not called again where the policy is strict", async () => {
+  test("is not called again if the policy is strict", async () => {
     gives = () => streamed(done(image("only")));
     const { error } = await read(await ask({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
-  test("and streams although the client did not ask for it: the buffered response says so in its header", async () => {
+  test("is reported in a header of the buffered response, if it streams although the client did not request it", async () => {
     gives = () => streamed(done(image("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");

@@ -107,7 +107,7 @@ describe("the cost that a response reports is converted to dollars", () => {
     expect(await read(recraft.adapter, target, response)).toMatchObject({ cost: 0.04 });
   });
 
-  test("and is unknown if the response reports none", async () => {
+  test("a response without a cost has none", async () => {
     const target = targetOf("xai", "grok-imagine-image");
     expect(await read(xai.adapter, target, { data: [{ url: link }] })).not.toHaveProperty("cost");
   });

@@ -84,7 +84,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
   };
   const cuts = fc.array(fc.nat(400), { maxLength: 4 });
 
-  test("and its numbers are those of the same text, to the last bit", () => {
+  test("its numbers are those of the same text, to the last bit", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 100 });
     fc.assert(
       fc.property(bits, fc.nat(5), cuts, (numbers, before, at) => {
@@ -100,7 +100,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
     );
   });
 
-  test("and one number that is not finite is detected at any index", () => {
+  test("one number that is not finite is detected at any index", () => {
     const validityOf = (floats: Float32Array) => {
       const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
       return EncodedVector.parse(splitIntoChunks(bytes, []), 0, bytes.length)?.validity;
@@ -131,7 +131,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
     }
   });
 
-  test("and text that strict decoders refuse is refused", () => {
+  test("text that strict decoders refuse is refused", () => {
     const character = fc.oneof(
       { weight: 60, arbitrary: fc.constantFrom(..."ABCDwxyz0189+/") },
       { weight: 1, arbitrary: fc.constantFrom(..."=-_ \n.:@[`{\x00\x7f\xff") },
@@ -146,7 +146,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
     );
   });
 
-  test("and every byte value at any offset is accepted or refused as by strict decoders", () => {
+  test("every byte value at any offset is accepted or refused as by strict decoders", () => {
     for (let byte = 0; byte < 256; byte++) {
       for (const index of [0, 1, 2, 3, 15, 16, 47, 63, 64, 79]) {
         const text = Buffer.alloc(80, "A")

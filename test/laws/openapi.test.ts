@@ -382,7 +382,7 @@ describe("every error response matches the document", () => {
     }
   });
 
-  test("also when it is the upstream that fails", async () => {
+  test("an error of the upstream matches it as well", async () => {
     for (const status of [400, 401, 403, 404, 429, 500, 503]) {
       fake.clear();
       fake.script({ response: { status, body: JSON.stringify({ error: { message: "no" } }) } });

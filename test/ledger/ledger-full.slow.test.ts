@@ -162,7 +162,7 @@ describe("if the outbox cannot be written either", () => {
     expect(await ledger.close()).toEqual({ lost: 3 });
   });
 
-  test("but the file can, the row is settled", async () => {
+  test("the row is settled if the ledger file can be written", async () => {
     const written: LedgerRow[] = [];
     const ledger = new Ledger({
       store: { append: async (rows) => void written.push(...rows) },

@@ -282,7 +282,7 @@ describe("old rows are pruned", () => {
     file.close();
   });
 
-  test("and their space is reused", async () => {
+  test("the space of pruned rows is reused", async () => {
     using folder = temporaryFolder();
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 128 * 1024 });
     const fill = (): number => {

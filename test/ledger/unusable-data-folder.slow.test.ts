@@ -72,7 +72,7 @@ describe("an unusable data folder ends the start with exit code 1 and one clear 
     again.close();
   });
 
-  test("but a ledger of the first version is migrated and gets the new columns", async () => {
+  test("a ledger of the first version is migrated and gets the new columns", async () => {
     using folder = temporaryFolder();
     const old = createUnversionedLedger(folder.path);
     for (const column of [
@@ -93,7 +93,7 @@ describe("an unusable data folder ends the start with exit code 1 and one clear 
     ]);
   });
 
-  test("but a ledger with the earlier column names is migrated and keeps every value", async () => {
+  test("a ledger with the earlier column names is migrated and keeps every value", async () => {
     using folder = temporaryFolder();
     const old = createUnversionedLedger(folder.path);
     for (const [now, before] of [

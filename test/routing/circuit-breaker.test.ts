@@ -225,7 +225,7 @@ describe("the only target of a model", () => {
 });
 
 describe("a target at its rate limit", () => {
-  test("cools down for as long as it asks, and does not count as failing", () => {
+  test("cools down for its retry-after, and does not count as failing", () => {
     const changes: TargetChange[] = [];
     const candidate = candidateNamed("a", { changes });
     for (let request = 0; request < 20; request++) rateLimit(candidate, request, 7000);

@@ -54,8 +54,8 @@ describe("decoding returns the encoded bytes", () => {
 describe("invalid base64 is detected at any position", () => {
   const long = "QUJD".repeat(100);
   test.each([
-    ["a strange sign", `${long}!${long}`],
-    ["a strange sign at the end", `${long}QUJ*`],
+    ["an invalid character", `${long}!${long}`],
+    ["an invalid character at the end", `${long}QUJ*`],
     ["padding in the middle", `${long}QQ==${long}`],
     ["too much padding", `${long}Q===`],
     ["one sign too many", `${long}Q`],

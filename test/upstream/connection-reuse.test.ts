@@ -49,7 +49,7 @@ test.each([
   ["announces that it closes", echo("connection: close\r\n")],
   ["closes", echo("", ({ socket }) => void socket.end())],
   [
-    "says more than it announced",
+    "sends more than it declared",
     echo("", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nX")),
   ],
 ])("a connection whose server %s is not used again", async (_, response) => {

@@ -22,7 +22,7 @@ test.each([
   expect(png.equals(await read(url))).toBeTrue();
 });
 
-test("an SVG in plain text is accepted where SVG is supported", async () => {
+test("an SVG in plain text is accepted if SVG is supported", async () => {
   const url = "data:image/svg+xml,<svg%20xmlns='x'>100%</svg>";
   const bytes = await read(url, { svg: true });
   expect(Buffer.from(bytes).toString()).toBe("<svg xmlns='x'>100%</svg>");
@@ -51,7 +51,7 @@ describe("an invalid data URL is refused, with the name of the field:", () => {
     expect(error.body.error).toMatchObject({ param, code: "invalid_value" });
   });
 
-  test("a data URL that is too large", async () => {
+  test("that is too large", async () => {
     await expectError(
       read(`data:,${percents}`, { maxBytes: 50 }),
       "invalid_value",

@@ -43,7 +43,7 @@ describe("an image is downloaded completely", () => {
     });
   }
 
-  test("also when its first bytes arrive one by one", async () => {
+  test("an image whose first bytes arrive one by one is downloaded completely", async () => {
     const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.write(head(`content-length: ${png.length}\r\n`));
       let at = 0;
@@ -119,8 +119,8 @@ describe("a download takes no more time than the timeout,", () => {
   const timeoutMs = 200;
   const silences: readonly [string, (request: ReceivedRequest) => undefined][] = [
     ["without an answer", () => undefined],
-    ["with half a head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
-    ["with half a picture", ({ socket }) => void socket.write(untilClose(png))],
+    ["with an incomplete head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
+    ["with an incomplete image", ({ socket }) => void socket.write(untilClose(png))],
   ];
   for (const [when, serve] of silences) {
     test(when, async () => {
@@ -131,7 +131,7 @@ describe("a download takes no more time than the timeout,", () => {
     });
   }
 
-  test("also for an image that arrives byte by byte", async () => {
+  test("an image that arrives byte by byte is aborted at the timeout as well", async () => {
     const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.write(untilClose(png));
       const drop = setInterval(() => socket.write("x"), 20);
@@ -142,7 +142,7 @@ describe("a download takes no more time than the timeout,", () => {
   });
 
   test("an aborted download ends immediately, with the abort reason", async () => {
-    const reason = new GatewayError("client_closed", "The caller hung up.");
+    const reason = new GatewayError("client_closed", "The client disconnected.");
     const cancel = new AbortController();
     const { signal } = cancel;
     const gone = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ describe("only an image is accepted", () => {
     expect(error.details.logDetail).toBe("a.example: not an image");
   });
 
-  test("an SVG is accepted where SVG is supported", async () => {
+  test("an SVG is accepted if SVG is supported", async () => {
     await using net = startDownloadSetup({
       serve: (_, path) => response(path === "/p" ? "<html/>" : svg),
     });

@@ -99,7 +99,7 @@ describe("a host is not trusted, and gets no request", () => {
   const message = /cannot be reached/;
   test.each([
     ["for another name", "wrong", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
-    ["that it has signed itself", "nobody", ca, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["that is self-signed", "nobody", ca, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["that has expired", "old", ca, "CERT_HAS_EXPIRED"],
     ["for its address and not its name", "address", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["of someone that this machine does not know", "right", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],

@@ -163,7 +163,7 @@ test.each([
   ["nothing is said", undefined],
   ["half of it is said", { promptTokenCount: 6 }],
   ["it does not add up", { promptTokenCount: 60, totalTokenCount: 6 }],
-])("tokens are unknown where %s", async (_, usageMetadata) => {
+])("tokens are unknown if %s", async (_, usageMetadata) => {
   expect((await read({ candidates: [generated], usageMetadata })).usage).toBeUndefined();
 });
 
@@ -188,7 +188,7 @@ test("the text that a model returns instead of an image is sent to the client, w
 test.each([
   ["a prompt", { promptFeedback: { blockReason: "OTHER" } }],
   ["a prompt, with an empty list", { candidates: [], promptFeedback: { blockReason: "SAFETY" } }],
-  ["a picture", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
+  ["an image", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
 ])("%s that Google withholds is reported as refused by its safety system", async (_, response) => {
   expect((await errorKindOf(response)).kind).toBe("moderation_blocked");
 });

@@ -200,8 +200,8 @@ describe("an aborted request rejects at once, and its connection is not reused",
 
 describe("a request that was never sent is reported as unsent, so that another upstream may be tried", () => {
   test.each([
-    ["nobody listens", "http://127.0.0.1:9/v1"],
-    ["there is no such host", "http://nobody.invalid/v1"],
+    ["no server listens", "http://127.0.0.1:9/v1"],
+    ["the host does not exist", "http://nobody.invalid/v1"],
     ["there is no such port", "http://[::1]:9/v1"],
   ])("because %s", async (_, url) => {
     using sender = testSender();
@@ -211,7 +211,7 @@ describe("a request that was never sent is reported as unsent, so that another u
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
-  test("and a request on a connection that broke is not reported as unsent", async () => {
+  test("a request on a connection that broke is not reported as unsent", async () => {
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
     const error = await failure(

@@ -40,7 +40,7 @@ describe("a connection is used again", () => {
     expect(server.opened).toBe(1);
   });
 
-  test("but not after an ambiguous response", async () => {
+  test("a connection is not used again after an ambiguous response", async () => {
     const words = [
       ok("a", "connection: close\r\n"),
       "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na",

@@ -30,7 +30,7 @@ describe("the API key is sent only to the vendor", () => {
     }
   });
 
-  test("also not by the link that cancels a job", async () => {
+  test("a link that cancels a job at another host is refused", async () => {
     const urls = {
       get: "https://api.replicate.com/v1/predictions/1",
       cancel: "https://example.com/cancel",
@@ -42,7 +42,7 @@ describe("the API key is sent only to the vendor", () => {
     expect(error?.kind).toBe("upstream_invalid");
   });
 
-  test("and to the hosts of its regions", async () => {
+  test("hosts of the vendor's regions get the API key", async () => {
     const polling_url = "https://api.eu2.bfl.ai/v1/get_result?id=1";
     const target = targetOf("bfl", "flux-2-pro");
     const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
@@ -50,7 +50,7 @@ describe("the API key is sent only to the vendor", () => {
     expect(poll!.headers["x-key"]).toBe(apiKey);
   });
 
-  test("and to the configured base URL", async () => {
+  test("the configured base URL gets the API key", async () => {
     const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
     const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
     const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
@@ -118,7 +118,7 @@ describe("one model of fal generates and edits, though with two endpoints", () =
     expect(pathOf("fal-ai/flux-pro/kontext", 2)).toBe("fal-ai/flux-pro/kontext/multi");
   });
 
-  test("and an endpoint that would ignore the image gets no edit", () => {
+  test("an endpoint that would ignore the image gets no edit", () => {
     const edits = (model: string) =>
       fal.adapter.imageCapabilities!(targetOf("fal", model), "edits").edits !== undefined;
     expect(edits("fal-ai/flux/schnell")).toBe(false);

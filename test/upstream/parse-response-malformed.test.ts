@@ -31,7 +31,7 @@ describe("bytes that are not exactly one response are refused:", () => {
       `${ok}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
     ["chunks twice", `${ok}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n`],
-    ["chunks of something", `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ["chunks of another transfer coding", `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ["an encoding that is none", `${ok}transfer-encoding: identity\r\n\r\nhello`],
     ["a head that ends with bare line feeds", "HTTP/1.1 200 OK\ncontent-length: 2\n\n{}"],
     ["a head whose last line ends with a bare line feed", `${ok}content-length: 2\n\r\n{}`],
@@ -127,7 +127,7 @@ describe("a response that is too large", () => {
     expect(response.body).toHaveLength(0);
   });
 
-  test("but at exactly the limit is accepted", () => {
+  test("a response of exactly the limit is accepted", () => {
     for (const [, line] of ways.slice(1)) {
       const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
       const response = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);

@@ -38,7 +38,7 @@ describe("a private address is not connected to", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("also if the name has public addresses as well", async () => {
+  test("nor if the name has public addresses as well", async () => {
     const names = { "a.example": [[publicAddress, "10.0.0.1"]] };
     await using net = startDownloadSetup({ serve: () => response(), names });
     await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
@@ -94,7 +94,7 @@ describe("a private address is not connected to", () => {
     },
   );
 
-  test("and a client cannot distinguish a private name from an unknown one", async () => {
+  test("a client cannot distinguish a private name from an unknown one", async () => {
     await using net = startDownloadSetup({
       serve: () => response(),
       names: { "a.example": [["10.0.0.1"]] },
@@ -220,13 +220,13 @@ describe("only http and https are supported", () => {
     expect(second).not.toContain("authorization");
   });
 
-  test("and an unknown host is reported if an upstream sent the link", async () => {
+  test("an unknown host is reported if an upstream sent the link", async () => {
     await using net = startDownloadSetup({ serve: () => response() });
     const message = /its host cannot be found/;
     await expectError(net.get("http://absent.invalid/x"), "upstream_unreachable", message);
   });
 
-  test("and never with the gateway's credentials", async () => {
+  test("the gateway's credentials are never sent", async () => {
     await using net = startDownloadSetup({ serve: () => response() });
     await net.get("http://a.example:8080/x.png?signature=abc");
     const { head } = net.server.received[0]!;
@@ -257,7 +257,7 @@ describe("trusted hosts may be private", () => {
     await expectError(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
   });
 
-  test("and cannot redirect to private hosts that are not trusted", async () => {
+  test("trusted hosts cannot redirect to private hosts that are not trusted", async () => {
     const serve = () => redirect("http://10.0.0.9/admin");
     await using net = startDownloadSetup({ serve, names: { localai: [["10.0.0.9"]] } });
     const call = { trusted: ["localai:80"] };

@@ -60,7 +60,7 @@ describe("an edit", () => {
     expect(await formOf("ultra", farther)).toContain('name="strength"\r\n\r\n0.9\r\n');
   });
 
-  test("accepts a mask only where the service inpaints", () => {
+  test("accepts a mask only if the service inpaints", () => {
     const maskOf = (model: string) =>
       adapter.imageCapabilities!(targetOf("stability", model), "edits").edits?.mask;
     expect(["core", "sd3.5-large", "inpaint", "erase"].map(maskOf)).toEqual(Array(4).fill("white"));

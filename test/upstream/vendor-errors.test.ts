@@ -44,7 +44,7 @@ describe("the message of an error response is found", () => {
     expect(message).toBe(expectedMessage);
   });
 
-  test("and if there are several, all of them", async () => {
+  test("several messages are all found", async () => {
     const { message } = await errorKindOf("stability", 400, { errors: ["one", "two"] });
     expect(message).toBe("one; two");
   });
@@ -62,7 +62,7 @@ describe("the retry delay is reported", () => {
       { error: { status: "RESOURCE_EXHAUSTED", details: [{ retryDelay: "1.5s" }] } },
       1500,
     ],
-  ])("where %s says it without a header", async (kind, body, retryAfterMs) => {
+  ])("if %s sends it without a header", async (kind, body, retryAfterMs) => {
     const { kind: errorKind, details } = await errorKindOf(kind, 429, body);
     expect(errorKind).toBe("upstream_rate_limit");
     expect(details.retryAfterMs).toBe(retryAfterMs);

@@ -84,7 +84,7 @@ test("a sentence-transformers directory gives the vectors of the same built-in m
   expect(own.usage).toEqual(builtIn.usage!);
 });
 
-test("its token limit and its dimensions apply like those of the built-in model", async () => {
+test("the token limit and the dimensions of a directory apply like those of the built-in model", async () => {
   const long = "word ".repeat(200);
   await expectError(
     embed(local, [long], at(whole)),

@@ -101,7 +101,7 @@ test("an empty text and invalid characters still have a vector", async () => {
   for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
 });
 
-test("where onnxruntime is required and missing, the error says so", async () => {
+test("if onnxruntime is required and missing, the error says so", async () => {
   const strict = createMinilm({
     runtime: "native",
     onnxruntime: "a-package-that-is-not-installed",

@@ -210,7 +210,7 @@ describe("an animation", () => {
   };
   const delay = [70, 200, 400];
 
-  test("stays animated where the format can, at the same frame rate", async () => {
+  test("stays animated if the format can be, at the same frame rate", async () => {
     for (const [source, format] of [
       [film().gif({ delay }), "webp"],
       [film().webp({ delay, lossless: true }), "gif"],

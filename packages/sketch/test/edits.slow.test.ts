@@ -50,7 +50,7 @@ describe("only the masked area changes", () => {
     }
   }
 
-  test("and nothing else does, in images of every format and channel count", async () => {
+  test("pixels outside the mask stay the same in images of every format and channel count", async () => {
     const plain = sharp(await photo(size.width, size.height));
     const kinds = {
       "with an sRGB profile": plain.clone().withIccProfile("srgb").png(),
@@ -69,7 +69,7 @@ describe("only the masked area changes", () => {
     }
   });
 
-  test("where the mask is half transparent, the old and the new image are blended", async () => {
+  test("the old and the new image are blended if the mask is half transparent", async () => {
     const image = await photo(size.width, size.height);
     const [hard, soft] = [
       await edit("night", [image], { mask: await maskWith(size, hole) }),

@@ -155,7 +155,7 @@ describe("CSRF", () => {
 });
 
 describe("a user of one project", () => {
-  test("is refused where the data of projects cannot be told apart", async () => {
+  test("is refused if the data cannot be separated by project", async () => {
     await expectAll(
       ({ scope, role }) => scope === "all-projects" && role !== "admin",
       ({ method, path }) =>
