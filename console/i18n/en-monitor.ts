@@ -2,7 +2,7 @@
 export const enMonitor = {
   "nav.group.monitor": "Monitor",
 
-  "overview.description": "What happens in this gateway, and what needs you.",
+  "overview.description": "The state of this gateway, and conditions that need attention.",
   "overview.guide": "First steps",
   "overview.guide.key": "Create an API key",
   "overview.guide.request": "Try a model",
@@ -48,8 +48,9 @@ export const enMonitor = {
   "request.timeline.gateway": "The gateway itself took {time}.",
   "request.why": "Why this target",
   "request.why.single": "It is the only target that could serve the request.",
-  "request.why.p2c": "Of {count} targets, two were drawn, and this one had less load.",
-  "request.why.weighted": "It was drawn from {count} targets by their weights.",
+  "request.why.p2c":
+    "Power of two choices: of two random targets out of {count}, this one had less load.",
+  "request.why.weighted": "It was selected at random from {count} targets, by weight.",
   "request.why.cost": "It is the cheapest of {count} targets.",
   "request.why.sticky": "Requests of this key go to this one of {count} targets.",
   "request.why.none": "No target was selected: {reason}.",
