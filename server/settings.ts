@@ -99,8 +99,8 @@ export const settingsTable = {
       "Base URL of an OpenTelemetry collector that receives traces over OTLP/HTTP, such as `http://collector:4318`. Empty: no traces.",
     ),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
-    .enum(["http/protobuf", "http/json"])
-    .default("http/protobuf")
+    .enum(["http/json", "http/protobuf"])
+    .default("http/json")
     .describe("Encoding of exported traces."),
   OTEL_TRACES_SAMPLER: z
     .enum([

@@ -19,9 +19,8 @@ export class RequestTrace implements TraceContext {
   readonly parentSpanId: string | undefined;
   readonly isSampled: boolean;
   readonly traceState: string | undefined;
-  /** The span of the request. */
-  readonly spanId: string;
   readonly newSpanId: () => string;
+  #spanId: string | undefined;
 
   constructor(context: TraceContext, newSpanId: () => string) {
     this.traceId = context.traceId;
@@ -29,12 +28,21 @@ export class RequestTrace implements TraceContext {
     this.isSampled = context.isSampled;
     this.traceState = context.traceState;
     this.newSpanId = newSpanId;
-    this.spanId = newSpanId();
+  }
+
+  /** The span of the request. Most requests are not sampled and never need it. */
+  get spanId(): string {
+    this.#spanId ??= this.newSpanId();
+    return this.#spanId;
   }
 
   /** The trace of a request that is part of this one. */
   child(): RequestTrace {
-    return new RequestTrace({ ...this, parentSpanId: this.spanId }, this.newSpanId);
+    const { traceId, isSampled, traceState, spanId } = this;
+    return new RequestTrace(
+      { traceId, isSampled, traceState, parentSpanId: spanId },
+      this.newSpanId,
+    );
   }
 
   /** For an upstream request that is part of this span. */

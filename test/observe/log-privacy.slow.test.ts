@@ -55,7 +55,6 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
         VEXEL_LOG_FORMAT: format,
         VEXEL_METRICS_TOKEN: metricsToken,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
         OTEL_TRACES_SAMPLER: "always_on",
       },
     });

@@ -133,7 +133,7 @@ test("label sets beyond the maximum of a metric are counted as other", () => {
   for (let index = 0; index < 10; index++) {
     counter.add(1, `model-${index}`, "200");
     counter.add(1, "model-0", "200");
-    histogram.observe(index, undefined, `model-${index}`, "200");
+    histogram.series(`model-${index}`, "200").observe(index);
   }
   const text = formatMetrics([counter.snapshot(), histogram.snapshot()], "openmetrics");
   expect(text.match(/^c_total/gm)).toHaveLength(4);
@@ -149,7 +149,7 @@ test("merged metrics of several processes are sums, with the newest exemplar of 
     counter.add(requests, "a");
     const histogram = new Histogram({ name: "seconds", help: "h", labelNames: [], bounds: [1, 2] });
     for (const [at, value] of seconds.entries())
-      histogram.observe(value, { requestId: `req_${requests}`, traceId: undefined, at });
+      histogram.series().observe(value, { requestId: `req_${requests}`, traceId: undefined, at });
     const gauge: MetricSnapshot = {
       ...{ name: "ready", help: "h", type: "gauge", labelNames: [], merge: "min" },
       series: [{ labels: [], value: ready }],

@@ -6,7 +6,6 @@ import { wireTracing } from "../../server/wiring/tracing.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
 import { sources, textOf } from "../laws/tree.ts";
-import { until } from "../until.ts";
 import { type Collector, type ReceivedSpan, startCollector } from "./otlp-collector.ts";
 
 const metricsToken = "metrics-token-0123456789";
@@ -16,6 +15,8 @@ interface Traced extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly fake: Fake;
   readonly collector: Collector;
+  /** Stops the gateway, which exports its last spans, and returns those of one trace. */
+  spans(traceId: string): Promise<readonly ReceivedSpan[]>;
 }
 
 async function traced(
@@ -35,7 +36,6 @@ async function traced(
   const tracing = await wireTracing({
     settings: readSettings({
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_TRACES_SAMPLER: sampler,
     }),
     log: silent,
@@ -47,12 +47,21 @@ async function traced(
     settings: { VEXEL_METRICS_TOKEN: metricsToken, ...(settings as Record<string, string>) },
     tracing,
   });
+  let closing: Promise<void> | undefined;
+  const closeGateway = (): Promise<void> => {
+    closing ??= gateway.close();
+    return closing;
+  };
   return {
     gateway,
     fake,
     collector,
+    spans: async (traceId) => {
+      await closeGateway();
+      return collector.spans.filter((span) => span.traceId === traceId);
+    },
     [Symbol.asyncDispose]: async () => {
-      await gateway.close();
+      await closeGateway();
       fake.close();
       await collector.close();
     },
@@ -68,8 +77,9 @@ const metrics = async (gateway: TestGateway): Promise<string> => {
   return (await fetch(`${gateway.url}/metrics`, { headers: { authorization, accept } })).text();
 };
 
-const spansOf = (spans: readonly ReceivedSpan[], traceId: string): ReceivedSpan[] =>
-  spans.filter((span) => span.traceId === traceId);
+/** The trace of a request without a client's trace. */
+const traceOf = ({ headers }: Response): string =>
+  headers.get("x-request-id")!.slice("req_".length);
 
 const clientTrace = "0af7651916cd43dd8448eb211c80319c";
 const clientSpan = "b7ad6b7169203331";
@@ -85,9 +95,12 @@ describe("traces", () => {
     });
     expect(response.status).toBe(200);
     const requestId = response.headers.get("x-request-id");
-    await until(() => collector.spans.length >= 7);
+    expect(gateway.log()).toContain(`"requestId":"${requestId}","traceId":"${clientTrace}"`);
+    expect(await metrics(gateway)).toContain(
+      `# {request_id="${requestId}",trace_id="${clientTrace}"}`,
+    );
 
-    const spans = spansOf(collector.spans, clientTrace);
+    const spans = await setup.spans(clientTrace);
     expect(spans).toHaveLength(collector.spans.length);
     const root = spans.find(({ kind }) => kind === 2)!;
     expect(root).toMatchObject({ name: `embeddings ${model}`, parentSpanId: clientSpan });
@@ -123,20 +136,15 @@ describe("traces", () => {
     );
     expect(fake.requests[0]!.headers.tracestate).toBe("vendor=value");
     expect(collector.resource()).toMatchObject({ "service.name": "vexel" });
-    expect(gateway.log()).toContain(`"requestId":"${requestId}","traceId":"${clientTrace}"`);
-    expect(await metrics(gateway)).toContain(
-      `# {request_id="${requestId}",trace_id="${clientTrace}"}`,
-    );
   });
 
   test("without a client's trace, the trace id is that of the request, and images are traced as well", async () => {
     await using setup = await traced("always_on");
-    const { gateway, fake, collector } = setup;
+    const { gateway, fake } = setup;
     const body = { model: "gpt-image-2", prompt: "an otter", n: 2 };
     const response = await gateway.post("/v1/images/generations", body);
-    const traceId = response.headers.get("x-request-id")!.slice("req_".length);
-    await until(() => spansOf(collector.spans, traceId).length > 0);
-    const [root] = spansOf(collector.spans, traceId);
+    const traceId = traceOf(response);
+    const [root] = await setup.spans(traceId);
     expect(root).toMatchObject({ name: "generate_content gpt-image-2" });
     expect(root!.parentSpanId).toBeUndefined();
     expect(root!.attributes).toMatchObject({ "gen_ai.output.type": "image", "vexel.images": 2 });
@@ -152,9 +160,9 @@ describe("traces", () => {
     fake.script({ response: { status: 503, body: "{}" } }, { times: 9 });
     const failed = await embed(gateway, "a boat");
     expect(failed.status).toBeGreaterThanOrEqual(500);
-    await until(() => collector.spans.length > 0);
-    const traceId = failed.headers.get("x-request-id")!.slice("req_".length);
-    expect(spansOf(collector.spans, traceId)).toHaveLength(collector.spans.length);
+    const spans = await setup.spans(traceOf(failed));
+    expect(spans.length).toBeGreaterThan(0);
+    expect(spans).toHaveLength(collector.spans.length);
   });
 
   test("an invalid traceparent starts a new trace", async () => {
@@ -167,8 +175,8 @@ describe("traces", () => {
       "x".repeat(9000),
     ]) {
       fake.clear();
-      const { headers } = await embed(gateway, `otter ${traceparent.length}`, { traceparent });
-      const traceId = headers.get("x-request-id")!.slice("req_".length);
+      const response = await embed(gateway, `otter ${traceparent.length}`, { traceparent });
+      const traceId = traceOf(response);
       expect(fake.requests[0]!.headers.traceparent).toStartWith(`00-${traceId}-`);
     }
   });

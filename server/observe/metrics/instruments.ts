@@ -70,9 +70,17 @@ class SeriesByLabels<T> {
   }
 }
 
-interface CounterSeries {
+export class CounterSeries {
   readonly labels: readonly string[];
-  value: number;
+  value = 0;
+
+  constructor(labels: readonly string[]) {
+    this.labels = labels;
+  }
+
+  add(amount: number): void {
+    this.value += amount;
+  }
 }
 
 export class Counter {
@@ -82,19 +90,26 @@ export class Counter {
   constructor(options: InstrumentOptions) {
     this.#options = options;
     const { labelNames, maxSeries = 1000 } = options;
-    this.#series = new SeriesByLabels(labelNames.length, maxSeries, (labels) => ({
-      labels,
-      value: 0,
-    }));
+    this.#series = new SeriesByLabels(
+      labelNames.length,
+      maxSeries,
+      (labels) => new CounterSeries(labels),
+    );
+  }
+
+  /** The series of these labels, for code that counts often. */
+  series(...labels: readonly string[]): CounterSeries {
+    return this.#series.find(labels);
   }
 
   add(amount: number, ...labels: readonly string[]): void {
-    this.#series.find(labels).value += amount;
+    this.#series.find(labels).add(amount);
   }
 
   snapshot(): MetricSnapshot {
     const { name, help, labelNames } = this.#options;
-    return { name, help, type: "counter", labelNames, series: [...this.#series.all] };
+    const series = this.#series.all.map(({ labels, value }) => ({ labels, value }));
+    return { name, help, type: "counter", labelNames, series };
   }
 }
 
@@ -112,16 +127,41 @@ export interface ObservedRequest {
   readonly at: number;
 }
 
-interface HistogramSeries {
+/** For this long, an exemplar with a trace is not replaced by one without. */
+const traceKeptMs = 60_000;
+
+export class HistogramSeries {
   readonly labels: readonly string[];
+  readonly #bounds: readonly number[];
   /** Per bucket, not cumulative; the last one has no bound. */
   readonly buckets: number[];
   readonly exemplars: (Exemplar | null)[];
-  sum: number;
-}
+  sum = 0;
 
-/** For this long, an exemplar with a trace is not replaced by one without. */
-const traceKeptMs = 60_000;
+  constructor(labels: readonly string[], bounds: readonly number[]) {
+    this.labels = labels;
+    this.#bounds = bounds;
+    this.buckets = new Array<number>(bounds.length + 1).fill(0);
+    this.exemplars = new Array<Exemplar | null>(bounds.length + 1).fill(null);
+  }
+
+  /** `request`: the exemplar. Absent: none. */
+  observe(value: number, request?: ObservedRequest): void {
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    (this.buckets[bucket] as number)++;
+    this.sum += value;
+    if (request) this.#setExemplar(bucket, value, request);
+  }
+
+  #setExemplar(bucket: number, value: number, { requestId, traceId, at }: ObservedRequest): void {
+    const current = this.exemplars[bucket];
+    if (current?.traceId !== undefined && traceId === undefined && at - current.at < traceKeptMs)
+      return;
+    this.exemplars[bucket] = { requestId, traceId, value, at };
+  }
+}
 
 export class Histogram {
   readonly #options: HistogramOptions;
@@ -130,22 +170,16 @@ export class Histogram {
   constructor(options: HistogramOptions) {
     this.#options = options;
     const { labelNames, bounds, maxSeries = 250 } = options;
-    this.#series = new SeriesByLabels(labelNames.length, maxSeries, (labels) => ({
-      labels,
-      buckets: new Array<number>(bounds.length + 1).fill(0),
-      exemplars: new Array<Exemplar | null>(bounds.length + 1).fill(null),
-      sum: 0,
-    }));
+    this.#series = new SeriesByLabels(
+      labelNames.length,
+      maxSeries,
+      (labels) => new HistogramSeries(labels, bounds),
+    );
   }
 
-  observe(value: number, request: ObservedRequest | undefined, ...labels: readonly string[]): void {
-    const series = this.#series.find(labels);
-    const { bounds } = this.#options;
-    let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
-    (series.buckets[bucket] as number)++;
-    series.sum += value;
-    if (request) setExemplar(series.exemplars, bucket, value, request);
+  /** The series of these labels. */
+  series(...labels: readonly string[]): HistogramSeries {
+    return this.#series.find(labels);
   }
 
   snapshot(): MetricSnapshot {
@@ -160,16 +194,4 @@ export class Histogram {
     );
     return { name, help, type: "histogram", labelNames, bounds, series };
   }
-}
-
-function setExemplar(
-  exemplars: (Exemplar | null)[],
-  bucket: number,
-  value: number,
-  { requestId, traceId, at }: ObservedRequest,
-): void {
-  const current = exemplars[bucket];
-  if (current?.traceId !== undefined && traceId === undefined && at - current.at < traceKeptMs)
-    return;
-  exemplars[bucket] = { requestId, traceId, value, at };
 }

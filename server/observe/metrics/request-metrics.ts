@@ -1,14 +1,31 @@
 /** Counts finished requests: one function observes a request record, whatever happened to the request. */
 import type { RequestRecord } from "../../request/request-record.ts";
 import { canceled, type TimedAttempt } from "../../request/timeline.ts";
-import { visitStages } from "../stage-times.ts";
-import { Counter, Histogram, type ObservedRequest } from "./instruments.ts";
+import { type RequestStage, visitStages } from "../stage-times.ts";
+import {
+  Counter,
+  type CounterSeries,
+  Histogram,
+  type HistogramSeries,
+  type ObservedRequest,
+} from "./instruments.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
 /** Cached embeddings take under a millisecond, images minutes. */
 const secondsBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 ];
+
+/** The series of one endpoint and model that most requests need: found by one lookup. Undefined: not needed yet. */
+interface ModelSeries {
+  readonly success: CounterSeries;
+  readonly duration: HistogramSeries;
+  readonly stages: Partial<Record<RequestStage, HistogramSeries>>;
+  cachedInputs: CounterSeries | undefined;
+  inputTokens: CounterSeries | undefined;
+}
+
+const maxModels = 1000;
 
 /** A request for something else than a model. */
 export interface OtherRequest {
@@ -82,39 +99,69 @@ export class RequestMetrics {
     labelNames: ["route", "status"],
   });
 
+  /** By endpoint and model. */
+  readonly #seriesByModel = new Map<string, Map<string, ModelSeries>>();
+
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void {
     const { endpoint, model = "", outcome, embeddings, usage, cost, routing } = record;
+    const series = this.#seriesOf(endpoint, model);
     const request = observedRequest(record);
-    this.#requests.add(1, endpoint, model, statusText(outcome.status), outcome.error ?? "");
-    this.#duration.observe(outcome.latencyMs / 1000, request, endpoint, model);
-    visitStages(record, endedAt, (stage, from, to) =>
-      this.#stages.observe((to - from) / 1000, undefined, endpoint, stage),
-    );
+    if (outcome.status === 200 && outcome.error === undefined) series.success.add(1);
+    else this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
+    series.duration.observe(outcome.latencyMs / 1000, request);
+    visitStages(record, endedAt, (stage, from, to) => {
+      series.stages[stage] ??= this.#stages.series(endpoint, stage);
+      series.stages[stage].observe((to - from) / 1000);
+    });
     if (routing.timedAttempts) this.#observeAttempts(record, routing.timedAttempts, request);
-    if (embeddings.inputs > 0) {
-      const { inputs, cachedInputs } = embeddings;
-      if (cachedInputs > 0) this.#inputs.add(cachedInputs, model, "cache");
-      if (inputs > cachedInputs) this.#inputs.add(inputs - cachedInputs, model, "upstream");
+    const { inputs, cachedInputs } = embeddings;
+    if (cachedInputs > 0) {
+      series.cachedInputs ??= this.#inputs.series(model, "cache");
+      series.cachedInputs.add(cachedInputs);
     }
-    if (usage?.inputTokens) this.#tokens.add(usage.inputTokens, model, "input");
+    if (inputs > cachedInputs) this.#inputs.add(inputs - cachedInputs, model, "upstream");
+    if (usage?.inputTokens) {
+      series.inputTokens ??= this.#tokens.series(model, "input");
+      series.inputTokens.add(usage.inputTokens);
+    }
     if (usage?.outputTokens) this.#tokens.add(usage.outputTokens, model, "output");
     const images = record.deliveredImages;
     if (images) this.#images.add(images, model);
-    const upstream = routing.target?.upstream.id ?? "";
-    if (cost.actual !== undefined) {
-      if (cost.actual > 0) this.#cost.add(cost.actual, model, upstream);
-    } else if (outcome.status < 400) {
-      this.#unknownCosts.add(1, model, upstream);
+    if (cost.actual === undefined) {
+      if (outcome.status < 400) this.#unknownCosts.add(1, model, upstreamOf(record));
+    } else if (cost.actual > 0) {
+      this.#cost.add(cost.actual, model, upstreamOf(record));
     }
   }
 
+  #seriesOf(endpoint: string, model: string): ModelSeries {
+    const ofEndpoint = this.#seriesByModel.get(endpoint);
+    return ofEndpoint?.get(model) ?? this.#addSeries(endpoint, model);
+  }
+
+  #addSeries(endpoint: string, model: string): ModelSeries {
+    const series: ModelSeries = {
+      success: this.#requests.series(endpoint, model, "200", ""),
+      duration: this.#duration.series(endpoint, model),
+      stages: {},
+      cachedInputs: undefined,
+      inputTokens: undefined,
+    };
+    const ofEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
+    this.#seriesByModel.set(endpoint, ofEndpoint);
+    // Models of earlier configurations.
+    if (ofEndpoint.size >= maxModels) ofEndpoint.clear();
+    ofEndpoint.set(model, series);
+    return series;
+  }
+
   observeOther({ route, status }: OtherRequest): void {
-    this.#otherRequests.add(1, route, statusText(status));
+    this.#otherRequests.add(1, route, String(status));
   }
 
   observeBatch(requests: number): void {
-    this.#batches.observe(requests, undefined);
+    this.#batches.series().observe(requests);
   }
 
   snapshot(): MetricSnapshot[] {
@@ -149,7 +196,7 @@ export class RequestMetrics {
       if (result === canceled) continue;
       const endsAt = endedAt ?? startedAt + outcome.latencyMs;
       const ms = endsAt - attempt.startedAt - attempt.queuedMs;
-      this.#attemptDuration.observe(Math.max(0, ms) / 1000, request, upstream, model);
+      this.#attemptDuration.series(upstream, model).observe(Math.max(0, ms) / 1000, request);
     }
   }
 }
@@ -164,13 +211,4 @@ const observedRequest = ({ requestId, trace, at, outcome }: RequestRecord): Obse
   at: at + outcome.latencyMs,
 });
 
-const statusTexts = new Map<number, string>();
-
-/** Without a new string for each request. */
-function statusText(status: number): string {
-  const known = statusTexts.get(status);
-  if (known !== undefined) return known;
-  const text = String(status);
-  statusTexts.set(status, text);
-  return text;
-}
+const upstreamOf = ({ routing }: RequestRecord): string => routing.target?.upstream.id ?? "";

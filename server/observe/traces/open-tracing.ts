@@ -49,7 +49,7 @@ export interface Tracing {
 const maxPendingSpans = 4096;
 /** Small batches: writing one takes the thread that serves requests. */
 const batchSpans = 256;
-const batchDelayMs = 1000;
+const batchDelayMs = 5000;
 const exportTimeoutMs = 10_000;
 const closeTimeoutMs = 2000;
 /** Unsampled requests with an error that are traced each second: an outage must not cost its own CPU. */
