@@ -91,7 +91,7 @@ describe("many concurrent requests", () => {
       if ("came" in outcome) {
         expect(outcome.came).toBe(body);
         expect(lost.has(plan.fate)).toBe(false);
-      } else if (outcome.error.name === "CallAborted") expect(cancel.signal.aborted).toBe(true);
+      } else if (outcome.error.name === "RequestAborted") expect(cancel.signal.aborted).toBe(true);
       else {
         expect(outcome.error.name).toBe("ConnectionLost");
         expect(lost.has(plan.fate)).toBe(true);

@@ -3,7 +3,7 @@ import type { LargeJson } from "../../lib/large-json.ts";
 import { type Address, Connection, type Exchange, type OpenOptions } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { type Head, ResponseParser } from "./parse-response.ts";
-import { AmbiguousResponse, CallAborted, ConnectionLost } from "./transport-error.ts";
+import { AmbiguousResponse, ConnectionLost, RequestAborted } from "./transport-error.ts";
 
 export interface Endpoint extends Address {
   /** The key of its connections in the pool. */
@@ -42,7 +42,7 @@ export class BufferedExchange implements Exchange {
     const { signal, mayReuse, pool, endpoint } = this.#options;
     if (signal.aborted) {
       this.#end();
-      throw new CallAborted();
+      throw new RequestAborted();
     }
     signal.addEventListener("abort", this.#abort);
     const idle = mayReuse ? pool.takeIdle(endpoint.key) : undefined;
@@ -79,8 +79,8 @@ export class BufferedExchange implements Exchange {
   }
 
   readonly #abort = (): void => {
-    if (this.#connection) this.#connection.fail(new CallAborted());
-    else this.onError(new CallAborted());
+    if (this.#connection) this.#connection.fail(new RequestAborted());
+    else this.onError(new RequestAborted());
   };
 
   #send(connection: Connection): void {

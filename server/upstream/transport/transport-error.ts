@@ -35,7 +35,7 @@ export function toTransportError(error: unknown, signal: AbortSignal, max?: numb
     });
   }
   const unsent = error instanceof NotConnected || neverConnectedCodes.has(code);
-  // Bun reports a socket that could not be created as ECONNREFUSED, so the code does not tell whose failure it is.
+  // Bun reports a socket that could not be created as ECONNREFUSED, so the code does not show which side failed.
   const shortage = unsent ? descriptorShortage() : undefined;
   if (shortage) return outOfDescriptors(shortage, error);
   return new GatewayError("upstream_unreachable", messageOf(error, unsent), {
@@ -94,6 +94,6 @@ export class ConnectionLost extends Error {
 export class AmbiguousResponse extends InvalidHttpResponse {}
 
 /** The request was aborted by its signal. */
-export class CallAborted extends Error {
-  override readonly name = "CallAborted";
+export class RequestAborted extends Error {
+  override readonly name = "RequestAborted";
 }

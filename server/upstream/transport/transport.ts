@@ -115,7 +115,7 @@ export class HttpClient {
 
   /**
    * Resolves with the result of `take`; rejects with the result of `toError` for NotConnected, ConnectionLost,
-   * InvalidHttpResponse, ResponseTooLarge or CallAborted. Both run synchronously within one promise: a promise for each
+   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run synchronously within one promise: a promise for each
    * step would cost as much as the steps.
    */
   exchange<T>(
