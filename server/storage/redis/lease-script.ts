@@ -1,7 +1,8 @@
 /**
  * The script behind shared limits: a pool of items in Redis from which replicas lease slices. The hash of a pool has the
  * available parts `a`, the time of the last refill `t`, the limit `l`, an epoch `e` that changes when the pool is
- * created anew, and a field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and
+ * created anew, sums over the replicas (`o` outstanding items, `n` replicas, `w` waiting replicas, `c` when they were
+ * checked), and a field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and
  * whether it waits for more. Granted and spent are running totals, so a repeated or lost message changes nothing.
  */
 import type { LeaseReply, LeaseRequest, SendLease } from "../../lib/leased-pool.ts";
@@ -20,20 +21,17 @@ local leaseMs, retentionMs = tonumber(ARGV[14]), tonumber(ARGV[15])
 local knownEpoch, unspentBefore = ARGV[16], tonumber(ARGV[17])
 
 local function text(number) return string.format('%.0f', number) end
-
-local pool, own, others = {}, nil, {}
-local fields = redis.call('HGETALL', KEYS[1])
-for i = 1, #fields, 2 do
-  local name, value = fields[i], fields[i + 1]
-  if string.sub(name, 1, 1) ~= '@' then
-    pool[name] = value
-  else
-    local g, s, expiry, number, waits = string.match(value, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-    local lease = { name = name, granted = tonumber(g), spent = tonumber(s),
-      expiry = tonumber(expiry), sequence = tonumber(number), waits = waits == '1' }
-    if name == holder then own = lease else others[#others + 1] = lease end
-  end
+local function parse(value)
+  local g, s, expiry, number, waits = string.match(value, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  return { granted = tonumber(g), spent = tonumber(s), expiry = tonumber(expiry),
+    sequence = tonumber(number), waits = tonumber(waits) }
 end
+
+local pool = {}
+local names = { 'a', 't', 'l', 'e', 'o', 'n', 'w', 'c' }
+local values = redis.call('HMGET', KEYS[1], 'a', 't', 'l', 'e', 'o', 'n', 'w', 'c', holder)
+for i, name in ipairs(names) do pool[name] = values[i] or nil end
+local own = values[9] and parse(values[9]) or nil
 if own and sequence <= own.sequence then return false end
 
 local full = limit * unit
@@ -53,18 +51,32 @@ else
   epoch = time[1] .. '.' .. time[2]
 end
 
-local holders, othersWait, outstanding = 1, 0, 0
-for _, lease in ipairs(others) do
-  local unspent = lease.granted - lease.spent
-  if lease.expiry <= now then
-    -- The requests of a dead replica are over, so its slots are free. Items that it spent stay spent.
-    available = available + (isSemaphore and lease.granted or unspent) * unit
-    redis.call('HDEL', KEYS[1], lease.name)
-  else
-    holders = holders + 1
-    outstanding = outstanding + unspent
-    if lease.waits then othersWait = 1 end
+-- Sums over all replicas, this one excluded. Expired leases are searched twice per second.
+local outstanding, holders, waiting = tonumber(pool.o or 0), tonumber(pool.n or 0), tonumber(pool.w or 0)
+local checked = tonumber(pool.c or now)
+if now - checked >= 500 or now < checked then
+  outstanding, holders, waiting, checked = 0, 0, 0, now
+  local fields = redis.call('HGETALL', KEYS[1])
+  for i = 1, #fields, 2 do
+    local name = fields[i]
+    if string.sub(name, 1, 1) == '@' and name ~= holder then
+      local lease = parse(fields[i + 1])
+      if lease.expiry <= now then
+        -- The requests of a dead replica are over, so its slots are free. Items that it spent stay spent.
+        local returned = isSemaphore and lease.granted or lease.granted - lease.spent
+        available = available + returned * unit
+        redis.call('HDEL', KEYS[1], name)
+      else
+        outstanding = outstanding + lease.granted - lease.spent
+        holders = holders + 1
+        waiting = waiting + lease.waits
+      end
+    end
   end
+elseif own then
+  outstanding = outstanding - (own.granted - own.spent)
+  holders = holders - 1
+  waiting = waiting - own.waits
 end
 -- The pool is new to this replica: after a loss of data it must not start full.
 if knownEpoch ~= epoch then available = math.min(available, unspentBefore) end
@@ -84,7 +96,7 @@ available = math.min(full, available)
 local free = math.max(0, math.floor(available / unit))
 local grant, waits = 0, 0
 if free >= needed then
-  grant = math.max(needed, math.min(wanted, math.floor(free / (2 * holders))))
+  grant = math.max(needed, math.min(wanted, math.floor(free / (2 * (holders + 1)))))
 else
   waits = 1
   if free >= least then grant = free end
@@ -92,17 +104,25 @@ end
 granted = granted + grant
 available = available - grant * unit
 
-redis.call('HSET', KEYS[1], 'a', text(available), 't', text(now), 'l', text(limit), 'e', epoch)
-if granted == (isSemaphore and 0 or spent) and waits == 0 then
-  redis.call('HDEL', KEYS[1], holder)
-else
+local isHolder = granted ~= (isSemaphore and 0 or spent) or waits == 1
+if isHolder then
   redis.call('HSET', KEYS[1], holder, table.concat(
     { text(granted), text(spent), text(now + leaseMs), text(sequence), waits }, ' '))
+elseif own then
+  redis.call('HDEL', KEYS[1], holder)
 end
+local unspent = available + (outstanding + granted - spent) * unit
+local othersWait = waiting > 0 and 1 or 0
+if isHolder then
+  outstanding = outstanding + granted - spent
+  holders = holders + 1
+  waiting = waiting + waits
+end
+redis.call('HSET', KEYS[1], 'a', text(available), 't', text(now), 'l', text(limit), 'e', epoch,
+  'o', text(outstanding), 'n', holders, 'w', waiting, 'c', text(checked))
 local untilFull = refills and (full - available) / limit or 0
 redis.call('PEXPIRE', KEYS[1], text(retentionMs + untilFull))
-local unspent = available + (outstanding + granted - spent) * unit
-return { text(granted), text(available), text(unspent), epoch, holders, othersWait }
+return { text(granted), text(available), text(unspent), epoch, math.max(1, holders), othersWait }
 `);
 
 /** `now`: Unix milliseconds of the pools; the default is the clock of Redis. */
