@@ -20,7 +20,7 @@ import type { Log } from "./observe/log.ts";
 import type { MetricSnapshot } from "./observe/metrics/metric-snapshot.ts";
 import { requestLine } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
-import { createServe, type Execute } from "./pipeline/serve.ts";
+import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -256,7 +256,7 @@ export function build({
   });
   const live = new LiveRequests();
   const content = wireStoredContent({ settings, snapshot, log, disk: temp.disk, now: Date.now });
-  const pipeline = createServe({
+  const pipeline = createPipeline({
     snapshot,
     ledger,
     links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),

@@ -11,7 +11,7 @@ import {
   integerFields,
   sharedFields,
   toQuery,
-} from "./image-fields.ts";
+} from "./generations.ts";
 import { writeImages } from "./image-response.ts";
 
 /** 20 MiB of base64, as OpenAI allows. */

@@ -1,10 +1,106 @@
-/** POST /v1/images/generations. */
+/** POST /v1/images/generations, and the fields that edits share with it. */
 import { z } from "zod";
 import { parse, withoutNulls } from "../http/validate-body.ts";
+import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
-import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
-import { fieldsWithModel, sharedFields, toQuery } from "./image-fields.ts";
+import type { GenerationQuery, ImageOptions, ImageResponse } from "../upstream/contract.ts";
 import { writeImages } from "./image-response.ts";
+
+/**
+ * Values that depend on the model (sizes, qualities, formats) are any string here; the model's capabilities decide.
+ * Values that no model supports are refused here.
+ */
+const options = {
+  n: z.int().min(1).optional().describe("The number of images; the maximum depends on the model."),
+  size: z.string().min(1).optional().describe("WIDTHxHEIGHT or auto."),
+  quality: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("auto, low, medium, high, xhigh, max, standard or hd."),
+  background: z.string().min(1).optional().describe("auto, transparent or opaque."),
+  moderation: z.string().min(1).optional().describe("auto or low."),
+  output_format: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The file format: png, jpeg, webp, gif or svg."),
+  output_compression: z
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe("The compression of jpeg and webp files, 0 to 100."),
+  response_format: z
+    .enum(["url", "b64_json"])
+    .optional()
+    .describe("Whether images are returned as URLs or as base64."),
+  partial_images: z
+    .int()
+    .min(0)
+    .max(3)
+    .optional()
+    .describe("The number of partial images in a stream."),
+  style: z.string().min(1).optional().describe("vivid or natural."),
+  user: z.string().optional(),
+  safety_identifier: z.string().optional(),
+  complexity: z.string().min(1).optional().describe("low, medium or high."),
+  frame_count: z.int().min(2).max(16).optional().describe("The number of frames of a gif."),
+  frame_duration_ms: z
+    .int()
+    .min(0)
+    .max(655_350)
+    .optional()
+    .describe("The duration of each frame of a gif."),
+  svg: z.record(z.string(), z.unknown()).optional(),
+  input_fidelity: z.string().min(1).optional().describe("high or low; edits only."),
+} as const satisfies Record<keyof ImageOptions, z.ZodType>;
+
+/** The parameters that image generations and edits share, and the conversion of a parsed body to a query. */
+const optionNames = Object.keys(options) as (keyof ImageOptions)[];
+
+const modelId = z
+  .string()
+  .min(1)
+  .describe("The public ID of an image model. Default: the default model of the API key.");
+
+export const sharedFields = {
+  model: modelId.optional(),
+  prompt: z.string().min(1).max(maxTextLength).describe("The text that describes the image."),
+  stream: z.boolean().optional().describe("Return the response as server-sent events."),
+  ...options,
+} as const;
+
+/** The same fields after the default model is filled in. */
+export const fieldsWithModel = { ...sharedFields, model: modelId } as const;
+
+/** Form fields whose values are not text. */
+export const integerFields: ReadonlySet<string> = new Set([
+  "n",
+  "output_compression",
+  "partial_images",
+  "frame_count",
+  "frame_duration_ms",
+]);
+export const booleanFields: ReadonlySet<string> = new Set(["stream"]);
+
+type ParsedBody = { model: string; prompt: string; stream?: boolean | undefined } & Record<
+  string,
+  unknown
+>;
+
+/** Splits a parsed body into known options and extra fields for passthrough. */
+export function toQuery({ model, prompt, stream, ...others }: ParsedBody): GenerationQuery {
+  const known = new Set<string>(optionNames);
+  const entries = Object.entries(others).filter(([, value]) => value !== undefined);
+  return {
+    model,
+    prompt,
+    stream: stream ?? false,
+    options: Object.fromEntries(entries.filter(([name]) => known.has(name))) as ImageOptions,
+    extraFields: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
+  };
+}
 
 export const generationsBody = z.looseObject(sharedFields);
 const bodyWithModel = z.looseObject(fieldsWithModel);

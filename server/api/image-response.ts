@@ -7,7 +7,7 @@ import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-st
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { StreamEvent } from "../pipeline/stream-response.ts";
 import type { Usage } from "../request/operation.ts";
-import { estimatedField } from "../upstream/adapters/openai/estimated-usage.ts";
+import { estimatedField } from "../upstream/adapters/openai/image-metadata.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
 import type {
   BufferedImageResponse,

@@ -5,7 +5,7 @@
 import type { RequestRecord } from "../request/request-record.ts";
 import { priceOf } from "../upstream/catalog/prices/index.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target } from "../upstream/contract.ts";
-import { countTokens } from "../upstream/count-tokens.ts";
+import { countTokens } from "../upstream/tokenizers.ts";
 
 /**
  * The token count for the ledger, limits and costs. Servers that do not count tokens, such as LM Studio and LocalAI,

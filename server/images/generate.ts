@@ -6,7 +6,7 @@
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import { targetName } from "../request/target-name.ts";
+import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
 import type {
   BufferedImageResponse,

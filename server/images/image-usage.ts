@@ -12,7 +12,7 @@ import type {
   ImageUsage,
   Target,
 } from "../upstream/contract.ts";
-import { countTokens } from "../upstream/count-tokens.ts";
+import { countTokens } from "../upstream/tokenizers.ts";
 
 /** Adds two usages, with the details if both have the same fields. */
 export const sumUsage = (

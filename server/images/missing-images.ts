@@ -6,7 +6,7 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { MissingGroup, MissingImages, RequestRecord } from "../request/request-record.ts";
-import { targetName } from "../request/target-name.ts";
+import { targetName } from "../request/timeline.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";

@@ -7,8 +7,8 @@ import { authenticate } from "../auth/authenticate.ts";
 import { defaultModel, resolveModel } from "../auth/resolve-model.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
-import type { TurnQueue } from "../lib/turn-queue.ts";
-import type { LoadShedder } from "../limits/load-shedder.ts";
+import { TurnQueue } from "../lib/turn-queue.ts";
+import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
@@ -19,12 +19,12 @@ import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
-import { executeWithin } from "./execute.ts";
+import { execute, executeWithin, type InternalRequest } from "./execute.ts";
 import { RecordedContent } from "./record-content.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { writeReplay, writeResponse } from "./write-response.ts";
 
-export interface HttpRequest<Q extends LimitedQuery, A> {
+interface HttpRequest<Q extends LimitedQuery, A> {
   readonly services: PipelineServices;
   readonly loadShedder: LoadShedder;
   /** For responses that take long to write. */
@@ -39,7 +39,7 @@ export interface HttpRequest<Q extends LimitedQuery, A> {
   readonly caller?: Caller | undefined;
 }
 
-export async function handleRequest<Q extends LimitedQuery, A>(
+async function handleRequest<Q extends LimitedQuery, A>(
   http: HttpRequest<Q, A>,
 ): Promise<OutgoingResponse> {
   const { services, endpoint, incoming } = http;
@@ -197,4 +197,54 @@ function* whileConnected<T>(steps: Iterator<void, T>, signal: AbortSignal): Gene
     if (done) return value;
     yield;
   }
+}
+
+/**
+ * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
+ */
+export type Serve = <Q extends LimitedQuery, A>(
+  endpoint: Endpoint<Q, A>,
+  send: Send<Q, A>,
+  incoming: IncomingRequest,
+  /** The model, if the request path names it. */
+  pathModel?: string,
+  /** A caller that was authenticated in another way than by an API key. */
+  caller?: Caller,
+) => Promise<OutgoingResponse>;
+
+export type Execute = <Q extends LimitedQuery, A, T>(
+  request: InternalRequest<Q, A, T>,
+) => Promise<T>;
+
+interface Pipeline {
+  readonly serve: Serve;
+  readonly execute: Execute;
+  inFlight(): number;
+}
+
+/**
+ * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
+ */
+export function createPipeline(services: PipelineServices): Pipeline {
+  const { admission, maxConcurrent } = services;
+  const loadShedder = new LoadShedder({
+    ...maxConcurrent,
+    shed: (mayLose) => admission.shed(mayLose),
+  });
+  const writeQueue = new TurnQueue(services.clock);
+  return {
+    serve: (endpoint, send, incoming, pathModel, caller) =>
+      handleRequest({
+        services,
+        loadShedder,
+        writeQueue,
+        endpoint,
+        send,
+        incoming,
+        pathModel,
+        caller,
+      }),
+    execute: (request) => execute(services, loadShedder, request),
+    inFlight: () => loadShedder.count,
+  };
 }

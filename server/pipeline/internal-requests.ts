@@ -20,7 +20,7 @@ import type {
   ModerationResponse,
   Target,
 } from "../upstream/contract.ts";
-import type { Execute } from "./serve.ts";
+import type { Execute } from "./handle-request.ts";
 import { type VerifyOptions, verifyEmbeddings } from "./verify-response.ts";
 
 const pinnedTo =

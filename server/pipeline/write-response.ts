@@ -7,7 +7,7 @@ import { clientClosedError } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import { usageHeader } from "../upstream/adapters/openai/image-metadata.ts";
 import type { WrittenResponse } from "./endpoint.ts";
 import type { RequestLifetime } from "./request-lifetime.ts";
 import {

@@ -2,8 +2,8 @@
  * The timeline of a request: how long it was queued, and its attempts with their times. It is stored in the ledger row
  * as compact JSON: one successful attempt takes 20 bytes, a cached request none.
  */
+
 import type { Target } from "../upstream/contract.ts";
-import { targetName } from "./target-name.ts";
 
 /** An attempt at a target. Times are milliseconds of the monotonic clock. */
 export interface TimedAttempt {
@@ -109,7 +109,7 @@ function attemptValues(attempt: TimedAttempt, source: TimelineSource): AttemptVa
 const inTenths = (ms: number): number => Math.round(Math.max(0, ms) * 10) / 10;
 
 /** Times are milliseconds since the arrival of the request. */
-export interface Timeline {
+interface Timeline {
   readonly queuedMs: number;
   readonly attempts: readonly {
     readonly startMs: number;
@@ -156,3 +156,7 @@ function parse(text: string | null): StoredTimeline {
     return {};
   }
 }
+
+/** A target by the names of its upstream and of its model there, for operators. */
+export const targetName = ({ upstream, model, surface }: Target): string =>
+  `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;

@@ -4,7 +4,7 @@
  */
 
 import type { RequestRecord } from "../request/request-record.ts";
-import { targetName } from "../request/target-name.ts";
+import { targetName } from "../request/timeline.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";

@@ -7,7 +7,7 @@ import { generationsEndpoint } from "../api/generations.ts";
 import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
 import { decodePathSegment } from "../http/json-response.ts";
 import type { Handlers } from "../http/routes.ts";
-import type { Serve } from "../pipeline/serve.ts";
+import type { Serve } from "../pipeline/handle-request.ts";
 import type { Send } from "../request/stage.ts";
 import type {
   EditQuery,

@@ -53,7 +53,7 @@ test("the event loop gets a turn before a long upstream request is written, and 
 
 test("the event loop gets turns while the vocabulary for the first token estimate is loaded", () => {
   const script = `
-    const { countTokens } = await import("./server/upstream/count-tokens.ts");
+    const { countTokens } = await import("./server/upstream/tokenizers.ts");
     const { tokenTable } = await import("./server/upstream/tokenizers.ts");
     await tokenTable("cl100k_base");
     let turns = 0;

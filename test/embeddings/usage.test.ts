@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import OpenAI from "openai";
-import { countTokens } from "../../server/upstream/count-tokens.ts";
+import { countTokens } from "../../server/upstream/tokenizers.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";

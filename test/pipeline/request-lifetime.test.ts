@@ -8,7 +8,7 @@ import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint, WriteContext } from "../../server/pipeline/endpoint.ts";
-import { createServe } from "../../server/pipeline/serve.ts";
+import { createPipeline } from "../../server/pipeline/handle-request.ts";
 import type { Send } from "../../server/request/stage.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { createServices, incoming, key, snapshotWith } from "./pipeline-fixture.ts";
@@ -41,7 +41,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
     end: (record, error) =>
       error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
   };
-  const { serve, execute, inFlight } = createServe({ ...services, charging });
+  const { serve, execute, inFlight } = createPipeline({ ...services, charging });
   const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
     execute({
       requestId: "req_1",

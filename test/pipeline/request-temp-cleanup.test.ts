@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Endpoint } from "../../server/pipeline/endpoint.ts";
-import { createServe } from "../../server/pipeline/serve.ts";
+import { createPipeline } from "../../server/pipeline/handle-request.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";
 import { createServices, incoming, snapshotWith } from "./pipeline-fixture.ts";
 
@@ -23,7 +23,7 @@ test.each(outcomes)(
   "%s is sent and in the ledger, and no request stays in flight",
   async (_, send, status) => {
     const { services, rows, internalErrors } = createServices(snapshotWith("image"));
-    const { serve, inFlight } = createServe(services);
+    const { serve, inFlight } = createPipeline(services);
     const response = await serve(endpoint, send, incoming);
     expect(response.status).toBe(status);
     expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);

@@ -6,7 +6,6 @@
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
-import { cookieLines } from "./assemble-response.ts";
 import { type ByteSocket, ClientSocket, ConnectionPhase } from "./client-socket.ts";
 import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
 import { HeadReader } from "./head-reader.ts";
@@ -16,7 +15,7 @@ import { type RefusedConnection, refuseConnection, refuseHead } from "./refuse-c
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
 import { discardBody, sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
-import { ClientDisconnected } from "./socket-writer.ts";
+import { ClientDisconnected, cookieLines } from "./socket-writer.ts";
 
 const noBytes = Buffer.alloc(0);
 /** Pipelined requests that are read in one turn of the event loop. */

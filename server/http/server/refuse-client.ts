@@ -1,9 +1,9 @@
 /** Writes the last response of a connection whose client has to be refused, and closes it. */
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import { closingResponse } from "./assemble-response.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import { Http2Unsupported, http2Response } from "./http2.ts";
 import type { ServerContext } from "./server-context.ts";
+import { closingResponse } from "./socket-writer.ts";
 
 /** The members of a connection that a refusal uses. */
 export interface RefusedConnection {

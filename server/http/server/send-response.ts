@@ -5,9 +5,8 @@
  */
 
 import type { BodyChunks, OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
-import { assembleResponse, joinParts, responseHead } from "./assemble-response.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
-import type { SocketWriter } from "./socket-writer.ts";
+import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./socket-writer.ts";
 
 /**
  * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could

@@ -5,7 +5,6 @@
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import { closingResponse } from "./assemble-response.ts";
 import type { ByteSocket } from "./client-socket.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionEntry } from "./connection-entry.ts";
@@ -13,7 +12,7 @@ import { ConnectionLimit } from "./connection-limit.ts";
 import type { HttpServer, HttpServerOptions, TlsCredentials } from "./http-server.ts";
 import { invalidHttp } from "./parse-head.ts";
 import { createServerContext, dateLine } from "./server-context.ts";
-import { resetSlowReaders } from "./socket-writer.ts";
+import { closingResponse, resetSlowReaders } from "./socket-writer.ts";
 
 /** Lingering timeout at shutdown: the time for a request that crosses our FIN in the network. */
 const shutdownLingerMs = 300;

@@ -15,7 +15,7 @@ import { vendorTaskType } from "../../task-type.ts";
 import { jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, isCount } from "../wire/members.ts";
 import type { EndpointResolver } from "./endpoints.ts";
-import { isEstimated } from "./estimated-usage.ts";
+import { isEstimated } from "./image-metadata.ts";
 import {
   type ParsedResponse,
   parseEmbeddingsResponse,

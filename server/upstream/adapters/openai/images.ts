@@ -26,8 +26,7 @@ import { invalidResponse, listIn, objectOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import type { EndpointResolver } from "./endpoints.ts";
-import { estimatedField, isEstimated } from "./estimated-usage.ts";
-import { isUsage, metadataIn } from "./image-metadata.ts";
+import { estimatedField, isEstimated, isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 export const openaiGenerations = (
