@@ -354,6 +354,12 @@ export const en = {
   "models.form.policyHint": "How one of several healthy targets is selected.",
   "models.form.timeout": "Timeout (seconds)",
   "models.form.dimensions": "Dimensions",
+  "price.free": "free",
+  "price.or": " or ",
+  "price.million_tokens": "{amount} per million tokens",
+  "price.million_output_tokens": "{amount} per million output tokens",
+  "price.image": "{amount} per image",
+  "price.megapixel": "{amount} per megapixel",
   "models.form.storeContent": "Store content for",
   "models.form.storeContentHint": "Such as 24h or 7d, at most 30d. Empty: nothing is stored.",
   "models.form.storeContentWarning":

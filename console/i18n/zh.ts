@@ -343,6 +343,12 @@ export const zh: Messages = {
   "models.form.policyHint": "如何从多个健康的目标中选择一个。",
   "models.form.timeout": "超时（秒）",
   "models.form.dimensions": "维度",
+  "price.free": "免费",
+  "price.or": " 或 ",
+  "price.million_tokens": "每百万 Token {amount}",
+  "price.million_output_tokens": "每百万输出 Token {amount}",
+  "price.image": "每张图像 {amount}",
+  "price.megapixel": "每百万像素 {amount}",
   "models.form.storeContent": "内容保存时长",
   "models.form.storeContentHint": "例如 24h 或 7d，最长 30d。留空：不保存任何内容。",
   "models.form.storeContentWarning":

@@ -12,8 +12,8 @@ export interface ShownModel {
   readonly context_tokens: number | null;
   /** Models with the same vector space give comparable vectors. */
   readonly vector_space: string | null;
-  /** A price in words, such as `$0.02 per million tokens`. `null`: unknown. */
-  readonly price: string | null;
+  /** One for each different price of its targets. Empty: unknown. */
+  readonly prices: readonly ShownPrice[];
   readonly ends_on: string | null;
   readonly limits: LimitsValue | null;
   /** Prompts, inputs, vectors and images of its requests are stored for a time. */
@@ -23,6 +23,18 @@ export interface ShownModel {
   /** Image models: what edits take. `null`: no target edits images. */
   readonly edits: ShownEdits | null;
   readonly targets: readonly ShownTarget[];
+}
+
+/** The parts are added up, such as a price per image and one per million tokens. */
+export interface ShownPrice {
+  readonly parts: readonly PricePart[];
+}
+
+/** US dollars. `from` and `to` differ if the price depends on the request. */
+export interface PricePart {
+  readonly unit: "million_tokens" | "image" | "megapixel" | "million_output_tokens";
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The API keys that may use a model, of the projects that the user sees. */

@@ -16,6 +16,7 @@ import { ModelActions } from "./model-actions.tsx";
 import { ModelKeys } from "./model-keys.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { modelsQuery } from "./models-query.ts";
+import { priceText } from "./price-text.ts";
 import { TargetTable } from "./target-table.tsx";
 
 export function ModelPage() {
@@ -49,7 +50,7 @@ function Details({ model }: { model: ShownModel }) {
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [t("model.origin"), <OriginBadge key="origin" origin={model.origin} />],
-    [t("models.price"), model.price ?? t("state.unknown")],
+    [t("models.price"), priceText(model.prices, t)],
     [t("models.dimensions"), model.dimensions ?? "–"],
     [t("model.context"), model.context_tokens ?? "–"],
     [t("model.space"), model.vector_space ?? "–"],

@@ -12,6 +12,7 @@ import { Table } from "../../ui/table.tsx";
 import { Capabilities } from "./capabilities.tsx";
 import { CreateModel } from "./create-model.tsx";
 import { modelsQuery } from "./models-query.ts";
+import { priceText } from "./price-text.ts";
 import { TargetState } from "./target-state.tsx";
 
 export function ModelsPage() {
@@ -105,7 +106,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
         {
           key: "price",
           header: t("models.price"),
-          cell: ({ price }) => <div className="sm:min-w-40">{price ?? t("state.unknown")}</div>,
+          cell: ({ prices }) => <div className="sm:min-w-40">{priceText(prices, t)}</div>,
         },
         {
           key: "targets",

@@ -15,7 +15,7 @@ import { type EntityChangesOptions, entityChanges, idOf } from "../entities/chan
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity, shownOrigin } from "../entities/show-entity.ts";
 import { type CapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
-import { priceText } from "../price-text.ts";
+import { modelPrices } from "../model-prices.ts";
 
 const target = z.looseObject({ upstream: z.string(), model: z.string() });
 const body = z.looseObject({
@@ -44,7 +44,7 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
     dimensions: model.dimensions ?? null,
     context_tokens: model.known?.maxTokens ?? null,
     vector_space: model.space ?? null,
-    price: priceText(model),
+    prices: modelPrices(model),
     ends_on: model.shutdownDate ?? null,
     limits: model.limits ?? null,
     stores_content: model.storeContentMs !== undefined,
@@ -105,7 +105,7 @@ const leftOutModel = ({ id, origin, value }: ModelEntity): ShownModel => ({
   dimensions: null,
   context_tokens: null,
   vector_space: null,
-  price: null,
+  prices: [],
   ends_on: null,
   limits: value.limits ?? null,
   stores_content: false,

@@ -1,0 +1,39 @@
+/** The prices of a model, each once: its targets may have different ones. */
+import { isDeepStrictEqual } from "node:util";
+import type { PricePart, ShownPrice } from "../../contract/admin.ts";
+import type { Model } from "../config/snapshot.ts";
+import type { Price } from "../lib/price.ts";
+import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
+
+/** Empty: not known. */
+export function modelPrices(model: Model): readonly ShownPrice[] {
+  const prices = model.targets
+    .map((target) =>
+      model.kind === "embedding"
+        ? tokenParts(priceOf(target))
+        : imageParts(
+            target.price ?? listedImagePrice(target, { operation: "generations", extraFields: {} }),
+          ),
+    )
+    .filter((parts) => parts.length > 0);
+  return prices
+    .filter((parts, at) => prices.findIndex((other) => isDeepStrictEqual(parts, other)) === at)
+    .map((parts) => ({ parts }));
+}
+
+const part = (unit: PricePart["unit"], ...amounts: readonly number[]): PricePart => ({
+  unit,
+  from: Math.min(...amounts),
+  to: Math.max(...amounts),
+});
+
+const tokenParts = (price: number | null): readonly PricePart[] =>
+  price === null ? [] : [part("million_tokens", price)];
+
+const imageParts = (price: Price | undefined): readonly PricePart[] => [
+  ...(price?.images ? [part("image", ...Object.values(price.images))] : []),
+  ...(price?.megapixel === undefined ? [] : [part("megapixel", price.megapixel)]),
+  ...(price?.tokens?.imageOut === undefined
+    ? []
+    : [part("million_output_tokens", price.tokens.imageOut)]),
+];
