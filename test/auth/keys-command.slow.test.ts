@@ -104,7 +104,7 @@ describe("create", () => {
       ["--name", "n".repeat(201)],
       ["--models", "a,,b"],
       ["--models", "a\u009b31m"],
-      ["--colour", "red"],
+      ["--color", "red"],
       ["more"],
     ];
     for (const { code, out, err } of await Promise.all(

@@ -191,13 +191,7 @@ describe("a refused change names the field and writes nothing", () => {
   const cases: [string, string, string, object, string][] = [
     ["an unknown kind", "gadget", "x", {}, '"gadget" is no kind of entity; known: upstream, model'],
     ["a missing upstream", "model", "m", model("nowhere"), "targets[0].upstream: there is no"],
-    [
-      "an unknown key",
-      "model",
-      "m",
-      { ...model("vexel-minilm"), colour: 1 },
-      "colour: unknown key",
-    ],
+    ["an unknown key", "model", "m", { ...model("vexel-minilm"), color: 1 }, "color: unknown key"],
     ["a wrong type", "project", "p", { limits: { concurrent: "2" } }, "limits.concurrent: must be"],
     ["an invalid id", "model", "a b", model("vexel-minilm"), "id: must not contain spaces"],
     ["another id", "model", "m", { ...model("vexel-minilm"), id: "n" }, 'id: must be "m"'],

@@ -80,17 +80,17 @@ describe("a slot", () => {
     fc.assert(
       fc.property(text, (text) => {
         const cache = new EmbeddingCache({ maxBytes: 100 * KiB });
-        const neighbour = vectorOf(1, 128);
+        const neighbor = vectorOf(1, 128);
         for (const key of ["before", "between", "after"]) {
-          cache.set(key, { vector: neighbour, tokens: 1 });
+          cache.set(key, { vector: neighbor, tokens: 1 });
         }
         const [decoded, size] = [decodeVector(text), cache.size];
         expect(cache.set("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
         expect(bitsOf(cache.get("between", "float")?.vector)).toBe(
-          decoded ? text : cache.size === size ? bitsOf(neighbour) : undefined,
+          decoded ? text : cache.size === size ? bitsOf(neighbor) : undefined,
         );
         for (const key of ["before", "after"]) {
-          expect(bitsOf(cache.get(key, "float")?.vector)).toBe(bitsOf(neighbour));
+          expect(bitsOf(cache.get(key, "float")?.vector)).toBe(bitsOf(neighbor));
         }
       }),
       // The last: bits after the end, which a lenient decoder passes over.

@@ -15,7 +15,7 @@ afterAll(close);
 const [width, height] = [64, 48];
 const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/** As people see it: the upper left quarter is red, and each of the others another colour. */
+/** As people see it: the upper left quarter is red, and each of the others another color. */
 const quarters = (across = width, down = height) =>
   paint(across, down, (left, upper) => {
     if (left) return upper ? [200, 20, 20, 255] : [20, 160, 40, 255];
@@ -28,12 +28,12 @@ const hole = (across = width, down = height) =>
 function paint(
   across: number,
   down: number,
-  colour: (left: boolean, upper: boolean) => readonly number[],
+  color: (left: boolean, upper: boolean) => readonly number[],
 ): Promise<Buffer> {
   const pixels = new Uint8Array(across * down * 4);
   for (let at = 0; at < across * down; at++) {
     const [x, y] = [at % across, Math.floor(at / across)];
-    pixels.set(colour(x < across / 2, y < down / 2), at * 4);
+    pixels.set(color(x < across / 2, y < down / 2), at * 4);
   }
   const raw = { width: across, height: down, channels: 4 } as const;
   return sharp(pixels, { raw }).png().toBuffer();

@@ -32,7 +32,7 @@ closeAfterAll(gateway, fake);
 
 const edges = { width: 16, height: 16, shade: 90 } as const;
 const kinds = {
-  "png with a transparent colour": encodeImage({ ...edges, format: "png", transparent: true }),
+  "png with a transparent color": encodeImage({ ...edges, format: "png", transparent: true }),
   "webp with alpha": encodeImage({ ...edges, format: "webp", transparent: true }),
   "png without": encodeImage({ ...edges, format: "png" }),
   "webp without": encodeImage({ ...edges, format: "webp" }),
@@ -72,7 +72,7 @@ const ask = async (body: object, came: Uint8Array, says: object = {}) => {
 };
 
 describe("background", () => {
-  test.each(["png with a transparent colour", "webp with alpha"] as const)(
+  test.each(["png with a transparent color", "webp with alpha"] as const)(
     "is transparent if it was requested and generated: %s",
     async (kind) => {
       const { response, dropped } = await ask({ background: "transparent" }, kinds[kind]);
@@ -104,7 +104,7 @@ describe("background", () => {
 
   test("is made opaque if the image is converted anyway", async () => {
     const body = { background: "opaque", output_format: "webp" };
-    const came = kinds["png with a transparent colour"];
+    const came = kinds["png with a transparent color"];
     const { response, bytes } = await ask(body, came);
     expect(response.background).toBe("opaque");
     expect((await sharp(bytes).stats()).isOpaque).toBe(true);

@@ -89,12 +89,12 @@ const finite = (exponent: number): number[] => marks.map((mark) => (exponent << 
 
 const cases: readonly (readonly [string, () => Iterable<number>])[] = [
   ["zeros", () => [0, -0, 1, -0, 0]],
-  ["powers of two and their neighbours", () => upTo(277).flatMap((at) => around(2 ** (at - 149)))],
+  ["powers of two and their neighbors", () => upTo(277).flatMap((at) => around(2 ** (at - 149)))],
   ["every exponent", () => upTo(255).flatMap(finite).map(floatOf)],
   ["the smallest and the largest", () => [1, 0x800000, 0x7f7fffff].map(floatOf)],
   ["integers", () => upTo(3000)],
   ["integers next to 2^24", () => upTo(100).map((at) => 2 ** 24 - 50 + at)],
-  ["powers of ten and their neighbours", () => upTo(84).flatMap((at) => around(10 ** (at - 45)))],
+  ["powers of ten and their neighbors", () => upTo(84).flatMap((at) => around(10 ** (at - 45)))],
   ["where exponents begin", () => [1e-7, 1e-6, 1e20, 1e21, 1e22].flatMap(around)],
   ["short decimals", () => upTo(5000).map((at) => at / 1000)],
   ["binary fractions", () => upTo(4096).map((at) => at / 4096)],

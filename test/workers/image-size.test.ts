@@ -9,7 +9,7 @@ import { tries } from "../depth.ts";
 const width = 301;
 const height = 117;
 
-/** Not of one colour, so that nothing is packed into less than it is. */
+/** Not of one color, so that nothing is packed into less than it is. */
 function canvas(channels: 3 | 4): Sharp {
   const pixels = new Uint8Array(width * height * channels).map((_, i) => (i * 7919) % 251);
   return sharp(pixels, { raw: { width, height, channels } });
@@ -18,7 +18,7 @@ function canvas(channels: 3 | 4): Sharp {
 const made: readonly (readonly [string, string, boolean | undefined, () => Sharp])[] = [
   ["png", "image/png", false, () => canvas(3).png()],
   ["png with alpha", "image/png", true, () => canvas(4).png()],
-  ["png in grey", "image/png", false, () => canvas(3).greyscale().png()],
+  ["png in gray", "image/png", false, () => canvas(3).greyscale().png()],
   ["png with a palette", "image/png", false, () => canvas(3).png({ palette: true })],
   ["png with a transparent palette", "image/png", true, () => canvas(4).png({ palette: true })],
   ["interlaced png", "image/png", true, () => canvas(4).png({ progressive: true })],

@@ -52,7 +52,7 @@ describe("a conversion is lossless if the format can be, and no quality is reque
         const made = await converted(generated(pixels, 61, 47, channels).png(), { format });
         const found = await pixelsOf(made);
         expect([found.width, found.height, found.channels]).toEqual([61, 47, channels]);
-        // What is fully transparent has no colour to keep.
+        // What is fully transparent has no color to keep.
         const same = pixels.every(
           (value, i) => found.pixels[i] === value || (channels === 4 && found.pixels[i | 3] === 0),
         );
@@ -141,10 +141,10 @@ describe("transparency", () => {
   });
 
   test("of a gray image of 16 bits becomes white as well if it is flattened", async () => {
-    const grey = generated(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
+    const gray = generated(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
       .toColourspace("grey16")
       .png();
-    const { pixels } = await pixelsOf(await converted(grey, { format: "png", flatten: true }));
+    const { pixels } = await pixelsOf(await converted(gray, { format: "png", flatten: true }));
     expect([pixels[0], pixels.at(-1)]).toEqual([255, 7]);
   });
 });

@@ -58,7 +58,7 @@ describe("a single pixel with alpha 254 of 255 is found", () => {
       generated(pixels, 60, 50, channels).png({ progressive: true }).toBuffer(),
     "a png for print, of 300 pixels to the inch": (pixels, channels) =>
       generated(pixels, 60, 50, channels).withMetadata({ density: 300 }).png().toBuffer(),
-    "a png with colours of another space": (pixels, channels) =>
+    "a png with colors of another space": (pixels, channels) =>
       generated(pixels, 60, 50, channels).withIccProfile("p3").png().toBuffer(),
     "a png of 16 bits": (pixels, channels) =>
       generated(pixels, 60, 50, channels)
@@ -74,7 +74,7 @@ describe("a single pixel with alpha 254 of 255 is found", () => {
   };
   for (const [kind, make] of Object.entries(kinds)) {
     for (const channels of [4, 2] as const) {
-      test(`in ${kind}, ${channels === 4 ? "coloured" : "grey"}`, async () => {
+      test(`in ${kind}, ${channels === 4 ? "colored" : "gray"}`, async () => {
         const pixels = covering(60, 50, channels);
         expect((await inspectOnDisk(await make(pixels, channels))).opaque).toBeTrue();
         pixels[pixels.length - 1] = 254;

@@ -29,7 +29,7 @@ const shades = new Uint8Array(width * height).map((_, i) => i % 256);
 const png = (pixels: Uint8Array, channels: Channels): Promise<Buffer> =>
   generated(pixels, width, height, channels).png().toBuffer();
 
-/** Its transparency is `shades`; its colours mean nothing. */
+/** Its transparency is `shades`; its colors mean nothing. */
 const transparent = () =>
   png(
     new Uint8Array(shades.length * 4).map((_, i) =>
@@ -38,7 +38,7 @@ const transparent = () =>
     4,
   );
 
-const greyOf = async (made: Uint8Array) => {
+const grayOf = async (made: Uint8Array) => {
   const { pixels, ...found } = await pixelsOf(made);
   expect([found.width, found.height]).toEqual([width, height]);
   return pixels.filter((_, i) => i % found.channels === 0);
@@ -52,11 +52,11 @@ const inverse = (values: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
   values.map((value) => 255 - value);
 
 test("transparent pixels become white, and opaque pixels black", async () => {
-  expect(await greyOf(await masked(await transparent(), "white"))).toEqual(inverse(shades));
+  expect(await grayOf(await masked(await transparent(), "white"))).toEqual(inverse(shades));
 });
 
 test("transparent pixels become black, and opaque pixels white", async () => {
-  expect(await greyOf(await masked(await transparent(), "black"))).toEqual(shades);
+  expect(await grayOf(await masked(await transparent(), "black"))).toEqual(shades);
 });
 
 test("a round trip changes nothing", async () => {
@@ -66,8 +66,8 @@ test("a round trip changes nothing", async () => {
 });
 
 test("in a mask without transparency the white area may change, however it is stored", async () => {
-  const grey = await generated(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
-  const colours = await png(
+  const gray = await generated(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
+  const colors = await png(
     new Uint8Array(shades.length * 3).map((_, i) => shades[(i / 3) | 0]!),
     3,
   );
@@ -75,9 +75,9 @@ test("in a mask without transparency the white area may change, however it is st
     .threshold(128)
     .jpeg({ quality: 100 })
     .toBuffer();
-  for (const mask of [grey, colours]) {
-    expect(await greyOf(await masked(mask, "white"))).toEqual(shades);
-    expect(await greyOf(await masked(mask, "black"))).toEqual(inverse(shades));
+  for (const mask of [gray, colors]) {
+    expect(await grayOf(await masked(mask, "white"))).toEqual(shades);
+    expect(await grayOf(await masked(mask, "black"))).toEqual(inverse(shades));
     expect(await alphaOf(await masked(mask, "transparent"))).toEqual(inverse(shades));
   }
   const alpha = await alphaOf(await masked(jpeg, "transparent"));
@@ -88,13 +88,13 @@ test("gray with transparency, and a palette with transparency, are valid masks",
   const pairs = new Uint8Array(shades.length * 2).map((_, i) =>
     i % 2 === 1 ? shades[i >> 1]! : 9,
   );
-  const grey = await generated(pairs, width, height, 2).toColourspace("b-w").png().toBuffer();
-  expect(await greyOf(await masked(grey, "black"))).toEqual(shades);
+  const gray = await generated(pairs, width, height, 2).toColourspace("b-w").png().toBuffer();
+  expect(await grayOf(await masked(gray, "black"))).toEqual(shades);
   const holes = new Uint8Array(shades.length * 4).map((_, i) =>
     i % 4 === 3 && i > 1024 ? 255 : 0,
   );
   const palette = await generated(holes, width, height, 4).png({ palette: true }).toBuffer();
-  const made = await greyOf(await masked(palette, "white"));
+  const made = await grayOf(await masked(palette, "white"));
   expect([made[0], made.at(-1)]).toEqual([255, 0]);
 });
 
@@ -107,7 +107,7 @@ test("a mask of 16 bits keeps its gray levels", async () => {
     .png()
     .toBuffer();
   expect((await sharp(mask).metadata()).depth).toBe("ushort");
-  expect(await greyOf(await masked(mask, "black"))).toEqual(shades);
+  expect(await grayOf(await masked(mask, "black"))).toEqual(shades);
   expect(await alphaOf(await masked(mask, "transparent"))).toEqual(shades);
 });
 
