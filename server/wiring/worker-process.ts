@@ -1,4 +1,4 @@
-/** A worker process of `VEXEL_WORKERS`: what it tells its supervisor, and the configuration that it refuses. */
+/** A worker process of `VEXEL_WORKERS`: its reports to the supervisor, and the configuration that it refuses. */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
 import type { WorkerMessage } from "./supervise-workers.ts";

@@ -97,7 +97,7 @@ test("the packed package runs with npx: embeddings, images and the console", asy
   });
 });
 
-test("the single executable serves gateway and console alone, and embedded models with lib beside it", async () => {
+test("the single executable serves gateway and console alone, and built-in models with lib beside it", async () => {
   const own = join(folder.path, "executable");
   mkdirSync(own);
   run(["node", join(root, "bin/build-executable.mjs"), join(own, "vexel")], root);

@@ -46,7 +46,7 @@ export class CircuitBreaker {
   #openedAt = 0;
   #waitMs = 0;
   #probeSince: number | undefined;
-  #goodProbes = 0;
+  #successfulProbes = 0;
   #closedAt: number | undefined;
   readonly #random: () => number;
 
@@ -87,8 +87,8 @@ export class CircuitBreaker {
     // A response to a request that started before the ejection does not show that the target has recovered.
     if (!probe) return false;
     this.#probeSince = undefined;
-    this.#goodProbes++;
-    if (this.partial && !isOnlyOption && this.#goodProbes < successThresholdAfterEjection)
+    this.#successfulProbes++;
+    if (this.partial && !isOnlyOption && this.#successfulProbes < successThresholdAfterEjection)
       return false;
     // A complete outage is over, so the failure rate from before no longer applies.
     if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
@@ -170,7 +170,7 @@ export class CircuitBreaker {
   /** Exponential backoff with jitter until the next probe. */
   #scheduleProbe(now: number): void {
     this.#probeSince = undefined;
-    this.#goodProbes = 0;
+    this.#successfulProbes = 0;
     this.#openedAt = now;
     const wait = Math.min(maxOpenMs, minOpenMs * 2 ** this.#openings);
     this.#waitMs = wait * (0.8 + 0.4 * this.#random());
