@@ -27,6 +27,7 @@ import { imageDownloads } from "./scenarios/image-downloads.ts";
 import { observed } from "./scenarios/observed.ts";
 import { singleClient } from "./scenarios/single-client.ts";
 import { fromColdStart } from "./scenarios/warm-up.ts";
+import { workers } from "./scenarios/workers.ts";
 import {
   cachedText,
   image,
@@ -69,6 +70,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   downloads: imageDownloads,
   convert: converted,
   observed,
+  workers,
 };
 
 /** The scenarios that `--against` compares with another commit, round by round. */
