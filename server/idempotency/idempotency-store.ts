@@ -106,7 +106,10 @@ export class IdempotencyStore implements InFlightRequests {
     let waitsFor: string | undefined;
     for (;;) {
       const answer = await claims.claim({ name, fingerprint, requestId, waitsFor });
-      if (!answer) return { kind: "proceed", request };
+      if (!answer) {
+        if (waitsFor !== undefined) throw lostClaimError();
+        return { kind: "proceed", request };
+      }
       if (answer.kind === "claimed") {
         const settle = (outcome: ClaimOutcome): void =>
           void answer.settle(outcome).catch((error: unknown) => this.#report(error));
@@ -282,6 +285,13 @@ const abandonedError = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
     "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
+    { overrides: { retry: "never" } },
+  );
+
+const lostClaimError = (): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "Another gateway was processing this Idempotency-Key when the connection to Redis was lost, so its images may have been generated and billed. Retry later with the same key to get them, or use a new Idempotency-Key to generate them again.",
     { overrides: { retry: "never" } },
   );
 

@@ -102,8 +102,28 @@ testWithRedis("nothing is generated again for a key whose replica died", async (
   await expect(alive.claim("dies")).rejects.toThrow("Use a new Idempotency-Key");
 });
 
-testWithRedis("without Redis, a request proceeds", async () => {
-  const { redis, claim } = await replica();
-  redis.close();
-  requestOf(await claim("unavailable"));
+testWithRedis(
+  "while Redis does not respond for a moment, equal requests wait, and one proceeds",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    server.pause();
+    const claiming = [a.claim("pause"), b.claim("pause")];
+    await until(() => !a.redis.isAvailable && !b.redis.isAvailable);
+    server.resume();
+    const first = await Promise.race(claiming);
+    await until(() => a.isWaiting() || b.isWaiting());
+    await requestOf(first).release(new GatewayError("upstream_timeout", "It took too long."));
+    const kinds = (await Promise.all(claiming)).map(({ kind }) => kind);
+    expect(kinds.toSorted()).toEqual(["failed", "proceed"]);
+  },
+);
+
+testWithRedis("without Redis, a request proceeds unless another replica had its key", async () => {
+  const [a, b] = [await replica(), await replica()];
+  requestOf(await a.claim("lost"));
+  const waiting = b.claim("lost");
+  await until(b.isWaiting);
+  b.redis.close();
+  await expect(waiting).rejects.toThrow("may have been generated and billed");
+  requestOf(await b.claim("unavailable"));
 });

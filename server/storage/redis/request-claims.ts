@@ -48,6 +48,12 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[4])
 
 /** How long requests that wait for a failed one find its error. */
 const failureMs = 10_000;
+/**
+ * At the beginning of an outage, claims wait this long for Redis: a restart, or a server that responds late, must not make
+ * two replicas generate the same images.
+ */
+const outageMs = 3000;
+const retryMs = 50;
 
 export interface RedisRequestClaimsOptions {
   /** As long as responses are stored. */
@@ -60,36 +66,52 @@ export class RedisRequestClaims implements RequestClaims {
   readonly #redis: RedisConnection;
   readonly #retentionMs: number;
   readonly #leaseMs: number;
+  #isShortOutage = false;
 
   constructor(redis: RedisConnection, options: RedisRequestClaimsOptions) {
     this.#redis = redis;
     this.#retentionMs = options.retentionMs;
     this.#leaseMs = options.leaseMs ?? 10_000;
+    redis.onChange(({ isAvailable }) => {
+      this.#isShortOutage = !isAvailable;
+      if (!isAvailable) {
+        setTimeout(() => {
+          this.#isShortOutage = false;
+        }, outageMs).unref();
+      }
+    });
   }
 
   async claim(claim: NewClaim): Promise<ClaimAnswer | undefined> {
     const { name, fingerprint, requestId, waitsFor = "" } = claim;
     const key = `vexel:claim:${name}`;
     const token = randomUUID();
-    let answer: unknown;
-    try {
-      answer = await this.#redis.evaluate(
-        claimScript,
-        [key],
-        [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs],
-      );
-    } catch (error) {
-      if (error instanceof RedisUnavailableError) return undefined;
-      throw error;
-    }
+    const args = [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs];
+    const answer = await this.#evaluate(key, args);
+    if (answer === undefined) return undefined;
     const [state, heldBy, theirFingerprint, theirRequest, error] = (answer as unknown[]).map(
       String,
     );
     const earlier = { fingerprint: theirFingerprint ?? "", requestId: theirRequest ?? "" };
-    if (state === "held") return { kind: "held", claim: heldBy ?? "", ...earlier };
+    // The first reply was lost.
+    const isOwn = heldBy === token;
+    if (state === "held" && !isOwn) return { kind: "held", claim: heldBy ?? "", ...earlier };
     if (state === "failed") return { kind: "failed", error: error ?? "", ...earlier };
     if (state === "stored" || state === "abandoned") return { kind: state, ...earlier };
     return { kind: "claimed", settle: this.#hold(key, token) };
+  }
+
+  /** Undefined during an outage that is not short. */
+  async #evaluate(key: string, args: readonly (string | number)[]): Promise<unknown> {
+    for (;;) {
+      try {
+        return await this.#redis.evaluate(claimScript, [key], args);
+      } catch (error) {
+        if (!(error instanceof RedisUnavailableError)) throw error;
+        if (!this.#isShortOutage) return undefined;
+        await Bun.sleep(retryMs);
+      }
+    }
   }
 
   /** Renews the claim until it is settled. */
