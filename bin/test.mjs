@@ -34,11 +34,12 @@ const minShare = 16;
 const files = testFolders().flatMap(testFiles);
 /**
  * One process each, and the longest, so they start first: files that share a browser, files that share a PostgreSQL
- * server, and a file with thousands of tests.
+ * server, the topology of several replicas, and a file with thousands of tests.
  */
 const ownProcess = [
   /^\.\/test\/browser\//,
   /^\.\/test\/(?:replicas\/|storage\/postgres-)/,
+  /^\.\/test\/topology\//,
   /^\.\/test\/laws\/images\./,
 ];
 const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));

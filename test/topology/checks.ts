@@ -1,0 +1,120 @@
+/** What must hold during and after every fault. */
+import { RateLimitError } from "openai";
+import { testKey } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
+import type { Load } from "./load.ts";
+import type { Replica, Topology } from "./topology.ts";
+
+/** Requests per minute of a key with a limit. */
+export const rateLimit = 60;
+
+export interface LimitCheck {
+  readonly admitted: number;
+  /** Requests with neither a response nor a refusal, because of the fault. */
+  readonly failed: number;
+  /** Requests that the limit has allowed in addition, while the requests were sent. */
+  readonly refilled: number;
+}
+
+/** Sends twice as many requests as the key may send, at once. */
+export async function checkLimit(load: Load, key: string): Promise<LimitCheck> {
+  const sdk = load.client(key, 0);
+  const from = performance.now();
+  const send = async (at: number): Promise<"admitted" | "refused" | "failed"> => {
+    try {
+      const input = `text ${at} of ${key}`;
+      await sdk.embeddings.create({ model: embeddingModel, input, dimensions: 8 });
+      return "admitted";
+    } catch (error) {
+      return error instanceof RateLimitError ? "refused" : "failed";
+    }
+  };
+  const results = await Promise.all(Array.from({ length: 2 * rateLimit }, (_, at) => send(at)));
+  return {
+    admitted: results.filter((result) => result === "admitted").length,
+    failed: results.filter((result) => result === "failed").length,
+    refilled: Math.ceil(((performance.now() - from) * rateLimit) / 60_000),
+  };
+}
+
+export const accepts = async ({ url }: Replica, key: string): Promise<boolean> =>
+  (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).ok;
+
+/** Resolves when all replicas accept the key. */
+export async function createKey(
+  { admin, replicas }: Topology,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<{ id: string; key: string }> {
+  const created = await admin("POST", "/keys", { name: crypto.randomUUID(), ...settings });
+  if (!created.ok) throw new Error(`the key was not created: ${await created.text()}`);
+  const { id, key } = (await created.json()) as { id: string; key: string };
+  for (const replica of replicas) await until(() => accepts(replica, key));
+  return { id, key };
+}
+
+/** The time from the revocation of a key until the last replica refuses it. */
+export async function revocationMs(topology: Topology): Promise<number> {
+  const { admin, replicas } = topology;
+  const { id, key } = await createKey(topology);
+  const revoked = await admin("DELETE", `/keys/${id}`);
+  if (!revoked.ok) throw new Error(`the revocation failed with ${revoked.status}`);
+  const from = performance.now();
+  for (const replica of replicas) await until(async () => !(await accepts(replica, key)));
+  return performance.now() - from;
+}
+
+export interface LedgerCheck {
+  /** Answered requests without a row, and requests with two. */
+  readonly missing: readonly string[];
+  readonly double: readonly string[];
+  readonly rows: number;
+  /** The sum of the roll-ups, which must equal `rows`. */
+  readonly counted: number;
+}
+
+/** Waits until the replicas have forwarded their rows. */
+export async function checkLedger({ query }: Topology, load: Load): Promise<LedgerCheck> {
+  const answered = [...load.answered];
+  let missing = answered;
+  let ids: string[] = [];
+  const end = performance.now() + 30_000;
+  for (;;) {
+    const rows = await query<{ id: string }>("SELECT request_id AS id FROM vexel.ledger");
+    ids = rows.map(({ id }) => id);
+    const found = new Set(ids);
+    missing = answered.filter((id) => !found.has(id));
+    if (missing.length === 0 || performance.now() > end) break;
+    await Bun.sleep(100);
+  }
+  const [sums] = await query<{ rows: number; counted: number }>(
+    `SELECT (SELECT count(*) FROM vexel.ledger)::int AS rows,
+       (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS counted`,
+  );
+  return { missing, double: duplicatesIn(ids), rows: sums?.rows ?? 0, counted: sums?.counted ?? 0 };
+}
+
+function duplicatesIn(ids: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return ids.filter((id) => {
+    const isSeen = seen.has(id);
+    seen.add(id);
+    return isSeen;
+  });
+}
+
+/** Prompts for which the upstream has generated, and billed, more than one image. */
+export function paidTwice({ fake }: Topology): string[] {
+  const prompts = fake.requests
+    .filter(({ path }) => path === "/v1/images/generations")
+    .map(({ json }) => (json as { prompt?: string } | undefined)?.prompt ?? "unread");
+  return duplicatesIn(prompts);
+}
+
+/** The models of the test's key on one replica. */
+export async function listModels(url: string): Promise<{ data: { id: string }[] }> {
+  const response = await fetch(`${url}/v1/models`, {
+    headers: { authorization: `Bearer ${testKey}` },
+  });
+  return (await response.json()) as { data: { id: string }[] };
+}

@@ -1,0 +1,179 @@
+/** The faults of the topology, one at a time, and the errors that each explains. */
+import { until } from "../until.ts";
+import { accepts, createKey, listModels, rateLimit } from "./checks.ts";
+import type { Load } from "./load.ts";
+import type { Replica, Topology } from "./topology.ts";
+
+export interface FaultRun {
+  readonly topology: Topology;
+  readonly load: Load;
+  /** Waits under load while the fault lasts. */
+  readonly wait: () => Promise<void>;
+  /** Sends more requests than a limit allows, and counts those that are admitted. */
+  readonly checkLimit: () => Promise<void>;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** Errors that clients may get because of it, and why. */
+  readonly explains: Readonly<Record<string, string>>;
+  /** Redis is not reachable from all replicas, so equal requests at the same time are not joined. */
+  readonly isRedisAffected?: boolean;
+  /** The most requests that are admitted at once, and the least. */
+  readonly admitted?: { readonly least: number; readonly most: number };
+  readonly needsSmallDisk?: boolean;
+  /** Returns what else was found, in words. */
+  readonly run: (run: FaultRun) => Promise<string | undefined>;
+}
+
+/** Never more. Fewer if a part that one replica has leased is left over, and its requests go to the others. */
+const exactly = { least: rateLimit * 0.9, most: rateLimit };
+
+const logged = (replica: Replica, event: string, times: number): Promise<void> =>
+  until(() => replica.output().split(`"${event}"`).length > times);
+const timesLogged = (replica: Replica, event: string): number =>
+  replica.output().split(`"${event}"`).length - 1;
+
+export const faults: readonly Fault[] = [
+  {
+    name: "a replica is killed and started again",
+    explains: {
+      "502": "nginx had sent the request to the killed replica",
+      "503 storage_unavailable":
+        "the killed replica was generating the image, and nobody knows whether it was billed",
+    },
+    admitted: exactly,
+    run: async ({ topology, wait, checkLimit }) => {
+      const [victim] = topology.replicas;
+      await victim.stop("SIGKILL");
+      await wait();
+      await checkLimit();
+      await victim.start();
+      return undefined;
+    },
+  },
+  {
+    name: "PostgreSQL crashes and returns",
+    explains: {
+      "503 storage_unavailable":
+        "another replica has generated the image, and its response is not in the database",
+    },
+    admitted: exactly,
+    run: async ({ topology, wait, checkLimit }) => {
+      const { postgres, replicas } = topology;
+      const before = replicas.map((replica) => timesLogged(replica, "database-unavailable"));
+      await postgres.stop();
+      await wait();
+      await checkLimit();
+      for (const [at, replica] of replicas.entries())
+        await logged(replica, "database-unavailable", before[at] ?? 0);
+      await postgres.start();
+      return undefined;
+    },
+  },
+  {
+    name: "Redis crashes, returns empty, and loses its data once more",
+    explains: {},
+    isRedisAffected: true,
+    admitted: { least: 1, most: rateLimit },
+    run: async ({ topology, wait, checkLimit }) => {
+      const { redis, replicas } = topology;
+      await redis.stop();
+      for (const replica of replicas)
+        await until(async () => (await replica.health()).redis === "unavailable");
+      await wait();
+      await checkLimit();
+      await redis.start();
+      await topology.ready();
+      await redis.command("FLUSHALL");
+      return undefined;
+    },
+  },
+  {
+    name: "the disk of a replica is full",
+    explains: {
+      "503 ledger_unavailable": "the replica cannot write ledger rows, so it refuses requests",
+      "503 storage_unavailable":
+        "the replica could not store the image for an equal request that waited for it",
+    },
+    admitted: { least: 1, most: rateLimit },
+    needsSmallDisk: true,
+    run: async ({ topology, wait, checkLimit }) => {
+      const [, , small] = topology.replicas;
+      // The ledger frees the space of rows that it has forwarded, and must not get it back.
+      const filling = setInterval(() => small.fillDisk(), 2);
+      await wait();
+      await checkLimit();
+      clearInterval(filling);
+      small.freeDisk();
+      return undefined;
+    },
+  },
+  {
+    name: "a replica is cut off from PostgreSQL and Redis",
+    explains: {},
+    isRedisAffected: true,
+    // The replica applies its share of the limit, of which the others know nothing.
+    admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
+    run: async ({ topology, wait, checkLimit }) => {
+      const [first, lonely, third] = topology.replicas;
+      const { id, key } = await createKey(topology);
+      lonely.cutOff();
+      await until(async () => (await lonely.health()).redis === "unavailable");
+      await wait();
+      await checkLimit();
+      expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
+      for (const replica of [first, third]) await until(async () => !(await accepts(replica, key)));
+      // Nobody can tell it. It refuses the key when it can read the database again.
+      const isAccepted = await accepts(lonely, key);
+      const from = performance.now();
+      lonely.restore();
+      await until(async () => !(await accepts(lonely, key)));
+      const ms = Math.round(performance.now() - from);
+      return `the replica ${isAccepted ? "accepted" : "refused"} a key that was revoked meanwhile, and refused it ${ms} ms after its return`;
+    },
+  },
+  {
+    name: "all replicas are restarted, one after the other",
+    explains: {
+      "502": "nginx sent the request on a connection that the replica was closing",
+    },
+    admitted: exactly,
+    run: async ({ topology, load, checkLimit }) => {
+      for (const replica of topology.replicas) {
+        await replica.stop("SIGTERM");
+        await replica.start();
+        await load.progress(20);
+      }
+      await checkLimit();
+      return undefined;
+    },
+  },
+  {
+    name: "keys and models are changed",
+    explains: {},
+    admitted: exactly,
+    run: async ({ topology, load, checkLimit }) => {
+      const { admin, replicas } = topology;
+      const model = { id: "changing", kind: "embedding" };
+      const target = (name: string) => ({ ...model, targets: [{ upstream: "fake", model: name }] });
+      const small = target("text-embedding-3-small");
+      expectOk(await admin("POST", "/models", small));
+      const lists = async ({ url }: Replica, isListed: boolean): Promise<boolean> => {
+        const { data } = await listModels(url);
+        return data.some(({ id }) => id === model.id) === isListed;
+      };
+      for (const replica of replicas) await until(() => lists(replica, true));
+      expectOk(await admin("PUT", `/models/${model.id}`, target("text-embedding-3-large")));
+      await load.progress(20);
+      expectOk(await admin("DELETE", `/models/${model.id}`));
+      for (const replica of replicas) await until(() => lists(replica, false));
+      await checkLimit();
+      return undefined;
+    },
+  },
+];
+
+function expectOk(response: Response): void {
+  if (!response.ok) throw new Error(`the admin API responded with ${response.status}`);
+}

@@ -1,0 +1,89 @@
+/** nginx as the load balancer of the replicas, from Debian's package. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../storage/postgres-server.ts";
+import { until } from "../until.ts";
+
+// On Debian it is in a folder that only root's PATH has.
+const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
+
+/**
+ * Round robin: with `least_conn`, a replica that refuses requests at once would get most of them. A POST that was sent to
+ * a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped, and
+ * not tried again for a second.
+ */
+const configuration = (folder: string, port: number, replicaPorts: readonly number[]): string => `
+daemon off;
+${process.getuid?.() === 0 ? "user root;" : ""}
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log warn;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  client_max_body_size 0;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  upstream replicas {
+    ${replicaPorts.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=1s;`).join("\n    ")}
+    keepalive 64;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location = /nginx-ready { return 200; }
+    location / {
+      proxy_pass http://replicas;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_buffering off;
+      proxy_request_buffering off;
+      proxy_connect_timeout 2s;
+      proxy_read_timeout 620s;
+    }
+  }
+}
+`;
+
+export interface LoadBalancer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startLoadBalancer(
+  parent: string,
+  replicaPorts: readonly number[],
+): Promise<LoadBalancer> {
+  if (binary === null) throw new Error("nginx was not found: `apt-get install nginx`.");
+  const folder = join(parent, "nginx");
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, configuration(folder, port, replicaPorts));
+  const child = Bun.spawn(
+    [
+      // The server ends with the test process, also after kill -9.
+      ...["setpriv", "--pdeathsig", "SIGTERM", binary],
+      ...["-p", folder, "-c", file, "-e", `${folder}/error.log`],
+    ],
+    { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+  );
+  const url = `http://127.0.0.1:${port}`;
+  await until(async () => {
+    try {
+      return (await fetch(`${url}/nginx-ready`)).ok;
+    } catch {
+      return false;
+    }
+  });
+  return {
+    url,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await child.exited;
+    },
+  };
+}

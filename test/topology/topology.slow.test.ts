@@ -1,0 +1,46 @@
+/**
+ * Three replicas behind nginx under load: one fault after the other, and every promise is checked after each.
+ * `npm run topology` does the same for longer.
+ */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { hasPostgres, testWithPostgres } from "../storage/postgres-server.ts";
+import { hasRedis, testWithRedis } from "../storage/redis-server.ts";
+import { checkLedger } from "./checks.ts";
+import { faults } from "./faults.ts";
+import { Load } from "./load.ts";
+import { explain, runFault } from "./run-fault.ts";
+import { startTopology, type Topology } from "./topology.ts";
+
+const isPossible = hasPostgres && hasRedis;
+const topologyTest = hasRedis ? testWithPostgres : testWithRedis;
+/** Short, and with a wide margin for a busy machine. */
+const pace = { requests: 40, ms: 500, maxRevocationMs: 10_000 };
+let topology: Topology;
+let load: Load;
+beforeAll(async () => {
+  if (!isPossible) return;
+  topology = await startTopology();
+  load = new Load(topology);
+  load.start(5, 2);
+});
+afterAll(async () => {
+  await load?.stop();
+  await topology?.close();
+});
+
+for (const fault of faults) {
+  topologyTest(`nothing is lost, doubled or paid for twice when ${fault.name}`, async () => {
+    if (fault.needsSmallDisk && !topology.hasSmallDisk) return;
+    const { broken } = await runFault(topology, load, fault, pace);
+    expect(broken).toEqual([]);
+  });
+}
+
+topologyTest("every error of a client is explained by a fault", async () => {
+  await load.stop();
+  const { unexplained } = explain(faults, [...load.errors, ...load.failedCalls]);
+  expect(unexplained).toEqual([]);
+  // A row without an answered request belongs to a request that failed.
+  const { rows } = await checkLedger(topology, load);
+  expect(rows - load.answered.size).toBeLessThanOrEqual(load.errors.length);
+});

@@ -1,0 +1,188 @@
+/**
+ * The test topology: PostgreSQL, Redis, nginx, three replicas and a fake upstream, as real processes on loopback. Each
+ * replica reaches PostgreSQL and Redis through proxies of its own, so that it can be cut off.
+ */
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  databaseName,
+  freePort,
+  type PostgresServer,
+  sharedPostgres,
+} from "../storage/postgres-server.ts";
+import { type RedisServer, startRedis } from "../storage/redis-server.ts";
+import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
+import { until } from "../until.ts";
+import { type CutOffProxy, openCutOffProxy } from "./cut-off-proxy.ts";
+import { type LoadBalancer, startLoadBalancer } from "./nginx.ts";
+
+export const adminToken = "admin-token-of-the-topology";
+/** How long the fake upstream takes for an image, so that faults meet images in flight. */
+const imageDelayMs = 250;
+const diskBytes = 96 * 1024 * 1024;
+
+export class Replica {
+  readonly url: string;
+  readonly #port: number;
+  readonly #folder: string;
+  readonly #start: () => Promise<GatewayProcess>;
+  readonly #proxies: readonly CutOffProxy[];
+  #process: GatewayProcess | undefined;
+  #earlierOutput = "";
+
+  constructor(
+    port: number,
+    folder: string,
+    proxies: readonly CutOffProxy[],
+    start: () => Promise<GatewayProcess>,
+  ) {
+    this.#port = port;
+    this.#folder = folder;
+    this.#proxies = proxies;
+    this.#start = start;
+    this.url = `http://127.0.0.1:${this.#port}`;
+  }
+
+  async start(): Promise<void> {
+    this.#process = await this.#start();
+  }
+
+  /** Standard output and standard error, of all processes so far. */
+  output(): string {
+    return this.#earlierOutput + (this.#process?.output() ?? "");
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    this.#process?.kill(signal);
+    await this.#process?.exited;
+    this.#earlierOutput = this.output();
+    this.#process = undefined;
+  }
+
+  cutOff(): void {
+    for (const proxy of this.#proxies) proxy.cutOff();
+  }
+
+  restore(): void {
+    for (const proxy of this.#proxies) proxy.restore();
+  }
+
+  /** Fills the disk of the data folder, which has to be a tmpfs. */
+  fillDisk(): void {
+    const data = join(this.#folder, "data");
+    const { bavail, bsize } = statfsSync(data);
+    if (bavail === 0) return;
+    const filler = join(data, `filler-${this.#fillers.length}`);
+    this.#fillers.push(filler);
+    try {
+      writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    } catch {
+      // The gateway has taken some of the space meanwhile; the file has the rest.
+    }
+  }
+
+  freeDisk(): void {
+    for (const file of this.#fillers.splice(0)) rmSync(file);
+  }
+
+  readonly #fillers: string[] = [];
+
+  async health(): Promise<Readonly<Record<string, unknown>>> {
+    return (await (await fetch(`${this.url}/readyz`)).json()) as Record<string, unknown>;
+  }
+
+  close(): void {
+    for (const proxy of this.#proxies) proxy.close();
+  }
+}
+
+export interface Topology {
+  readonly url: string;
+  readonly fake: Fake;
+  readonly postgres: PostgresServer;
+  readonly redis: RedisServer;
+  readonly replicas: readonly [Replica, Replica, Replica];
+  /** False: the last replica's disk cannot be filled. */
+  readonly hasSmallDisk: boolean;
+  query<Row>(statement: string): Promise<Row[]>;
+  /** Resolves when all replicas use Redis and know each other. */
+  ready(): Promise<void>;
+  /** Through the load balancer, or at the URL of a replica. */
+  admin(method: string, path: string, body?: unknown, url?: string): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export async function startTopology(): Promise<Topology> {
+  const folder = temporaryFolder();
+  const fake = startFake();
+  const isImage = ({ path }: { readonly path: string }): boolean => path.startsWith("/v1/images/");
+  fake.script({ delayMs: imageDelayMs }, { times: Number.POSITIVE_INFINITY, when: isImage });
+  const [postgres, redis] = await Promise.all([sharedPostgres(), startRedis()]);
+  const database = databaseName(await postgres.createDatabase());
+  const hasSmallDisk = mayMount();
+  let unmount = (): void => undefined;
+  const yaml = configFor(fake.url);
+
+  const addReplica = async (name: string): Promise<Replica> => {
+    const own = join(folder.path, name);
+    mkdirSync(join(own, "data"), { recursive: true });
+    if (name === "c" && hasSmallDisk) unmount = mountTmpfs(join(own, "data"), String(diskBytes));
+    const port = await freePort();
+    const toDatabase = openCutOffProxy(postgres.port);
+    const toRedis = openCutOffProxy(redis.port);
+    const start = (): Promise<GatewayProcess> =>
+      startProcess({
+        folder: own,
+        yaml,
+        env: {
+          PORT: String(port),
+          DATABASE_URL: `postgres://vexel@127.0.0.1:${toDatabase.port}/${database}`,
+          REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
+          VEXEL_SECRET: "a-secret-of-all-replicas",
+          VEXEL_ADMIN_TOKEN: adminToken,
+          VEXEL_CACHE_BYTES: String(32 * 1024 * 1024),
+        },
+      });
+    return new Replica(port, own, [toDatabase, toRedis], start);
+  };
+  const replicas = [await addReplica("a"), await addReplica("b"), await addReplica("c")] as const;
+  await Promise.all(replicas.map((replica) => replica.start()));
+  const balancer: LoadBalancer = await startLoadBalancer(
+    folder.path,
+    replicas.map(({ url }) => Number(new URL(url).port)),
+  );
+  const topology: Topology = {
+    ...{ url: balancer.url, fake, postgres, redis, replicas, hasSmallDisk },
+    query: (statement) => postgres.execute(database, statement),
+    ready: async () => {
+      const isReady = async (replica: Replica): Promise<boolean> => {
+        const health = await replica.health();
+        return (
+          health.status === "ready" && health.redis === "available" && Number(health.replicas) >= 3
+        );
+      };
+      for (const replica of replicas) await until(() => isReady(replica));
+    },
+    admin: (method, path, body, url = balancer.url) =>
+      fetch(`${url}/admin/api${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    close: async () => {
+      await balancer.stop();
+      await Promise.all(replicas.map((replica) => replica.stop("SIGKILL")));
+      for (const replica of replicas) replica.close();
+      await redis.stop();
+      // Other tests of the process use PostgreSQL.
+      if (postgres.pid === undefined) await postgres.start();
+      fake.close();
+      unmount();
+      folder[Symbol.dispose]();
+    },
+  };
+  await topology.ready();
+  return topology;
+}
