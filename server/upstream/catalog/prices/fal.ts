@@ -24,7 +24,7 @@ const roundedUp = (dollars: number) => ({
   images: { "<=1024x1024": dollars, "<=2000x1000": 2 * dollars },
 });
 
-/** By resolution: 1K (the default), 2K and 4K. The bounds are those of upstream/resolution.ts. */
+/** By resolution: 1K (the default), 2K and 4K. The bounds are those of upstream/image-sizes.ts. */
 const byClass = (one: number, two: number, four: number): Price => ({
   images: { "": one, "<=1448x1448": one, "<=2896x2896": two, "<=6000x6000": four },
 });
