@@ -13,7 +13,7 @@ import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { Settings } from "../settings.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
-import type { RedisConnection } from "../storage/redis/client.ts";
+import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { leaseFromRedis } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
@@ -47,6 +47,8 @@ export interface Replicas {
 
 const tickMs = 500;
 const reportMs = 1000;
+/** The shortest time between two lines of the log. */
+const reportFailuresMs = 10_000;
 
 export function wireReplicas(options: ReplicasOptions): Replicas {
   const { redis, settings, log, emit, clock } = options;
@@ -68,6 +70,15 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
     for (const pool of scheduled) if (!pool.tick(now)) scheduled.delete(pool);
   }, tickMs);
 
+  const lease = leaseFromRedis(redis);
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  /** An outage is reported by itself. Anything else, such as a key of another program, refuses requests. */
+  const reportFailedLease = (error: unknown): void => {
+    if (error instanceof RedisUnavailableError || clock() - reportedAt < reportFailuresMs) return;
+    reportedAt = clock();
+    log.error("lease-failed", { reason: String(error) });
+  };
+
   const unavailable = (reason: string): void => {
     log.error("redis-unavailable", { reason, replicas: registry.count });
     emit({ type: "redis.unavailable", data: { reason, replicas: registry.count } });
@@ -83,7 +94,11 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
   return {
     pools: {
       replica,
-      send: leaseFromRedis(redis),
+      send: (request) =>
+        lease(request).catch((error: unknown) => {
+          reportFailedLease(error);
+          throw error;
+        }),
       isReachable: () => redis.isAvailable,
       replicas: () => registry.count,
       clock,
