@@ -2,6 +2,8 @@
 
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import { withTimeout } from "../lib/with-timeout.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
@@ -22,10 +24,12 @@ interface ImageFilesOptions {
   readonly check: (name: string, search: string) => number | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** The longest time between two chunks of the store. */
+  readonly stallMs?: number;
 }
 
 export const createImageFiles =
-  ({ store, check, now }: ImageFilesOptions): Handler<"name"> =>
+  ({ store, check, now, stallMs = 30_000 }: ImageFilesOptions): Handler<"name"> =>
   async (incoming, { name }): Promise<OutgoingResponse> => {
     const expires = check(name, incoming.search);
     const found = expires === undefined ? undefined : await store.find(name);
@@ -53,16 +57,34 @@ export const createImageFiles =
         ...(range && { "content-range": `bytes ${range.from}-${range.to}/${size}` }),
       },
       body: range
-        ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from)
-        : bodyOf(content, size),
+        ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from, stallMs)
+        : bodyOf(content, size, stallMs),
     };
   };
 
-const bodyOf = (content: Pick<Blob, "stream">, length: number): StreamedBody => ({
+const bodyOf = (content: Pick<Blob, "stream">, length: number, stallMs: number): StreamedBody => ({
   length,
-  open: () => content.stream(),
+  open: () => readWithin(content.stream(), stallMs),
   close: async () => undefined,
 });
+
+/** Ends the response if an object store stops sending: the client must not wait for ever. */
+async function* readWithin(
+  stream: ReadableStream<Uint8Array>,
+  stallMs: number,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const next = await withTimeout(reader.read(), stallMs);
+      if (next === undefined) throw new Error(`the image store sent nothing for ${stallMs} ms`);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    ignoreRejection(reader.cancel());
+  }
+}
 
 /** If-None-Match: the client already has this image. */
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
