@@ -168,6 +168,37 @@ testWithRedis("three replicas together spend exactly the budget", async () => {
   expect(counters.map((counter) => Math.round(counter.spent * 100))).toEqual([100, 100, 100]);
 });
 
+testWithRedis("a replica with all slots leaves other replicas their share", async () => {
+  const [a, b] = testReplicas(2, { redis, now: () => now }) as [TestReplica, TestReplica];
+  let now = 0;
+  const slotsOf = (replica: TestReplica): ConcurrencySlots => {
+    const created = leasedRateLimitCounters(replica, () => undefined).createSlots("key:a");
+    created.limit = 10;
+    return created;
+  };
+  const [busy, waiting] = [slotsOf(a), slotsOf(b)];
+  for (let request = 0; request < 10; request++) {
+    await busy.lease();
+    busy.acquire();
+  }
+  await waiting.lease();
+  expect(waiting.hasFreeSlot).toBe(false);
+  // Each request that ends on the busy replica is followed by another one, if it gets a slot.
+  let acquired = 0;
+  for (let round = 0; round < 20; round++) {
+    now += 500;
+    busy.release(1);
+    if (busy.hasFreeSlot) busy.acquire();
+    await Promise.all([a.tick(), b.tick()]);
+    await waiting.lease();
+    if (!waiting.hasFreeSlot) continue;
+    waiting.acquire();
+    acquired++;
+  }
+  expect(acquired).toBe(5);
+  expect(busy.inFlight).toBe(5);
+});
+
 testWithRedis(
   "while Redis is unavailable, each replica has its share of the remaining limit",
   async () => {
