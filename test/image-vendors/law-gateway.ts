@@ -187,7 +187,7 @@ const settingsOf = (
   ...(JSON.parse(JSON.stringify(config).replaceAll("{origin}", origin)) as object),
 });
 
-function capabilitiesOf(
+export function capabilitiesOf(
   vendor: FakeVendor,
   origin: string,
   operation: Operation,

@@ -1,6 +1,7 @@
 /** Laws: the vendor gets the client's prompt, and the client gets the vendor's images. */
 import { expect } from "bun:test";
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
+import { responseShape } from "../golden.ts";
 import { generate, usualPrompt } from "../send-request.ts";
 import { expectConsistent, hashOf, imagesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -38,6 +39,7 @@ export const generating: ImageLaws = {
   },
 
   "an image requested as a link can be downloaded and is the generated one": {
+    alike: responseShape,
     holds: async (context, operation) => {
       const response = await generate(context, operation, { response_format: "url" });
       const links = (response.body.data ?? []).map(({ url, b64_json }) => {
@@ -60,6 +62,7 @@ export const generating: ImageLaws = {
   },
 
   "an image above the memory limit is delivered to the last byte": {
+    alike: responseShape,
     holds: async (context, operation) => {
       const { generator } = context.fake;
       generator.injectFault("heavy");
