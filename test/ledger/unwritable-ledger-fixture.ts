@@ -17,7 +17,7 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** Holds about forty rows. */
-export const ledgerBytes = 80 * 1024;
+export const ledgerBytes = 96 * 1024;
 /** Room for two of the largest write groups: the pending rows must fit once there is room. */
 export const roomyBytes = 160 * 1024;
 
