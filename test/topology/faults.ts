@@ -39,6 +39,7 @@ export const faults: readonly Fault[] = [
     name: "a replica is killed and started again",
     explains: {
       "502": "nginx had sent the request to the killed replica",
+      connection: "the killed replica was sending the response",
       "503 storage_unavailable":
         "the killed replica was generating the image, and nobody knows whether it was billed",
     },
@@ -57,6 +58,7 @@ export const faults: readonly Fault[] = [
     explains: {
       "503 storage_unavailable":
         "another replica has generated the image, and its response is not in the database",
+      connection: "a replica was reading the stored response from the database",
     },
     admitted: exactly,
     run: async ({ topology, wait, checkLimit }) => {
@@ -99,12 +101,18 @@ export const faults: readonly Fault[] = [
     admitted: { least: 1, most: rateLimit },
     needsSmallDisk: true,
     run: async ({ topology, wait, checkLimit }) => {
-      const [, , small] = topology.replicas;
+      const [first, , small] = topology.replicas;
+      const { id, key } = await createKey(topology);
       // The ledger frees the space of rows that it has forwarded, and must not get it back.
       const filling = setInterval(() => small.fillDisk(), 2);
-      await wait();
-      await checkLimit();
-      clearInterval(filling);
+      try {
+        await wait();
+        await checkLimit();
+        expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
+        await until(async () => !(await accepts(small, key)));
+      } finally {
+        clearInterval(filling);
+      }
       small.freeDisk();
       return undefined;
     },

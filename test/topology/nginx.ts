@@ -21,6 +21,8 @@ error_log ${folder}/error.log warn;
 events { worker_connections 1024; }
 http {
   access_log off;
+  keepalive_requests 1000000;
+  keepalive_timeout 600s;
   client_max_body_size 0;
   client_body_temp_path ${folder}/body;
   proxy_temp_path ${folder}/proxy;

@@ -55,21 +55,30 @@ export class LastKnownConfig {
 
   /** Replaces these keys and leaves the others. */
   saveKeys(keys: readonly StoredKey[], revision: number): void {
-    this.#db.transaction(() => {
+    this.#write(() => {
       const insert = this.#db.query("INSERT OR REPLACE INTO keys (id, json) VALUES (?1, ?2)");
       for (const key of keys) insert.run(key.id, JSON.stringify(key));
       this.#saveRevision("keys", revision);
-    })();
+    });
   }
 
   /** Replaces all entities. */
   saveEntities(entities: readonly StoredEntity[], revision: number): void {
-    this.#db.transaction(() => {
+    this.#write(() => {
       this.#db.run("DELETE FROM entities");
       const insert = this.#db.query("INSERT INTO entities (json) VALUES (?1)");
       for (const entity of entities) insert.run(JSON.stringify(entity));
       this.#saveRevision("config", revision);
-    })();
+    });
+  }
+
+  /** All or nothing. */
+  #write(work: () => void): void {
+    try {
+      this.#db.transaction(work)();
+    } catch {
+      // A change, such as the revocation of a key, applies without the copy. A full disk is reported by the ledger.
+    }
   }
 
   close(): void {
