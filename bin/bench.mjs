@@ -1,16 +1,22 @@
 // `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
-// `npm run topology`: faults of several replicas under load.
+// `npm run bench -- drain`: what replicas cost PostgreSQL and Redis. `npm run topology`: faults of replicas under load.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const [first, ...others] = process.argv.slice(2);
-const [program, args] = ["embedded", "faults", "bodies", "hostile", "ledger", "topology"].includes(
-  first,
-)
+const [program, args] = [
+  "embedded",
+  "faults",
+  "bodies",
+  "hostile",
+  "ledger",
+  "drain",
+  "topology",
+].includes(first)
   ? [`${first}.ts`, others]
   : ["run.ts", process.argv.slice(2)];
 const { status } = spawnSync(bunPath(), [join(root, "bench", program), ...args], {

@@ -8,6 +8,7 @@ import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
 import { budgeted } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { rateLimitCounterLaws } from "../limits/rate-limit-counters.laws.ts";
@@ -134,6 +135,52 @@ testWithRedis(
     expect(await acquireAll(alive)).toBe(dead?.inFlight ?? 0);
   },
 );
+
+/**
+ * A hundred replicas in virtual time, with requests at random moments. Returns the requests that were admitted, and the
+ * calls of Redis of each replica per second.
+ */
+async function simulate(limitPerSecond: number, requestsPerSecond: number, seconds: number) {
+  const [count, stepMs, tickMs] = [100, 20, 500];
+  let now = 0;
+  const replicas = testReplicas(count, { redis, now: () => now });
+  const counters = replicas.map((replica) =>
+    leasedRateLimitCounters(replica, () => undefined).createRate(
+      ...(["key:a", "requests", limitPerSecond * 60, 0] as const),
+    ),
+  );
+  const random = randomFrom(17);
+  let admitted = 0;
+  const send = async (counter: RateCounter): Promise<void> => {
+    // As the admission does: no other request comes between the check and the start.
+    const leasing = counter.lease(1, now);
+    if (leasing) await leasing;
+    if (counter.waitMs(1, now) > 0 || !counter.isLeased(1, now)) return;
+    counter.take(1, now);
+    admitted++;
+  };
+  for (; now < seconds * 1000; now += stepMs) {
+    const arrivals = Array.from({ length: (requestsPerSecond * stepMs) / 1000 }, () =>
+      Math.floor(random() * count),
+    );
+    await Promise.all(arrivals.map((at) => send(counters[at] as RateCounter)));
+    if (now % tickMs === 0) await Promise.all(replicas.map((replica) => replica.tick()));
+    // The bucket is full at first. Never more than that, and what was refilled.
+    expect(admitted).toBeLessThanOrEqual(limitPerSecond * (60 + (now + 1) / 1000));
+  }
+  const calls = replicas.reduce((sum, replica) => sum + replica.calls, 0);
+  return { admitted, callsPerReplica: calls / count / seconds };
+}
+
+testWithRedis("a hundred replicas stay within a limit, with few calls of Redis", async () => {
+  // docs/capacity.md has these figures.
+  const below = await simulate(1000, 1000, 10);
+  expect(below.admitted).toBe(10_000);
+  expect(below.callsPerReplica).toBeLessThan(5);
+  const above = await simulate(20, 2000, 10);
+  expect(above.admitted).toBeGreaterThan(0.95 * 20 * (60 + 10));
+  expect(above.callsPerReplica).toBeLessThan(20);
+});
 
 testWithRedis("three replicas together spend exactly the budget", async () => {
   const spentBefore = 0.25;

@@ -5,6 +5,8 @@ import type { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseFromRedis } from "../../server/storage/redis/lease-script.ts";
 
 export interface TestReplica extends SharedPools {
+  /** The number of calls of Redis so far. */
+  readonly calls: number;
   /** Runs the interval of the replica once, and waits for its calls. */
   tick(): Promise<void>;
 }
@@ -24,9 +26,14 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
   return Array.from({ length: count }, (_, number): TestReplica => {
     const scheduled = new Set<LeasedPool>();
     const calls = new Set<Promise<unknown>>();
+    let sent = 0;
     return {
+      get calls() {
+        return sent;
+      },
       replica: String(number),
       send: (request) => {
+        sent++;
         const call = send({ ...request, pool: `${group}:${request.pool}` });
         calls.add(call);
         return call;

@@ -1,0 +1,108 @@
+/**
+ * `npm run bench -- drain [ROWS]`: what replicas cost PostgreSQL and Redis. How fast one replica, and three at the same
+ * time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LedgerForwarder } from "../server/ledger/forward-ledger.ts";
+import { PostgresDatabase } from "../server/storage/postgres/database.ts";
+import { PostgresLedgerStore } from "../server/storage/postgres/ledger-store.ts";
+import { RedisConnection } from "../server/storage/redis/client.ts";
+import { leaseFromRedis } from "../server/storage/redis/lease-script.ts";
+import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
+import { sharedPostgres } from "../test/storage/postgres-server.ts";
+import { startRedis } from "../test/storage/redis-server.ts";
+import { makeRow } from "./ledger-rows.ts";
+import { cpuMs } from "./proc.ts";
+
+const rowCount = Number(process.argv[2] ?? 60_000);
+const minRowsPerSecond = 10_000;
+const folder = mkdtempSync(join(tmpdir(), "vexel-drain-"));
+const server = await sharedPostgres();
+
+function fillBacklog(name: string, rows: number): SqliteLedgerStore {
+  const own = join(folder, name);
+  mkdirSync(own);
+  const store = new SqliteLedgerStore({ folder: own, maxBytes: 0 });
+  const from = Date.now() - rows;
+  for (let written = 0; written < rows; written += 500) {
+    store.write(Array.from({ length: 500 }, (_, at) => makeRow(from + written + at)));
+  }
+  return store;
+}
+
+/** The replicas share this process, so its CPU is that of all of them. */
+async function measureDrain(replicas: number): Promise<void> {
+  const url = await server.createDatabase();
+  const stores = Array.from({ length: replicas }, (_, at) =>
+    fillBacklog(`${replicas}-${at}`, rowCount / replicas),
+  );
+  const databases = stores.map(() => new PostgresDatabase({ url, now: Date.now }));
+  for (const database of databases) await database.migrate();
+  const ownBefore = process.cpuUsage();
+  const serverBefore = cpuMs(server.pid ?? 0);
+  const from = performance.now();
+  await Promise.all(
+    stores.map(async (backlog, at) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const forwarder = new LedgerForwarder({
+        backlog,
+        store: new PostgresLedgerStore(databases[at] as PostgresDatabase),
+        report: ({ reason }) => console.log(reason),
+        reportRejected: ({ requestId }) => console.log(`rejected: ${requestId}`),
+        onForwarded: async () => resolve(),
+      });
+      await promise;
+      await forwarder.close();
+    }),
+  );
+  const seconds = (performance.now() - from) / 1000;
+  const own = process.cpuUsage(ownBefore);
+  const perSecond = rowCount / seconds;
+  console.log(
+    `${replicas} replica${replicas > 1 ? "s" : ""}: ${Math.round(perSecond)} rows/s, per row ${((own.user + own.system) / rowCount).toFixed(1)} µs of CPU of the gateway and ${(((cpuMs(server.pid ?? 0) - serverBefore) * 1000) / rowCount).toFixed(1)} µs of PostgreSQL${perSecond < minRowsPerSecond ? `  MISSED: below ${minRowsPerSecond}` : ""}`,
+  );
+  for (const database of databases) await database.close();
+  for (const store of stores) await store.close();
+}
+
+async function measureLeases(): Promise<void> {
+  const redis = await startRedis();
+  const connection = new RedisConnection({ url: redis.url });
+  await connection.attempted();
+  const send = leaseFromRedis(connection);
+  const [calls, replicas, pools] = [40_000, 100, 20] as const;
+  const redisCpuMs = async (): Promise<number> => {
+    const text = String(await redis.command("INFO", "cpu"));
+    const seconds = [...text.matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)].map(([, s]) => Number(s));
+    return seconds.reduce((sum, each) => sum + each, 0) * 1000;
+  };
+  const before = await redisCpuMs();
+  const from = performance.now();
+  for (let at = 0; at < calls; at += 200) {
+    await Promise.all(
+      Array.from({ length: 200 }, (_, number) =>
+        send({
+          ...{ pool: `rate:${(at + number) % pools}`, holder: `${(at / 20 + number) % replicas}` },
+          ...{ limit: 60_000, unit: 60_000, refills: true, isSemaphore: false },
+          ...{ sequence: at + number + 1, granted: 0, spent: 0, acknowledged: 0 },
+          ...{ least: 1, needed: 1, wanted: 10, leaseMs: 5000, retentionMs: 60_000 },
+          ...{ epoch: "", unspent: 60_000 * 60_000 },
+        }),
+      ),
+    );
+  }
+  const seconds = (performance.now() - from) / 1000;
+  const cpu = (await redisCpuMs()) - before;
+  console.log(
+    `Redis: ${Math.round(calls / seconds)} lease calls/s from one client, ${((cpu * 1000) / calls).toFixed(1)} µs of CPU of Redis each`,
+  );
+  connection.close();
+  await redis.stop();
+}
+
+for (const replicas of [1, 3]) await measureDrain(replicas);
+await measureLeases();
+rmSync(folder, { recursive: true, force: true });
+process.exit(0);
