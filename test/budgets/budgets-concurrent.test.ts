@@ -148,7 +148,7 @@ describe("if several budgets are exceeded", () => {
     budgets.reserve([key], certain(0.9), noon - dayMs);
     budgets.reserve([budgeted({ month: 10 })], certain(4), noon);
     const error = refusal(() => budgets.reserve([key], certain(0.3), noon));
-    expect(error.message).toContain("of the daily budget");
+    expect(error.message).toContain("the daily budget of the key");
     expect(error.details.retryAfterMs).toBe(dayMs / 2);
     expect(error.definition.retry).toBe("never");
   });
