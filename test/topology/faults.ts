@@ -39,7 +39,6 @@ export const faults: readonly Fault[] = [
     name: "a replica is killed and started again",
     explains: {
       "502": "nginx had sent the request to the killed replica",
-      connection: "the killed replica was sending the response",
       "503 storage_unavailable":
         "the killed replica was generating the image, and nobody knows whether it was billed",
     },

@@ -15,6 +15,8 @@ export interface ClientError {
   /** Such as `502` (nginx), `503 ledger_unavailable`, or `connection`. */
   readonly error: string;
   readonly kind: "embeddings" | "images";
+  /** The message of a connection error. */
+  readonly detail?: string;
 }
 
 const sharedTexts = 40;
@@ -83,8 +85,8 @@ export class Load {
     kind: ClientError["kind"],
   ): Promise<Response> {
     const sentDuring = this.fault;
-    const fail = (error: string): void => {
-      this.errors.push({ faults: [sentDuring, this.fault], error, kind });
+    const fail = (error: string, detail = ""): void => {
+      this.errors.push({ faults: [sentDuring, this.fault], error, kind, detail });
     };
     let response: Response;
     let body: ArrayBuffer;
@@ -92,7 +94,7 @@ export class Load {
       response = await fetch(url, init);
       body = await response.arrayBuffer();
     } catch (error) {
-      fail("connection");
+      fail("connection", String(error));
       throw error;
     }
     const { status, headers } = response;

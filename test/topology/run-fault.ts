@@ -93,10 +93,14 @@ export function explain(
 ): { readonly explained: ReadonlyMap<string, number>; readonly unexplained: readonly string[] } {
   const explained = new Map<string, number>();
   const unexplained: string[] = [];
-  for (const { faults: during, error, kind } of errors) {
-    const fault = faults.find(({ name, explains }) => during.includes(name) && error in explains);
+  for (const { faults: during, error, kind, detail = "" } of errors) {
+    // The fault during which a request failed is more likely than the one during which it was sent.
+    const fault = during
+      .toReversed()
+      .flatMap((during) => faults.filter(({ name }) => name === during))
+      .find(({ explains }) => error in explains);
     if (!fault) {
-      unexplained.push(`${kind} ${error} during "${during.join('" or "')}"`);
+      unexplained.push(`${kind} ${error} ${detail} during "${during.join('" or "')}"`);
       continue;
     }
     const text = `${fault.name}: ${error}, ${fault.explains[error]}`;
