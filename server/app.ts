@@ -256,12 +256,14 @@ export function build({
   });
   const live = new LiveRequests();
   const content = wireStoredContent({ settings, snapshot, log, disk: temp.disk, now: Date.now });
+  const closing = new AbortController();
   const pipeline = createPipeline({
     snapshot,
     ledger,
     links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
     idempotencyStore: images.idempotencyStore,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
+    closing: closing.signal,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
     startTrace: tracing?.start,
@@ -473,6 +475,7 @@ export function build({
       admin?.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
+      closing.abort();
       await metrics?.close();
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);

@@ -22,6 +22,8 @@ export interface PipelineServices {
   readonly idempotencyStore: IdempotencyStore;
   /** The disconnect policy of image requests whose model does not set one. */
   readonly onDisconnect: "finish" | "cancel";
+  /** Aborted when the gateway closes: ends image requests that continue without their client. */
+  readonly closing: AbortSignal;
   /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;
   /** Starts the trace of an HTTP request. Absent: tracing is off. */

@@ -16,7 +16,7 @@ import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import type { RequestClient } from "../request/client.ts";
+import { type RequestClient, SignalClient } from "../request/client.ts";
 import { Deadline } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
@@ -134,12 +134,14 @@ export class RequestLifetime {
   }
 
   /**
-   * Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the
-   * client disconnects.
+   * Starts the request timeout. The signal fires at the timeout and when the client disconnects. For a request that
+   * continues without its client, the end of the gateway counts as a disconnect, so that it still gets a ledger row.
    */
   startDeadline(timeoutMs: number, client: RequestClient): Deadline {
     this.#deadline = new Deadline({
-      client: this.idempotent?.finishesOnDisconnect ? undefined : client,
+      client: this.idempotent?.finishesOnDisconnect
+        ? new SignalClient(this.services.closing)
+        : client,
       timeoutMs,
       clock: this.services.clock,
     });

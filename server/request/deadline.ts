@@ -8,8 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestClient } from "./client.ts";
 
 export interface DeadlineOptions {
-  /** Undefined: the request continues without its client. */
-  readonly client: RequestClient | undefined;
+  readonly client: RequestClient;
   readonly timeoutMs: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -68,7 +67,7 @@ export class Deadline {
     this.#hasEnded = true;
     if (!this.#controller) return;
     clearTimeout(this.#timer);
-    this.#options.client?.setDisconnectListener(undefined);
+    this.#options.client.setDisconnectListener(undefined);
     if (this.#abortsAtEnd) this.#controller.abort(requestEnded);
   }
 
@@ -79,7 +78,7 @@ export class Deadline {
     if (this.#hasEnded) return controller;
     const leftMs = timeoutMs - (clock() - this.#startedAt);
     this.#timer = setTimeout(() => controller.abort(timeoutError(timeoutMs)), Math.max(0, leftMs));
-    client?.setDisconnectListener(this.#onDisconnect);
+    client.setDisconnectListener(this.#onDisconnect);
     return controller;
   }
 

@@ -6,6 +6,7 @@ import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
+import { SignalClient } from "../../server/request/client.ts";
 import { Deadline } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { Send, StageRequest } from "../../server/request/stage.ts";
@@ -94,10 +95,12 @@ export function requestFor(
     route,
     ...(target && { target }),
     signal: countedSignal(),
-    deadline: new Deadline({ client: undefined, timeoutMs: 60_000, clock: () => 0 }),
+    deadline: new Deadline({ client: connectedClient, timeoutMs: 60_000, clock: () => 0 }),
     record: new RequestRecord("req_test", "embeddings", 0),
   };
 }
+
+const connectedClient = new SignalClient(new AbortController().signal);
 
 /** A vector that depends on everything that may change it, so that a test detects another request's vector. */
 export function vectorFor(

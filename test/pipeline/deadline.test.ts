@@ -3,9 +3,11 @@ import { expect, test } from "bun:test";
 import { SignalClient } from "../../server/request/client.ts";
 import { Deadline } from "../../server/request/deadline.ts";
 
-const startDeadline = (client: AbortSignal | undefined, timeoutMs: number): Deadline =>
+const connected = (): AbortSignal => new AbortController().signal;
+
+const startDeadline = (client: AbortSignal, timeoutMs: number): Deadline =>
   new Deadline({
-    client: client && new SignalClient(client),
+    client: new SignalClient(client),
     timeoutMs,
     clock: () => performance.now(),
   });
@@ -26,7 +28,7 @@ test("a client that disconnected before the request started aborts it as well", 
 });
 
 test("the timeout aborts the request, and not after the request has ended", async () => {
-  const [first, ended] = [startDeadline(undefined, 2), startDeadline(undefined, 1)];
+  const [first, ended] = [startDeadline(connected(), 2), startDeadline(connected(), 1)];
   ended.end();
   await new Promise((resolve) => first.signal.addEventListener("abort", resolve));
   expect(first.signal.reason).toMatchObject({ kind: "upstream_timeout" });
@@ -52,7 +54,11 @@ test("a request that never needs the signal creates neither a signal nor a timer
 
 test("the timeout counts from the start of the request, not from the first use of its signal", async () => {
   let now = 0;
-  const deadline = new Deadline({ client: undefined, timeoutMs: 60_000, clock: () => now });
+  const deadline = new Deadline({
+    client: new SignalClient(connected()),
+    timeoutMs: 60_000,
+    clock: () => now,
+  });
   now = 60_000;
   await new Promise((resolve) => deadline.signal.addEventListener("abort", resolve));
   expect(deadline.signal.reason).toMatchObject({ kind: "upstream_timeout" });
@@ -75,7 +81,10 @@ test("a request that may continue is not aborted by a disconnect, until no other
 });
 
 test("an attempt that still runs when the request ends is canceled", () => {
-  const [canceled, other] = [startDeadline(undefined, 60_000), startDeadline(undefined, 60_000)];
+  const [canceled, other] = [
+    startDeadline(connected(), 60_000),
+    startDeadline(connected(), 60_000),
+  ];
   const signals = [canceled.signal, other.signal];
   canceled.abortAtEnd();
   canceled.end();

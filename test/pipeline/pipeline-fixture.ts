@@ -72,6 +72,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     maxConcurrent: { all: 10, image: 10 },
     charging: { reserve: () => true, waitAndReserve: async () => 0, end: () => undefined },
     onDisconnect: "cancel",
+    closing: new AbortController().signal,
     keepAliveMs: 0,
     createTemp: () => noRequestTemp,
     idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
