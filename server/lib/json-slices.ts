@@ -176,7 +176,8 @@ export class JsonSlices extends JsonCuts {
     slice[slice.length - 1] = close;
     if (!isUtf8(slice)) throw new InvalidUtf8();
     this.#check(slice);
-    this.#garbage.add(slice.length);
+    // A text with a character that is not Latin takes two bytes for each.
+    this.#garbage.add(2 * slice.length);
     return slice;
   }
 

@@ -173,7 +173,8 @@ class Writer {
     }
     this.#used += this.#chunk.write(piece, this.#used);
     this.#sinceStep += piece.length;
-    this.#garbage.add(piece.length);
+    // Two bytes for each character, and as much for the text that the piece was cut from.
+    this.#garbage.add(4 * piece.length);
   }
 
   #isStepDone(): boolean {
