@@ -231,6 +231,7 @@ export const en = {
   "images.lacking.edits":
     "Not offered, because no target of the chosen models takes it for edits: {options}.",
   "images.estimate": "Estimated price:",
+  "images.refusal": "{model} would refuse this request: {reason}",
   "images.noEdits": "does not edit images",
   "images.noMask": "takes no mask",
   "images.tooManyReferences": "takes at most {count} reference images",

@@ -221,6 +221,7 @@ export const zh: Messages = {
   "images.lacking.generations": "所选模型的任何目标在生成时都不支持，因此不提供：{options}。",
   "images.lacking.edits": "所选模型的任何目标在编辑时都不支持，因此不提供：{options}。",
   "images.estimate": "预计价格：",
+  "images.refusal": "{model} 会拒绝此请求：{reason}",
   "images.noEdits": "不支持编辑图像",
   "images.noMask": "不支持蒙版",
   "images.tooManyReferences": "最多支持 {count} 张参考图",

@@ -66,7 +66,7 @@ export interface ImageEstimateRequest {
   readonly model: string;
   readonly prompt: string;
   /** As the images API expects them. */
-  readonly options: Readonly<Record<string, string | number>>;
+  readonly options: Readonly<Record<string, unknown>>;
   /** With reference images it is an edit. */
   readonly references: number;
   readonly mask: boolean;
@@ -81,6 +81,8 @@ export interface ImageEstimate {
   readonly max_cost: number | null;
   /** Every target has a known price. */
   readonly is_certain: boolean;
+  /** Why the gateway would refuse this request, in place of a price. `null`: it would not. */
+  readonly refusal: string | null;
 }
 
 /** One model: what it is, and the entity that defines it. */

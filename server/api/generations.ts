@@ -105,6 +105,10 @@ export function toQuery({ model, prompt, stream, ...others }: ParsedBody): Gener
 export const generationsBody = z.looseObject(sharedFields);
 const bodyWithModel = z.looseObject(fieldsWithModel);
 
+/** Throws GatewayError for a value that no model supports. */
+export const parseGeneration = (body: Readonly<Record<string, unknown>>): GenerationQuery =>
+  toQuery(parse(bodyWithModel, body));
+
 export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
   kind: "image",
@@ -112,7 +116,7 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   read: async (incoming, keyId, nameModel) => {
     const body = withoutNulls(await incoming.json(keyId));
     const model = nameModel(body.model);
-    return { query: toQuery(parse(bodyWithModel, { ...body, model })) };
+    return { query: parseGeneration({ ...body, model }) };
   },
   write: (response, query, context) =>
     writeImages(response, { ...context(), family: "image_generation", query }),

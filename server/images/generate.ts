@@ -81,14 +81,22 @@ const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits"
 /** The reason why this target cannot serve the request. Undefined where it can. */
 export const rejectionReason =
   (capabilities: ImageTools["capabilitiesOf"]) =>
-  <Q extends ImageQuery>(request: StageRequest<Q>, target: Target): unknown => {
-    try {
-      planImage(request.query, capabilities(target, operationOf(request)), policyOf(request));
-      return undefined;
-    } catch (error) {
-      return error;
-    }
-  };
+  <Q extends ImageQuery>(request: StageRequest<Q>, target: Target): unknown =>
+    planRejection(request.query, capabilities(target, operationOf(request)), policyOf(request));
+
+/** The error of the plan. Undefined: a target with these capabilities can serve the query. */
+export function planRejection(
+  query: ImageQuery,
+  capabilities: ImageCapabilities,
+  policy: Policy,
+): unknown {
+  try {
+    planImage(query, capabilities, policy);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
 
 const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),

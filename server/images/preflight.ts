@@ -237,17 +237,21 @@ export const limitImageCount =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   (request) => {
-    const { n } = request.query.options;
-    const { maxImages } = request.route;
-    if (n !== undefined && n > maxImages) {
-      throw new GatewayError(
-        "invalid_value",
-        `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
-        { param: "n" },
-      );
-    }
+    checkImageCount(request.query, request.route);
     return next(request);
   };
+
+export function checkImageCount(
+  { options: { n } }: Pick<GenerationQuery, "options">,
+  { maxImages }: { readonly maxImages: number },
+): void {
+  if (n === undefined || n <= maxImages) return;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
+    { param: "n" },
+  );
+}
 
 interface PreflightOptions {
   /** The reason why this target cannot serve the request. Undefined where it can. */
@@ -266,11 +270,14 @@ export const preflight =
   }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    const reasons = request.route.targets.map((target) => rejectionReason(request, target));
-    // The error of the first target is reported: it is the operator's preferred one.
-    if (reasons.length > 0 && reasons.every((reason) => reason !== undefined)) throw reasons[0];
+    requireCapableTarget(request.route.targets.map((target) => rejectionReason(request, target)));
     const { query } = request;
     if (!("images" in query)) return next(request);
     const checked = await checkEdit(query as GenerationQuery as EditQuery, request);
     return next({ ...request, query: { ...query, ...checked } });
   };
+
+/** `reasons`: why each target cannot serve the request. The first is reported: its target is the operator's preferred one. */
+export function requireCapableTarget(reasons: readonly unknown[]): void {
+  if (reasons.length > 0 && reasons.every((reason) => reason !== undefined)) throw reasons[0];
+}

@@ -18,7 +18,7 @@ import {
   connectionTestRoutes,
 } from "../admin/routes/connection-tests.ts";
 import { eventRoutes } from "../admin/routes/events.ts";
-import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
+import { imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
 import { keyRoutes } from "../admin/routes/keys.ts";
 import { modelAccessRoutes } from "../admin/routes/model-access.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
@@ -37,7 +37,6 @@ import { type HashCost, Passwords } from "../admin/sign-in/passwords.ts";
 import type { Sessions } from "../admin/sign-in/sessions.ts";
 import type { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../admin/sign-in/sign-in-throttle.ts";
-import { estimateImages } from "../budgets/estimate-cost.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
@@ -48,8 +47,8 @@ import { type Settings, secretSettings, settingsTable } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
-import { unrestrictedImages } from "../upstream/image-capabilities.ts";
 import { type ReadSources, readRoutes } from "./admin-reads.ts";
+import { createImageEstimates } from "./image-estimates.ts";
 
 interface SignInOptions {
   readonly sessions: Sessions;
@@ -109,19 +108,11 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
 function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
   const { settings, eventViews, auditLog, signIn, now, capabilitiesOf } = options;
   const audit = createAudit(auditLog, now);
-  const estimate: EstimateImages = ({ targets, parameters }, operation, query) =>
-    estimateImages({
-      operation,
-      query,
-      targets,
-      policy: parameters ?? "adapt",
-      capabilities: (...args) => capabilitiesOf(...args) ?? unrestrictedImages,
-    });
   return [
     ...(signIn ? signInRoutes({ ...options, audit, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
     ...modelAccessRoutes(options),
-    ...imageEstimateRoutes({ ...options, estimate }),
+    ...imageEstimateRoutes({ ...options, estimate: createImageEstimates(capabilitiesOf) }),
     ...modelRoutes({ ...options, audit }),
     ...upstreamRoutes({ ...options, audit }),
     ...connectionTestRoutes({ ...options, ...options.connectionTests, audit }),

@@ -29,7 +29,10 @@ const estimate = async (body: object): Promise<ImageEstimate> =>
 test("two images cost twice as much as one, and nothing is sent to an upstream", async () => {
   const one = await estimate({ model: "dall-e-3", options: { quality: "standard" } });
   const two = await estimate({ model: "dall-e-3", options: { quality: "standard", n: 2 } });
-  expect(one).toEqual({ object: "image_estimate", cost: 0.04, max_cost: 0.04, is_certain: true });
+  expect(one).toEqual({
+    ...{ object: "image_estimate", cost: 0.04, max_cost: 0.04 },
+    ...{ is_certain: true, refusal: null },
+  });
   expect(two.cost).toBeCloseTo(0.08, 9);
   expect(gateway.rows()).toEqual([]);
 });
@@ -40,6 +43,19 @@ test("an edit costs more with each reference image", async () => {
   );
   expect(costs[0]).toBeGreaterThan(0);
   expect(costs[1]).toBeGreaterThan(costs[0] ?? 0);
+});
+
+test("an estimate of a request that the gateway refuses has the reason, and no price", async () => {
+  const refused: readonly [options: object, reason: string][] = [
+    [{ quality: "banana" }, "banana"],
+    [{ size: "9x9" }, "9x9"],
+    [{ n: 99 }, "but got 99"],
+    [{ n: "two" }, "'n'"],
+  ];
+  for (const [options, reason] of refused) {
+    const { cost, refusal } = await estimate({ model: "image-model", options });
+    expect([cost, refusal]).toEqual([null, expect.stringContaining(reason)]);
+  }
 });
 
 test("a built-in model is free, and an embedding model is no image model", async () => {

@@ -20,16 +20,32 @@ export function EstimatedCost({ requests }: { requests: readonly ImageEstimateRe
       gcTime: 60_000,
     })),
   });
-  const costs = estimates.map(({ data }) => data?.cost ?? null);
-  const total = costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
+  const refusals = estimates.flatMap(({ data }, at) =>
+    data?.refusal ? [{ model: shown[at]?.model, reason: data.refusal }] : [],
+  );
+  const accepted = estimates.flatMap(({ data }, at) =>
+    data?.refusal ? [] : [{ model: shown[at]?.model, cost: data?.cost ?? null }],
+  );
+  const price = (cost: number | null): string =>
+    cost === null ? t("images.priceUnknown") : dollars(cost);
+  const total = accepted.reduce<number | null>(
+    (sum, { cost }) => (sum === null || cost === null ? null : sum + cost),
+    0,
+  );
   return (
-    <p className="text-muted" aria-live="polite">
-      {t("images.estimate")}{" "}
-      <strong className="font-medium text-ink">
-        {total === null ? t("images.priceUnknown") : dollars(total)}
-      </strong>
-      {shown.length > 1 &&
-        ` (${shown.map(({ model }, at) => `${model}: ${costs[at] === null ? t("images.priceUnknown") : dollars(costs[at] ?? null)}`).join(", ")})`}
-    </p>
+    <div aria-live="polite">
+      {accepted.length > 0 && (
+        <p className="text-muted">
+          {t("images.estimate")} <strong className="font-medium text-ink">{price(total)}</strong>
+          {shown.length > 1 &&
+            ` (${accepted.map(({ model, cost }) => `${model}: ${price(cost)}`).join(", ")})`}
+        </p>
+      )}
+      {refusals.map(({ model, reason }) => (
+        <p key={model} className="text-bad">
+          {t("images.refusal", { model: model ?? "", reason })}
+        </p>
+      ))}
+    </div>
   );
 }

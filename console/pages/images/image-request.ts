@@ -77,23 +77,11 @@ export function formOf(request: ImageRequest): FormData {
 export const fileName = (at: number, { type }: Blob): string =>
   `image-${at + 1}.${type.split("/").at(-1) ?? "png"}`;
 
-/** Without `stream`, which does not change the price. */
 export function estimateOf(
   { model, prompt, options }: ImageParameters,
   references: number,
   mask: boolean,
 ): ImageEstimateRequest {
-  const {
-    model: _model,
-    prompt: _prompt,
-    stream: _stream,
-    ...body
-  } = bodyOf({ model, prompt, options });
-  return {
-    model,
-    prompt,
-    options: body as ImageEstimateRequest["options"],
-    references,
-    mask,
-  };
+  const { model: _model, prompt: _prompt, ...typedOptions } = bodyOf({ model, prompt, options });
+  return { model, prompt, options: typedOptions, references, mask };
 }

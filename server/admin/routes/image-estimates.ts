@@ -4,20 +4,16 @@ import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admi
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { maxTextLength } from "../../lib/max-text-length.ts";
-import type {
-  EditQuery,
-  GenerationQuery,
-  ImageOptions,
-  ImageSource,
-} from "../../upstream/contract.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
 
+/** Throws the GatewayError that the image request would get. */
 export type EstimateImages = (
   model: Model,
-  operation: "generations" | "edits",
-  query: GenerationQuery | EditQuery,
-) => { readonly dollars: number | undefined; readonly maxDollars?: number | undefined } & {
+  request: ImageEstimateRequest,
+) => {
+  readonly dollars: number | undefined;
+  readonly maxDollars?: number | undefined;
   readonly isCertain: boolean;
 };
 
@@ -29,7 +25,7 @@ export interface ImageEstimateRoutesOptions {
 const body = z.strictObject({
   model: z.string().min(1),
   prompt: z.string().max(maxTextLength),
-  options: z.record(z.string(), z.union([z.string(), z.number()])),
+  options: z.record(z.string(), z.unknown()),
   references: z.int().min(0).max(16),
   mask: z.boolean(),
 }) satisfies z.ZodType<ImageEstimateRequest>;
@@ -38,6 +34,27 @@ export function imageEstimateRoutes({
   snapshot,
   estimate,
 }: ImageEstimateRoutesOptions): readonly AdminRoute[] {
+  const show = (model: Model, request: ImageEstimateRequest): ImageEstimate => {
+    try {
+      const { dollars, maxDollars, isCertain } = estimate(model, request);
+      return {
+        object: "image_estimate",
+        cost: dollars ?? null,
+        max_cost: maxDollars ?? dollars ?? null,
+        is_certain: isCertain,
+        refusal: null,
+      };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      return {
+        object: "image_estimate",
+        cost: null,
+        max_cost: null,
+        is_certain: false,
+        refusal: error.message,
+      };
+    }
+  };
   const create = async (context: AdminApiContext): Promise<Response> => {
     const request = await readBody(context, body);
     const model = snapshot().models.get(request.model);
@@ -46,14 +63,7 @@ export function imageEstimateRoutes({
         param: "model",
       });
     }
-    const operation = request.references > 0 ? "edits" : "generations";
-    const { dollars, maxDollars, isCertain } = estimate(model, operation, queryOf(request));
-    return context.json({
-      object: "image_estimate",
-      cost: dollars ?? null,
-      max_cost: maxDollars ?? dollars ?? null,
-      is_certain: isCertain,
-    } satisfies ImageEstimate);
+    return context.json(show(model, request));
   };
   return [
     {
@@ -67,16 +77,4 @@ export function imageEstimateRoutes({
       handle: create,
     },
   ];
-}
-
-/** The price depends on the number of reference images, not on their content. */
-const anyImage: ImageSource = { kind: "url", url: "https://example.invalid/image.png" };
-
-function queryOf(request: ImageEstimateRequest): GenerationQuery | EditQuery {
-  const { model, prompt, references, mask } = request;
-  const options = request.options as ImageOptions;
-  const query = { model, prompt, stream: false, options, extraFields: {} };
-  if (references === 0) return query;
-  const images = Array.from({ length: references }, () => anyImage);
-  return { ...query, images, files: [], ...(mask && { mask: anyImage }) };
 }
