@@ -196,7 +196,10 @@ export const en = {
   "action.copyAsCode": "Copy as code",
   "embeddings.file": "File with texts",
   "embeddings.textCount": "Texts: {count}",
-  "embeddings.leftOut": "Only the first {max} texts are used; {count} are left out.",
+  "embeddings.leftOut": "Only the first {max} of {count} texts are used.",
+  "embeddings.column": "Column",
+  "embeddings.notText":
+    "{name} is not a text file in UTF-8. Choose a .txt, .csv or .jsonl file.",
   "embeddings.running": "Embedding…",
   "embeddings.map.PCA":
     "Near points are similar texts. Principal components (PCA): with so few texts the axes show the largest differences.",

@@ -191,7 +191,9 @@ export const zh: Messages = {
   "action.copyAsCode": "复制为代码",
   "embeddings.file": "文本文件",
   "embeddings.textCount": "文本数：{count}",
-  "embeddings.leftOut": "只使用前 {max} 条文本，已忽略 {count} 条。",
+  "embeddings.column": "列",
+  "embeddings.notText": "{name} 不是 UTF-8 文本文件。请选择 .txt、.csv 或 .jsonl 文件。",
+  "embeddings.leftOut": "共 {count} 条文本，只使用前 {max} 条。",
   "embeddings.running": "正在生成…",
   "embeddings.map.PCA":
     "相近的点表示相似的文本。文本较少时使用主成分分析（PCA），坐标轴表示最大的差异。",

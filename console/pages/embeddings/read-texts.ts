@@ -4,47 +4,108 @@ export interface ReadTexts {
   readonly texts: readonly string[];
   /** Texts beyond `maxTexts`, which were left out. */
   readonly leftOut: number;
+  /** The columns of a CSV file, or the string members of JSON lines. Empty: the file has none. */
+  readonly columns: readonly string[];
+  /** The column that the texts are from. */
+  readonly column: string | undefined;
 }
+
+/** A text, or its columns by name. */
+type Row = string | Readonly<Record<string, string>>;
 
 /** The similarity of all pairs is computed in the page: more texts would block it for seconds. */
 export const maxTexts = 1_000;
 
-export function readTexts(content: string, fileName = ""): ReadTexts {
+/** Usual names of a column with texts, the most likely first. */
+const textColumns: readonly string[] = [
+  ...["text", "input", "content", "document", "body", "sentence", "passage", "query"],
+  ...["question", "prompt", "description", "title"],
+];
+const otherColumns: readonly string[] = ["id", "key", "index", "name", "label", "category", "url"];
+
+/** The text of a file in UTF-8. Undefined: the file is not text, such as a PDF. */
+export function decodeText(bytes: ArrayBuffer): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return text.startsWith("%PDF-") || text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `wanted`: the column to read. Without it, the column that is named like a text, or else the longest. */
+export function readTexts(content: string, fileName = "", wanted?: string): ReadTexts {
   const extension = fileName.toLowerCase().split(".").at(-1);
-  const all =
+  const rows =
     extension === "csv"
       ? readCsv(content)
       : extension === "jsonl"
         ? readJsonLines(content)
         : content.split("\n");
-  const texts = all.map((text) => text.trim()).filter((text) => text !== "");
-  return { texts: texts.slice(0, maxTexts), leftOut: Math.max(0, texts.length - maxTexts) };
+  const columns = [...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row))))];
+  const column = wanted ?? likelyColumn(rows, columns);
+  const texts = rows
+    .map((row, at) => textIn(row, column, at).trim())
+    .filter((text) => text !== "");
+  return {
+    texts: texts.slice(0, maxTexts),
+    leftOut: Math.max(0, texts.length - maxTexts),
+    columns,
+    column,
+  };
 }
 
-/** Each line is a string, or an object whose first string member is the text. Throws with the number of a bad line. */
-function readJsonLines(content: string): string[] {
-  return content.split("\n").flatMap((line, at) => {
-    if (line.trim() === "") return [];
+function likelyColumn(rows: readonly Row[], columns: readonly string[]): string | undefined {
+  const named = textColumns
+    .map((name) => columns.find((column) => column.trim().toLowerCase() === name))
+    .find((column) => column !== undefined);
+  if (named !== undefined) return named;
+  const lengthOf = (column: string): number =>
+    rows.reduce(
+      (sum, row) => sum + (typeof row === "string" ? 0 : (row[column]?.length ?? 0)),
+      0,
+    );
+  return columns.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
+}
+
+function textIn(row: Row, column: string | undefined, at: number): string {
+  const text = typeof row === "string" ? row : row[column ?? ""];
+  if (text === undefined) throw new Error(`Line ${at + 1} has no text.`);
+  return text;
+}
+
+/** Each line is a string, or an object with string members. An empty line is an empty text. */
+const readJsonLines = (content: string): Row[] =>
+  content.split("\n").map((line, at) => {
+    if (line.trim() === "") return "";
     try {
       const value: unknown = JSON.parse(line);
-      const text =
-        typeof value === "object" && value !== null
-          ? Object.values(value).find((member) => typeof member === "string")
-          : value;
-      if (typeof text === "string") return [text];
+      if (typeof value === "string") return value;
+      if (typeof value === "object" && value !== null && !Array.isArray(value))
+        return Object.fromEntries(
+          Object.entries(value).filter(([, member]) => typeof member === "string"),
+        );
     } catch {
       // Reported below, like a line without a text.
     }
     throw new Error(`Line ${at + 1} has no text.`);
   });
-}
 
-/** The first column of each row (RFC 4180). A first row that is named like a column is a header. */
-function readCsv(content: string): string[] {
-  const firstColumn = parseCsv(content).map(([first = ""]) => first);
-  return /^(?:text|input|content|sentence|title|query)$/i.test(firstColumn[0]?.trim() ?? "")
-    ? firstColumn.slice(1)
-    : firstColumn;
+/** RFC 4180. A first row with a usual name of a column is a header. Without one, columns have numbers. */
+function readCsv(content: string): Row[] {
+  const rows = parseCsv(content);
+  const [first = []] = rows;
+  const hasHeader = first.some((cell) =>
+    [...textColumns, ...otherColumns].includes(cell.trim().toLowerCase()),
+  );
+  const nameOf = (at: number): string => (hasHeader && first[at]?.trim()) || String(at + 1);
+  return (hasHeader ? rows.slice(1) : rows).map((cells) =>
+    Object.fromEntries([
+      // A short row has empty texts.
+      ...first.map((_, at) => [nameOf(at), ""]),
+      ...cells.map((cell, at) => [nameOf(at), cell]),
+    ]),
+  );
 }
 
 export function parseCsv(content: string): string[][] {

@@ -4,8 +4,8 @@ import { errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
-import { TextArea } from "../../ui/input.tsx";
-import { maxTexts, readTexts } from "./read-texts.ts";
+import { Select, TextArea } from "../../ui/input.tsx";
+import { decodeText, maxTexts, type ReadTexts, readTexts } from "./read-texts.ts";
 
 interface TextInputProps {
   /** One text per line. */
@@ -13,21 +13,37 @@ interface TextInputProps {
   readonly onChange: (content: string) => void;
 }
 
+interface LoadedFile {
+  readonly name: string;
+  readonly text: string;
+  readonly read: ReadTexts;
+}
+
 export function TextInput({ content, onChange }: TextInputProps) {
   const t = useT();
   const id = useId();
   const [problem, setProblem] = useState<string>();
-  const { texts, leftOut } = readTexts(content);
-  const read = async (file: File | undefined): Promise<void> => {
-    if (!file) return;
+  const [loaded, setLoaded] = useState<LoadedFile>();
+  const typed = readTexts(content);
+  const { texts } = typed;
+  // The field has only the texts of a file that are used.
+  const leftOut = loaded?.read.leftOut ?? typed.leftOut;
+  const load = (name: string, text: string, column?: string): void => {
     try {
-      const { texts: found } = readTexts(await file.text(), file.name);
+      const read = readTexts(text, name, column);
       // The field holds one text per line, so line breaks inside a text become spaces.
-      onChange(found.map((text) => text.replaceAll(/\s*\n\s*/g, " ")).join("\n"));
+      onChange(read.texts.map((each) => each.replaceAll(/\s*\n\s*/g, " ")).join("\n"));
+      setLoaded({ name, text, read });
       setProblem(undefined);
     } catch (error) {
       setProblem(errorText(error));
     }
+  };
+  const read = async (file: File | undefined): Promise<void> => {
+    if (!file) return;
+    const text = decodeText(await file.arrayBuffer());
+    if (text === undefined) setProblem(t("embeddings.notText", { name: file.name }));
+    else load(file.name, text);
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
@@ -41,7 +57,10 @@ export function TextInput({ content, onChange }: TextInputProps) {
             {...ids}
             rows={8}
             value={content}
-            onChange={(event) => onChange(event.target.value)}
+            onChange={(event) => {
+              setLoaded(undefined);
+              onChange(event.target.value);
+            }}
             onDrop={drop}
             onDragOver={(event) => event.preventDefault()}
           />
@@ -57,8 +76,21 @@ export function TextInput({ content, onChange }: TextInputProps) {
         </span>
         {leftOut > 0 && (
           <span role="alert" className="text-xs text-warn">
-            {t("embeddings.leftOut", { count: leftOut, max: maxTexts })}
+            {t("embeddings.leftOut", { max: maxTexts, count: maxTexts + leftOut })}
           </span>
+        )}
+        {loaded && loaded.read.columns.length > 1 && (
+          <label className="flex items-center gap-2 text-xs text-muted">
+            {t("embeddings.column")}
+            <Select
+              value={loaded.read.column}
+              onChange={(event) => load(loaded.name, loaded.text, event.target.value)}
+            >
+              {loaded.read.columns.map((column) => (
+                <option key={column}>{column}</option>
+              ))}
+            </Select>
+          </label>
         )}
       </div>
     </div>
