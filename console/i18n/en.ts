@@ -217,6 +217,8 @@ export const en = {
   "embeddings.results": "Results",
   "embeddings.download": "Download vectors",
   "embeddings.heatMap": "Similarity of every pair of texts",
+  "embeddings.legendLow": "0 or less: unrelated",
+  "embeddings.legendHigh": "1: equal",
   "embeddings.map": "Map of the texts: near points are similar texts",
   "embeddings.map.running": "The map is being computed",
   "embeddings.tooFew": "The map needs at least two texts.",

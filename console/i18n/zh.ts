@@ -209,6 +209,8 @@ export const zh: Messages = {
   "embeddings.results": "结果",
   "embeddings.download": "下载向量",
   "embeddings.heatMap": "每对文本的相似度",
+  "embeddings.legendLow": "0 或更小：无关",
+  "embeddings.legendHigh": "1：相同",
   "embeddings.map": "文本地图：相近的点表示相似的文本",
   "embeddings.map.running": "正在计算地图",
   "embeddings.tooFew": "地图至少需要两段文本。",

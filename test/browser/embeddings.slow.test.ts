@@ -14,6 +14,7 @@ browserTest(
     const heatMaps = page.getByRole("img", { name: "Similarity of every pair of texts" });
     await heatMaps.first().waitFor();
     expect(await heatMaps.count()).toBe(2);
+    expect(await page.getByText("0 or less: unrelated").count()).toBe(2);
     const maps = page.getByRole("img", { name: /^Map of the texts/ });
     await maps.nth(1).waitFor();
     expect(await maps.first().locator("circle").count()).toBe(12);
@@ -47,12 +48,19 @@ browserTest(
     await page.getByLabel("File with texts").setInputFiles({
       name: "texts.csv",
       mimeType: "text/csv",
-      buffer: Buffer.from('text,label\n"one, two",1\nthree,2\nfour,3\n'),
+      buffer: Buffer.from('label,text\n1,"one, two"\n2,three\n3,four\n'),
     });
     await page.getByText("Texts: 3").waitFor();
     expect(await page.getByLabel("Texts", { exact: true }).inputValue()).toBe(
       "one, two\nthree\nfour",
     );
+    expect(await page.getByLabel("Column").inputValue()).toBe("text");
+    await page.getByLabel("File with texts").setInputFiles({
+      name: "texts.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("%PDF-1.7"),
+    });
+    await page.getByText("texts.txt is not a text file").waitFor();
     await page.getByRole("button", { name: "Embed", exact: true }).click();
     await page.getByText(/Principal components/).waitFor();
     const [download] = await Promise.all([

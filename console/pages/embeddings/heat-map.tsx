@@ -15,6 +15,8 @@ interface HeatMapProps {
 }
 
 const maxPixels = 480;
+/** Of one axis: more would overlap. */
+const maxLabels = 20;
 
 export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
   const t = useT();
@@ -37,18 +39,46 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
     const within = (value: number): number => Math.min(size - 1, Math.max(0, value));
     onSelect({ row: within(selected.row + step[0]), column: within(selected.column + step[1]) });
   };
+  const step = Math.ceil(size / maxLabels);
+  const labeled = texts.flatMap((_, at) => (at % step === 0 ? [at] : []));
   const similarity = matrix[selected.row * size + selected.column] ?? 0;
   return (
     <figure className="flex flex-col gap-2">
-      <canvas
-        ref={canvas}
-        tabIndex={0}
-        role="img"
-        aria-label={t("embeddings.heatMap")}
-        onClick={select}
-        onKeyDown={move}
-        className="aspect-square w-full max-w-[30rem] cursor-crosshair rounded-md border border-line [image-rendering:pixelated]"
-      />
+      <div className="grid max-w-[36rem] grid-cols-[6rem_1fr] gap-1 text-xs text-muted">
+        <div className="relative col-start-2 h-4" aria-hidden="true">
+          {labeled.map((at) => (
+            <span
+              key={at}
+              className="absolute -translate-x-1/2"
+              style={{ left: `${((at + 0.5) / size) * 100}%` }}
+            >
+              {at + 1}
+            </span>
+          ))}
+        </div>
+        <div className="relative" aria-hidden="true">
+          {labeled.map((at) => (
+            <span
+              key={at}
+              title={texts[at]}
+              className="absolute right-0 max-w-full -translate-y-1/2 truncate"
+              style={{ top: `${((at + 0.5) / size) * 100}%` }}
+            >
+              {at + 1} {texts[at]}
+            </span>
+          ))}
+        </div>
+        <canvas
+          ref={canvas}
+          tabIndex={0}
+          role="img"
+          aria-label={t("embeddings.heatMap")}
+          onClick={select}
+          onKeyDown={move}
+          className="aspect-square w-full cursor-crosshair rounded-md border border-line [image-rendering:pixelated]"
+        />
+        <Legend />
+      </div>
       <figcaption aria-live="polite" className="text-xs">
         <span className="font-semibold tabular-nums">{similarity.toFixed(4)}</span>{" "}
         <span className="text-muted">
@@ -56,6 +86,23 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
         </span>
       </figcaption>
     </figure>
+  );
+}
+
+/** The same colors for every model, so that heat maps can be compared. */
+function Legend() {
+  const t = useT();
+  return (
+    <div className="col-start-2 flex items-center gap-2">
+      <span>{t("embeddings.legendLow")}</span>
+      <span
+        className="h-2 flex-1 rounded-sm"
+        style={{
+          background: `linear-gradient(to right, ${stops.map((color) => `rgb(${color.join(" ")})`).join(", ")})`,
+        }}
+      />
+      <span>{t("embeddings.legendHigh")}</span>
+    </div>
   );
 }
 
@@ -72,11 +119,9 @@ function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number, sel
   canvas.height = size * cellPixels;
   const context = canvas.getContext("2d");
   if (!context) return;
-  const [low, high] = rangeOf(matrix, size);
   for (let row = 0; row < size; row++) {
     for (let column = 0; column < size; column++) {
-      const share = ((matrix[row * size + column] as number) - low) / (high - low || 1);
-      context.fillStyle = colorOf(Math.min(1, Math.max(0, share)));
+      context.fillStyle = colorOf(Math.min(1, Math.max(0, matrix[row * size + column] as number)));
       context.fillRect(column * cellPixels, row * cellPixels, cellPixels, cellPixels);
     }
   }
@@ -88,17 +133,6 @@ function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number, sel
     cellPixels,
     cellPixels,
   );
-}
-
-/** The diagonal is always 1 and would hide the differences between the other pairs. */
-function rangeOf(matrix: Float32Array, size: number): [low: number, high: number] {
-  let [low, high] = [1, -1];
-  for (const [at, value] of matrix.entries()) {
-    if (Math.floor(at / size) === at % size) continue;
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  return low > high ? [0, 1] : [low, high];
 }
 
 /** From dark blue to yellow, readable with every kind of color blindness (the ends of Viridis). */
