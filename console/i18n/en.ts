@@ -181,8 +181,10 @@ export const en = {
   "usage.dimension.model": "Model",
   "usage.dimension.target": "Target",
   "figure.errorCount": "Errors",
-  "mask.brush": "Brush",
-  "mask.eraser": "Eraser",
+  "mask.tool.brush": "Brush",
+  "mask.tool.eraser": "Eraser",
+  "mask.tool.pan": "Pan",
+  "mask.download": "Download mask",
   "mask.size": "Size",
   "mask.invert": "Invert",
   "mask.clear": "Clear",
@@ -191,7 +193,7 @@ export const en = {
   "mask.fit": "Fit",
   "mask.canvas": "Paint the area that the model may change",
   "mask.help":
-    "Paint the area that the model may change. Zoom with the wheel or two fingers; pan with the middle button or two fingers.",
+    "Paint the area that the model may change. Zoom with the wheel or two fingers; pan with the pan tool, the middle button or two fingers. Ctrl+Z undoes, Ctrl+Shift+Z redoes.",
 
   "action.copyAsCode": "Copy as code",
   "embeddings.file": "File with texts",

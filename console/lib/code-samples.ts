@@ -31,7 +31,7 @@ const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}
 
 const curl = (request: SampleRequest): string =>
   [
-    `curl ${request.baseUrl}/${request.endpoint}`,
+    `curl ${request.body.stream === true ? "-N " : ""}${request.baseUrl}/${request.endpoint}`,
     '-H "Authorization: Bearer $VEXEL_KEY"',
     ...(request.files ? formParts(request) : jsonParts(request)),
   ].join(" \\\n  ");
@@ -84,7 +84,9 @@ const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
     `${members(body, (name, value) => `${name}=${pythonValue(value)}`)}${fileMembers(files, (name, value) => `${name}=${value}`, opened)})`,
     endpoint === "embeddings"
       ? "print(len(response.data[0].embedding))"
-      : "print(response.data[0].url or len(response.data[0].b64_json))",
+      : body.stream === true
+        ? "for event in response:\n    print(event.type, len(event.b64_json))"
+        : "print(response.data[0].url or len(response.data[0].b64_json))",
   ].join("\n");
 };
 
@@ -99,7 +101,9 @@ const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string =
     `${members(body, (name, value) => `${name}: ${JSON.stringify(value)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
     endpoint === "embeddings"
       ? "console.log(response.data[0].embedding.length);"
-      : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);",
+      : body.stream === true
+        ? "for await (const event of response) console.log(event.type, event.b64_json.length);"
+        : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);",
   ].join("\n");
 };
 

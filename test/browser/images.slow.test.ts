@@ -22,7 +22,7 @@ const pixelsOf = (image: Buffer) =>
 async function downloaded({ page }: BrowserTest): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("button", { name: "Download" }).first().click(),
+    page.getByRole("button", { name: "Download", exact: true }).first().click(),
   ]);
   return Buffer.from(await Bun.file(await download.path()).bytes());
 }
@@ -86,6 +86,25 @@ browserTest(
     await page.mouse.up();
     await page.getByRole("button", { name: "Undo" }).click();
     await page.getByRole("button", { name: "Redo" }).click();
+    await page.keyboard.press("Control+z");
+    await page.getByRole("button", { name: "Undo", disabled: true }).waitFor();
+    await page.keyboard.press("Control+Shift+Z");
+    await page.getByRole("button", { name: "Undo", disabled: false }).waitFor();
+    // The wheel zooms and does not scroll the page, and the pan tool does not paint.
+    const scrolled = await page.evaluate<number>("document.scrollingElement.scrollTop");
+    await page.mouse.wheel(0, 300);
+    expect(await page.evaluate<number>("document.scrollingElement.scrollTop")).toBe(scrolled);
+    await page.getByRole("button", { name: "Fit" }).click();
+    await page.getByRole("button", { name: "Pan" }).click();
+    await page.mouse.move(x, y - reach);
+    await page.mouse.down();
+    await page.mouse.move(x, y + reach, { steps: 3 });
+    await page.mouse.up();
+    const [mask] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download mask" }).click(),
+    ]);
+    expect(mask.suggestedFilename()).toBe("mask.png");
     await page.getByLabel("Prompt").fill("a red sun");
     await page.getByRole("button", { name: "Edit", exact: true }).click();
     await page.getByRole("figure").getByAltText("a red sun").waitFor();

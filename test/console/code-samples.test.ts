@@ -40,6 +40,15 @@ print(len(response.data[0].embedding))`);
   expect(codeSample("LangChain", request)).toContain('embed_query("it\'s \\"quoted\\""');
 });
 
+test("the samples of a request with partial images read the stream", () => {
+  const body = { model: "m", prompt: "a boat", partial_images: 2, stream: true };
+  const images = { ...request, endpoint: "images/generations", body } as const;
+  expect(codeSample("Python", images)).toContain("partial_images=2,\n    stream=True");
+  expect(codeSample("Python", images)).toContain("for event in response:");
+  expect(codeSample("TypeScript", images)).toContain("for await (const event of response)");
+  expect(codeSample("curl", images)).toStartWith("curl -N ");
+});
+
 test("LangChain has no sample for images", () => {
   expect(codeSample("LangChain", { ...request, endpoint: "images/generations" })).toBeUndefined();
 });

@@ -11,8 +11,7 @@ interface ImageCodeProps {
 
 export function ImageCode({ parameters, references, hasMask }: ImageCodeProps) {
   const t = useT();
-  // The image is the same without a stream, and the code is shorter.
-  const { stream: _, partial_images: __, ...body } = bodyOf(parameters);
+  const body = bodyOf(parameters);
   const baseUrl = `${location.origin}/v1`;
   return (
     <details>

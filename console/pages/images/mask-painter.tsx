@@ -1,8 +1,10 @@
 /** Paints the mask of an image edit: brush, eraser, invert, undo and redo, zoom and pan, with mouse, pen and touch. */
-import { type PointerEvent, useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
+import { saveFile } from "../../lib/save-file.ts";
 import { Button } from "../../ui/button.tsx";
-import { drawSteps } from "./draw-mask.ts";
+import { drawSteps, exportMask } from "./draw-mask.ts";
+import { useGestures } from "./mask-gestures.ts";
 import {
   addStep,
   type MaskHistory,
@@ -11,7 +13,7 @@ import {
   redo,
   undo,
 } from "./mask-history.ts";
-import { fit, pan, toImage, type Viewport, zoom } from "./viewport.ts";
+import { fit, type Viewport, zoom } from "./viewport.ts";
 
 interface MaskPainterProps {
   readonly image: ImageBitmap;
@@ -19,7 +21,9 @@ interface MaskPainterProps {
   readonly onChange: (history: MaskHistory) => void;
 }
 
-const wheelZoom = 1.1;
+type Tool = "brush" | "eraser" | "pan";
+
+const tools: readonly Tool[] = ["brush", "eraser", "pan"];
 const buttonZoom = 1.5;
 
 export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
@@ -27,9 +31,10 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [viewport, setViewport] = useState<Viewport>();
   const [brushSize, setBrushSize] = useState(() => Math.round(image.width / 12));
-  const [erases, setErases] = useState(false);
+  const [tool, setTool] = useState<Tool>("brush");
   const [stroke, setStroke] = useState<readonly Point[]>();
 
+  const erases = tool === "eraser";
   const current: MaskStep | undefined = stroke && {
     type: "stroke",
     points: stroke,
@@ -59,7 +64,10 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
     const center = { x: clientWidth / 2, y: clientHeight / 2 };
     if (viewport) setViewport(zoom(viewport, center, factor, minScale));
   };
+  useUndoKeys(history, onChange);
   const gestures = useGestures({
+    canvas,
+    pans: tool === "pan",
     viewport,
     minScale,
     onViewport: setViewport,
@@ -73,12 +81,16 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Button size="small" aria-pressed={!erases} onClick={() => setErases(false)}>
-          {t("mask.brush")}
-        </Button>
-        <Button size="small" aria-pressed={erases} onClick={() => setErases(true)}>
-          {t("mask.eraser")}
-        </Button>
+        {tools.map((each) => (
+          <Button
+            key={each}
+            size="small"
+            aria-pressed={tool === each}
+            onClick={() => setTool(each)}
+          >
+            {t(`mask.tool.${each}`)}
+          </Button>
+        ))}
         <label className="flex items-center gap-1 text-xs text-muted">
           {t("mask.size")}
           <input
@@ -122,6 +134,15 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
         <Button size="small" onClick={reset}>
           {t("mask.fit")}
         </Button>
+        <Button
+          size="small"
+          disabled={history.steps.length === 0}
+          onClick={async () =>
+            saveFile("mask.png", await exportMask(image.width, image.height, history.steps))
+          }
+        >
+          {t("mask.download")}
+        </Button>
       </div>
       <canvas
         ref={canvas}
@@ -132,6 +153,21 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
       <p className="text-xs text-muted">{t("mask.help")}</p>
     </div>
   );
+}
+
+/** Ctrl+Z or Cmd+Z undoes, and with Shift redoes. A text field has its own undo. */
+function useUndoKeys(history: MaskHistory, onChange: (history: MaskHistory) => void): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      const { target, key, ctrlKey, metaKey, shiftKey } = event;
+      if (key.toLowerCase() !== "z" || !(ctrlKey || metaKey)) return;
+      if (target instanceof Element && target.matches("textarea, input:not([type=range])")) return;
+      event.preventDefault();
+      onChange(shiftKey ? redo(history) : undo(history));
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [history, onChange]);
 }
 
 /** The image with the painted areas tinted. */
@@ -156,91 +192,3 @@ function draw(
   context.globalAlpha = 0.55;
   context.drawImage(layer.canvas, 0, 0);
 }
-
-interface GestureOptions {
-  readonly viewport: Viewport | undefined;
-  readonly minScale: number;
-  readonly onViewport: (viewport: Viewport) => void;
-  readonly onStroke: (points: readonly Point[] | undefined) => void;
-  readonly onStrokeEnd: (points: readonly Point[]) => void;
-}
-
-/** One pointer paints. Two fingers, the middle button, or the wheel zoom and pan. */
-function useGestures({ viewport, minScale, onViewport, onStroke, onStrokeEnd }: GestureOptions) {
-  const pointers = useRef(new Map<number, Point>());
-  const points = useRef<Point[]>([]);
-  const isPanning = useRef(false);
-
-  const onPointerDown = (event: PointerEvent<HTMLCanvasElement>): void => {
-    event.currentTarget.setPointerCapture(event.pointerId);
-    pointers.current.set(event.pointerId, positionOf(event));
-    const pans = event.button === 1 || pointers.current.size > 1;
-    if (pans) {
-      // A second finger turns a stroke that has begun into a gesture.
-      isPanning.current = true;
-      points.current = [];
-      onStroke(undefined);
-    } else if (viewport && event.button === 0) {
-      points.current = [toImage(viewport, positionOf(event))];
-      onStroke(points.current);
-    }
-  };
-
-  const onPointerMove = (event: PointerEvent<HTMLCanvasElement>): void => {
-    const before = pointers.current.get(event.pointerId);
-    if (!before || !viewport) return;
-    const at = positionOf(event);
-    if (isPanning.current) {
-      onViewport(panOrPinch(viewport, pointers.current, event.pointerId, at, minScale));
-    } else if (points.current.length > 0) {
-      points.current = [...points.current, toImage(viewport, at)];
-      onStroke(points.current);
-    }
-    pointers.current.set(event.pointerId, at);
-  };
-
-  const onPointerUp = (event: PointerEvent<HTMLCanvasElement>): void => {
-    pointers.current.delete(event.pointerId);
-    if (points.current.length > 0) onStrokeEnd(points.current);
-    points.current = [];
-    if (pointers.current.size === 0) isPanning.current = false;
-  };
-
-  /** The browser has taken the touch for another gesture: what was painted is discarded. */
-  const onPointerCancel = (event: PointerEvent<HTMLCanvasElement>): void => {
-    points.current = [];
-    onStroke(undefined);
-    onPointerUp(event);
-  };
-
-  const onWheel = (event: React.WheelEvent<HTMLCanvasElement>): void => {
-    if (!viewport) return;
-    const factor = event.deltaY < 0 ? wheelZoom : 1 / wheelZoom;
-    onViewport(zoom(viewport, positionOf(event), factor, minScale));
-  };
-
-  return { onPointerDown, onPointerMove, onPointerUp, onPointerCancel, onWheel };
-}
-
-const positionOf = (event: React.MouseEvent<HTMLCanvasElement>): Point => {
-  const { left, top } = event.currentTarget.getBoundingClientRect();
-  return { x: event.clientX - left, y: event.clientY - top };
-};
-
-/** One pointer pans; of two, the distance between them zooms. */
-function panOrPinch(
-  viewport: Viewport,
-  pointers: ReadonlyMap<number, Point>,
-  movedId: number,
-  to: Point,
-  minScale: number,
-): Viewport {
-  const from = pointers.get(movedId) ?? to;
-  const other = [...pointers].find(([id]) => id !== movedId)?.[1];
-  if (!other) return pan(viewport, to.x - from.x, to.y - from.y);
-  const factor = distance(to, other) / Math.max(1, distance(from, other));
-  const middle = { x: (to.x + other.x) / 2, y: (to.y + other.y) / 2 };
-  return pan(zoom(viewport, middle, factor, minScale), (to.x - from.x) / 2, (to.y - from.y) / 2);
-}
-
-const distance = (a: Point, b: Point): number => Math.hypot(a.x - b.x, a.y - b.y);
