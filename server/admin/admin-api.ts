@@ -5,6 +5,7 @@ import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
 import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
 import { setSessionCookie } from "./cookies.ts";
+import { refuseUnknownParameters } from "./read-query.ts";
 import {
   type Authenticated,
   type AuthenticationOptions,
@@ -29,6 +30,7 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       const { actor, session } = await authenticate(context, options);
       requireRole(actor, route.role);
       if (route.scope === "all-projects") requireAllProjects(actor);
+      refuseUnknownParameters(context, route);
       context.res = await route.handle(context);
       // Not before: an error response would lose the cookie with the new token.
       const rotated = session && (await options.sessions?.rotate(session));

@@ -1,10 +1,12 @@
 /** The query parameters `cursor` and `limit` of a list. */
 import { z } from "zod";
+import { GatewayError } from "../lib/gateway-error.ts";
 import type { PageRequest } from "../storage/ports/page.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 import { readQuery } from "./read-query.ts";
 
-const [defaultLimit, maxLimit] = [50, 200];
+export const defaultLimit = 50;
+const maxLimit = 200;
 
 export const pageQuery = z.object({
   cursor: z.string().max(500).optional().describe("The `next_cursor` of the previous page."),
@@ -19,5 +21,23 @@ export const pageQuery = z.object({
 
 export function readPage(context: AdminApiContext): PageRequest {
   const { cursor, limit = defaultLimit } = readQuery(context, pageQuery);
-  return { cursor, limit };
+  return { cursor: cursor === undefined ? undefined : readCursor(context, cursor), limit };
+}
+
+/** The `next_cursor` of a page. It names its list, so that a cursor of another list is refused. */
+export const nextCursor = ({ req }: AdminApiContext, next: string | undefined): string | null =>
+  next === undefined ? null : Buffer.from(JSON.stringify([req.path, next])).toString("base64url");
+
+function readCursor({ req }: AdminApiContext, cursor: string): string {
+  try {
+    const [path, next]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    if (path === req.path && typeof next === "string") return next;
+  } catch {
+    // Refused below.
+  }
+  throw new GatewayError(
+    "invalid_value",
+    "Invalid 'cursor': it is not the next_cursor of a page of this list. Start again without 'cursor'.",
+    { param: "cursor" },
+  );
 }

@@ -1,7 +1,8 @@
 /** Reads and validates the query parameters of a request to the admin API. An empty parameter counts as absent. */
 import type { z } from "zod";
 import { parse } from "../http/validate-body.ts";
-import type { AdminApiContext } from "./admin-route.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { AdminApiContext, AdminOperation } from "./admin-route.ts";
 
 export function readQuery<Schema extends z.ZodType>(
   context: AdminApiContext,
@@ -9,4 +10,22 @@ export function readQuery<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
   return parse(schema, Object.fromEntries(given));
+}
+
+/** A misspelled filter must not return the whole list. */
+export function refuseUnknownParameters(
+  { req }: AdminApiContext,
+  { query }: Pick<AdminOperation, "query">,
+): void {
+  const known = Object.keys(query?.shape ?? {});
+  const unknown = Object.keys(req.query()).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const name = unknown.slice(0, 100);
+  const hint =
+    known.length === 0
+      ? "This path has no query parameters."
+      : `The query parameters of this path are: ${known.join(", ")}.`;
+  throw new GatewayError("unknown_parameter", `Unknown parameter: '${name}'. ${hint}`, {
+    param: name,
+  });
 }

@@ -87,7 +87,7 @@ export function outOfRange(
       : ["above maximum", `at most ${bound.maximum}`];
   return new GatewayError(
     "invalid_value",
-    `Invalid '${param}': ${size(origin)} ${side}. Expected ${limit}, but got ${measure(given)}.`,
+    `Invalid '${param}': ${size(origin)} ${side}. Expected ${limit}, but got ${measure(origin, given)}.`,
     { param },
   );
 }
@@ -139,8 +139,11 @@ const size = (origin: string): string =>
     integer: "integer",
     number: "number",
   })[origin] ?? "value";
-const measure = (value: unknown): string | number =>
-  typeof value === "string" || Array.isArray(value) ? value.length : String(value);
+/** The value of a number may be text: a query parameter is. */
+const measure = (origin: string, value: unknown): string | number =>
+  (origin === "string" && typeof value === "string") || Array.isArray(value)
+    ? value.length
+    : String(value);
 
 /**
  * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.

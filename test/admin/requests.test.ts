@@ -56,6 +56,9 @@ test("a parameter that cannot be read is refused by name", async () => {
     ["min_cost=-1", "min_cost"],
     ["from=yesterday", "from"],
     ["limit=0", "limit"],
+    ["limit=5000", "at most 200, but got 5000"],
+    ["cursor=nonsense", "cursor"],
+    ["modle=other", "modle"],
   ]) {
     const failed = await list(`?${query}`).catch(String);
     expect(failed).toContain("400");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AuditEntry } from "../../../contract/admin.ts";
 import type { AuditLog, StoredAuditEntry } from "../../storage/ports/audit-log.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { pageQuery, readPage } from "../read-page.ts";
+import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 
 const auditQuery = pageQuery.extend({
@@ -18,7 +18,7 @@ export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
     return context.json({
       object: "list",
       data: entries.map(shownEntry),
-      next_cursor: next ?? null,
+      next_cursor: nextCursor(context, next),
     });
   };
   return [

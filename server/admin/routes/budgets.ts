@@ -4,7 +4,7 @@ import type { Budgets } from "../../budgets/budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Admission } from "../../limits/admission.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { pageQuery, readPage } from "../read-page.ts";
+import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { budgetOwners, limitOwners, showBudgets, showLimits } from "../reads/budget-status.ts";
 
 export interface BudgetRoutesOptions {
@@ -27,12 +27,13 @@ export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[
     linesOf: (owner: Owner) => readonly Line[],
   ): Response => {
     const { cursor = "0", limit } = readPage(context);
-    const start = /^\d{1,9}$/.test(cursor) ? Number(cursor) : 0;
+    const start = Number(cursor);
     const data: Line[] = [];
     let position = 0;
     for (const owner of owners) {
       if (position >= start + limit) {
-        return context.json({ object: "list", data, next_cursor: String(position) });
+        const next_cursor = nextCursor(context, String(position));
+        return context.json({ object: "list", data, next_cursor });
       }
       if (position++ >= start) data.push(...linesOf(owner));
     }

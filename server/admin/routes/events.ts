@@ -5,7 +5,7 @@ import { type EventViews, matchingTypes } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
-import { pageQuery, readPage } from "../read-page.ts";
+import { defaultLimit, pageQuery } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 
 export interface EventRoutesOptions {
@@ -32,8 +32,8 @@ const eventsQuery = pageQuery.extend({
 
 export function eventRoutes({ events, audit }: EventRoutesOptions): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { type } = readQuery(context, eventsQuery);
-    const page = await events.events({ type, ...readPage(context) });
+    const { limit = defaultLimit, ...filter } = readQuery(context, eventsQuery);
+    const page = await events.events({ ...filter, limit });
     if (page) return context.json(page);
     throw new GatewayError(
       "invalid_value",

@@ -14,7 +14,7 @@ import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route
 import type { Audit } from "../audit.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
-import { pageQuery, readPage } from "../read-page.ts";
+import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 
 export interface KeyRoutesOptions {
   readonly keys: KeyStore;
@@ -61,7 +61,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     return context.json({
       object: "list",
       data: shown.filter(({ project }) => maySeeProject(context.get("actor"), project)),
-      next_cursor: next ?? null,
+      next_cursor: nextCursor(context, next),
     });
   };
 

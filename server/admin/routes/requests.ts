@@ -7,7 +7,7 @@ import type { ExpiringContent } from "../../storage/ports/content-store.ts";
 import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { pageQuery, readPage } from "../read-page.ts";
+import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 import type { KeyNames } from "../reads/key-names.ts";
 import type { LiveRequests } from "../reads/live-requests.ts";
@@ -48,7 +48,7 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
     const page: RequestPage = {
       object: "list",
       data: entries.map((row) => showRequest(row, names.get(row.keyId) ?? null)),
-      next_cursor: next ?? null,
+      next_cursor: nextCursor(context, next),
       scanned_until: scannedUntil === undefined ? null : new Date(scannedUntil).toISOString(),
     };
     return context.json(page);

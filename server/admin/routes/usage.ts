@@ -37,8 +37,11 @@ const usageQuery = z.object({
   group_by: z
     .string()
     .max(100)
-    .transform((value) => value.split(","))
-    .pipe(z.array(z.enum(usageDimensions, `it must be a list of ${groupNames}`)))
+    .refine(
+      (value) => value.split(",").every((name) => z.enum(usageDimensions).safeParse(name).success),
+      `it must be one or more of ${groupNames}, separated by commas`,
+    )
+    .transform((value) => value.split(",") as UsageDimension[])
     .optional()
     .describe(`Any of ${groupNames}, separated by commas.`),
   ...ownerFilters,
