@@ -33,6 +33,14 @@ function timeText(time: number, times: readonly number[], language: Language): s
   return new Date(time * 1000).toLocaleString(localeOf(language), parts);
 }
 
+/** Points without a neighbor, through which no line goes. */
+const isolatedPoints = (values: readonly (number | null)[]): number[] =>
+  values.flatMap((value, at) =>
+    value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null
+      ? [at]
+      : [],
+  );
+
 /** Small amounts of money are long. */
 const widthOf = (_: UPlot, texts: readonly string[] | null): number =>
   Math.max(
@@ -70,7 +78,11 @@ export function LineChart({ title, times, series, format, height = 180 }: LineCh
             label: each.label,
             stroke: color(each.color),
             width: 2,
-            points: { size: 4 },
+            points: {
+              size: 4,
+              filter: (_: UPlot, _index: number, isShown: boolean) =>
+                isShown ? null : isolatedPoints(each.values),
+            },
             value: (_: UPlot, value: number | null) => format(value),
           })),
         ],

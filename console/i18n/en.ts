@@ -71,6 +71,7 @@ export const en = {
   "models.dimensions": "Dimensions",
   "models.price": "Price",
   "models.targets": "Targets",
+  "target.unused": "not used yet",
   "target.healthy": "healthy",
   "target.slow_start": "slow start",
   "target.cooling": "cooling down",

@@ -69,6 +69,7 @@ export const zh: Messages = {
   "models.dimensions": "维度",
   "models.price": "价格",
   "models.targets": "目标",
+  "target.unused": "尚未使用",
   "target.healthy": "健康",
   "target.slow_start": "缓慢恢复",
   "target.cooling": "冷却中",

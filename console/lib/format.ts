@@ -30,3 +30,14 @@ export const milliseconds = (ms: number | null): string => {
     ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
     : `${(ms / 1000).toFixed(1)} s`;
 };
+
+const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+export function bytes(value: number): string {
+  const power = Math.min(units.length - 1, value < 1000 ? 0 : Math.floor(Math.log10(value) / 3));
+  return new Intl.NumberFormat("en-US", {
+    style: "unit",
+    unit: units[power] ?? "byte",
+    maximumFractionDigits: 1,
+  }).format(value / 1000 ** power);
+}

@@ -52,6 +52,12 @@ describe("usage", () => {
     expect(byKey.data).toMatchObject([{ key_name: "=alpha", inputs: 2, cached_inputs: 0 }]);
   });
 
+  test("by an unknown dimension is refused with the dimensions", async () => {
+    expect(await admin("/usage?group_by=model,banana").catch(String)).toContain(
+      "Invalid 'group_by': it must be one or more of key, project, model, target",
+    );
+  });
+
   test("of a member contains the own projects only", async () => {
     for (const query of ["interval=total", "group_by=project", "group_by=key,model,target"]) {
       const { data } = await json<UsagePage>(member(`/usage?${query}`));
@@ -157,7 +163,8 @@ describe("budgets and limits", () => {
     const budgets = await json<Page<ShownBudget>>(member("/budgets"));
     expect(new Set(budgets.data.map(({ project }) => project))).toEqual(new Set(["alpha"]));
     const paged = await json<Page<ShownBudget>>(member("/budgets?limit=1"));
-    expect(paged.next_cursor).toBe("1");
+    const next = await json<Page<ShownBudget>>(member(`/budgets?cursor=${paged.next_cursor}`));
+    expect([...paged.data, ...next.data]).toEqual(budgets.data as ShownBudget[]);
     const limits = await json<Page<ShownLimit>>(member("/limits"));
     expect(limits.data.map(({ name }) => name)).toEqual(["alpha", "vectors", "=alpha"]);
   });

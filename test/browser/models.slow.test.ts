@@ -54,7 +54,7 @@ browserTest(
       .getByRole("region", { name: "Keys that may use it" })
       .getByText("search-app")
       .waitFor();
-    await page.getByRole("region", { name: "Targets" }).getByText("healthy").waitFor();
+    await page.getByRole("region", { name: "Targets" }).getByText("not used yet").waitFor();
   },
 );
 

@@ -39,6 +39,14 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByText("fake/text-embedding-3-large").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");
+  // Back returns to the search, and then to the list before it.
+  await page.goBack();
+  await page.waitForURL(/model=embedding-model/);
+  await page.goBack();
+  await page.waitForURL(/\/requests$/);
+  await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
+  await page.getByLabel("To", { exact: true }).blur();
+  await page.getByText("No request matches.").waitFor();
 });
 
 browserTest("usage and the overview count a request", async ({ page, open, url }) => {
@@ -47,4 +55,6 @@ browserTest("usage and the overview count a request", async ({ page, open, url }
   await page.getByRole("region", { name: "Usage" }).getByText("text-embedding-ada-002").waitFor();
   await open("/");
   await page.getByRole("heading", { name: "Requests and errors" }).waitFor();
+  await page.getByRole("region", { name: "Queues, cache and micro-batching" }).waitFor();
+  await page.getByText("Cached vectors").waitFor();
 });

@@ -12,6 +12,9 @@ const tones: Readonly<Record<ShownTarget["state"], Tone>> = {
 /** The health of a target; its reason is text for everyone, not only a tooltip. */
 export function TargetState({ target }: { target: ShownTarget }) {
   const t = useT();
+  const isUnused =
+    target.state === "healthy" && Object.values(target.counts).every((count) => count === 0);
+  if (isUnused) return <Badge>{t("target.unused")}</Badge>;
   return (
     <span className="flex flex-wrap items-center gap-1.5">
       <Badge tone={tones[target.state]}>{t(`target.${target.state}`)}</Badge>

@@ -12,6 +12,7 @@ import { RangeSelect } from "../../ui/range-select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
+import { StatisticsCard } from "./statistics.tsx";
 import { Totals } from "./totals.tsx";
 
 const overviewQuery = (range: Range) =>
@@ -54,6 +55,7 @@ export function OverviewPage() {
           </>
         )}
       </QueryView>
+      <StatisticsCard />
     </Page>
   );
 }

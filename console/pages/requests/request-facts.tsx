@@ -36,6 +36,9 @@ export function Facts({ request }: { request: RequestDetail }) {
   ];
   return (
     <Card>
+      {request.error === "model_not_found" && (
+        <p className="px-4 pt-4 text-muted">{t("request.modelNotFound")}</p>
+      )}
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
         {rows.map(([name, value]) => (
           <div key={name} className="min-w-0">

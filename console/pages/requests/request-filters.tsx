@@ -33,6 +33,14 @@ interface RequestFiltersProps {
   readonly onClear: () => void;
 }
 
+/** An ISO time as the browser's input of a local time expects it. */
+function localTime(iso: string | undefined): string {
+  const time = Date.parse(iso ?? "");
+  if (Number.isNaN(time)) return "";
+  const offsetMs = new Date(time).getTimezoneOffset() * 60_000;
+  return new Date(time - offsetMs).toISOString().slice(0, 16);
+}
+
 export function RequestFilters({ search, onChange, onClear }: RequestFiltersProps) {
   const t = useT();
   const isNumber = (name: FilterName): boolean => /^(?:min|max)_/.test(name);
@@ -76,6 +84,22 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
             </Select>
           )}
         </Field>
+        {(["from", "to"] as const).map((name) => (
+          <Field key={name} label={t(`requests.${name}`)}>
+            {(ids) => (
+              <Input
+                key={search[name] ?? ""}
+                {...ids}
+                type="datetime-local"
+                defaultValue={localTime(search[name])}
+                onBlur={({ target: { value, defaultValue } }) => {
+                  if (value !== defaultValue)
+                    onChange({ [name]: value === "" ? "" : new Date(value).toISOString() });
+                }}
+              />
+            )}
+          </Field>
+        ))}
         {texts.map(([name, label]) => (
           <Field key={name} label={t(label)}>
             {(ids) => (
@@ -85,7 +109,9 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
                 {...ids}
                 defaultValue={search[name] ?? ""}
                 inputMode={isNumber(name) ? "decimal" : "text"}
-                onBlur={(event) => onChange({ [name]: event.target.value.trim() })}
+                onBlur={({ target: { value, defaultValue } }) => {
+                  if (value.trim() !== defaultValue) onChange({ [name]: value.trim() });
+                }}
                 onKeyDown={(event) => {
                   if (event.key === "Enter") event.currentTarget.blur();
                 }}

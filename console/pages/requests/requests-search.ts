@@ -2,6 +2,8 @@
 import { type Range, ranges } from "../../lib/range.ts";
 
 export const filterNames = [
+  "from",
+  "to",
   "model",
   "key",
   "project",

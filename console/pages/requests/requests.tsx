@@ -22,7 +22,7 @@ const requestsQuery = (search: RequestsSearch) =>
     queryKey: ["/requests", search],
     queryFn: ({ pageParam, signal }) => {
       const { range, ...filters } = search;
-      const from = range && startOf(range);
+      const from = filters.from ?? (range && startOf(range));
       const query = { ...filters, from, limit: 50, cursor: pageParam };
       return call<RequestPage>(pathWithQuery("/requests", query), { signal });
     },
@@ -35,8 +35,9 @@ export function RequestsPage() {
   const search = useSearch({ from: "/signed-in/requests" });
   const navigate = useNavigate({ from: "/requests" });
   const [isLive, setLive] = useState(false);
+  // Each search is in the history, so that Back returns to the search before.
   const setFilter = (changes: Record<string, string>): void => {
-    navigate({ search: readRequestsSearch({ ...search, ...changes }), replace: true });
+    navigate({ search: readRequestsSearch({ ...search, ...changes }) });
   };
   return (
     <Page
@@ -55,7 +56,7 @@ export function RequestsPage() {
       <RequestFilters
         search={search}
         onChange={setFilter}
-        onClear={() => navigate({ search: {}, replace: true })}
+        onClear={() => navigate({ search: {} })}
       />
       <Card>{isLive ? <LiveRequests search={search} /> : <FoundRequests search={search} />}</Card>
     </Page>

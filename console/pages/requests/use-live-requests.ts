@@ -30,7 +30,7 @@ const initial: LiveState = { isOpen: false, requests: [], leftOut: 0 };
 
 export function useLiveRequests(search: RequestsSearch): LiveState {
   const [state, setState] = useState(initial);
-  const { range: _range, request_id: _id, ...filters } = search;
+  const { range: _range, from: _from, to: _to, request_id: _id, ...filters } = search;
   const path = pathWithQuery("/admin/api/requests/live", filters);
   const listPath = pathWithQuery("/requests", { ...filters, limit: 20 });
   useEffect(() => {
