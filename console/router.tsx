@@ -151,6 +151,8 @@ const routeTree = root.addChildren([
       path: "/settings",
       component: lazyRouteComponent(() => import("./pages/settings/settings.tsx"), "SettingsPage"),
     }),
+    // An address without a page.
+    createRoute({ getParentRoute: () => signedIn, path: "$", component: NotFound }),
   ]),
 ]);
 

@@ -47,7 +47,8 @@ export const enMonitor = {
   "requests.live.stop": "Stop following",
   "requests.live.waiting": "Waiting for requests.",
   "requests.live.connecting": "Connecting",
-  "requests.live.left": "{count} requests were left out, because there are too many to read.",
+  "requests.live.left":
+    "{count} {count:request was|requests were} left out, because there are too many to read.",
   "requests.scanned": "Searched back to {time}.",
   "requests.searchOn": "Search further",
   "request.modelNotFound":
@@ -69,10 +70,10 @@ export const enMonitor = {
   "request.why.sticky": "Requests of this key go to this one of {count} targets.",
   "request.why.none": "No target was selected: {reason}.",
   "request.why.unrecorded": "The selection of the target is not recorded.",
-  "request.timeline.unrecorded": "{count} attempts, without recorded times.",
+  "request.timeline.unrecorded": "{count} {count:attempt|attempts}, without recorded times.",
   "request.why.cached": "every input was cached",
   "request.why.refused": "the request ended before",
-  "request.batch": "Sent in a micro-batch with {count} requests.",
+  "request.batch": "Sent in a micro-batch with {count} {count:request|requests}.",
   "request.adapted": "Adapted parameters",
   "request.dropped": "Dropped parameters",
   "request.inputs": "Inputs",
@@ -114,5 +115,5 @@ export const enMonitor = {
   "events.delivery.abandoned": "abandoned",
   "events.filter": "Event type, such as budget.*",
   "events.redelivered": "Queued again.",
-  "events.failures": "{count} failures in a row",
+  "events.failures": "{count} {count:failure|failures} in a row",
 } as const satisfies Record<string, string>;

@@ -13,12 +13,19 @@ export const catalogs: Readonly<Record<Language, Messages>> = { en, zh };
 type Values = Readonly<Record<string, string | number>>;
 export type Translate = (key: MessageKey, values?: Values) => string;
 
-/** `{name}` in a message is replaced by the value of that name. */
+/**
+ * `{name}` in a message is replaced by the value of that name, and `{name:hour|hours}` by the first word if the value is
+ * 1, else by the second.
+ */
 export const translator =
   (messages: Messages): Translate =>
   (key, values = {}) =>
-    messages[key].replace(/\{(\w+)\}/g, (placeholder, name: string) =>
-      String(values[name] ?? placeholder),
+    messages[key].replace(
+      /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g,
+      (placeholder, name: string, one?: string, other?: string) =>
+        one === undefined
+          ? String(values[name] ?? placeholder)
+          : ((Number(values[name]) === 1 ? one : other) ?? placeholder),
     );
 
 const storageKey = "vexel.language";

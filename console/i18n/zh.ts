@@ -252,6 +252,8 @@ export const zh: Messages = {
   "images.dropped": "网关已忽略：{options}",
   "images.gallery": "图库",
   "images.gallery.none": "还没有生成图像。",
+  "images.gallery.delete.title": "删除这张图片？",
+  "images.gallery.delete.description": "它只保存在此浏览器中，删除后无法恢复。",
   "images.gallery.hint": "结果只保存在此浏览器中。",
 
   "models.capabilities": "能力",
@@ -287,7 +289,7 @@ export const zh: Messages = {
   "upstreams.none.hint": "内置模型无需上游即可使用。添加供应商以提供其模型。",
   "upstreams.id": "上游",
   "upstreams.delete.title": "删除上游 {name}？",
-  "upstreams.delete.description": "没有其他目标的模型将停止工作。",
+  "upstreams.delete.description": "被模型使用的上游不会被删除：请先修改或删除该模型。",
   "upstreams.test": "测试连接",
   "upstreams.test.failed": "无法访问",
   "upstreams.discovered": "此上游的模型",

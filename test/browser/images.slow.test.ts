@@ -53,6 +53,7 @@ browserTest("the built-in model generates an image, which stays in the gallery",
   expect(await page.getByLabel("size").inputValue()).toBe("512x512");
   expect(await seriousFindings(page)).toEqual([]);
   await gallery.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("Nothing generated yet.").waitFor();
 });
 

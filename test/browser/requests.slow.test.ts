@@ -44,6 +44,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.waitForURL(/model=embedding-model/);
   await page.goBack();
   await page.waitForURL(/\/requests$/);
+  await page.getByText("Filters", { exact: true }).click();
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
   await page.getByLabel("To", { exact: true }).blur();
   await page.getByText("No request matches.").waitFor();
@@ -55,6 +56,6 @@ browserTest("usage and the overview count a request", async ({ page, open, url }
   await page.getByRole("region", { name: "Usage" }).getByText("text-embedding-ada-002").waitFor();
   await open("/");
   await page.getByRole("heading", { name: "Requests and errors" }).waitFor();
-  await page.getByRole("region", { name: "Queues, cache and micro-batching" }).waitFor();
+  await page.getByRole("heading", { name: "Queues, cache and micro-batching" }).waitFor();
   await page.getByText("Cached vectors").waitFor();
 });

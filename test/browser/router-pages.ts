@@ -14,6 +14,7 @@ export const publicPages = ["/sign-in", "/setup"];
 export function signedInPages(requestId: string): string[] {
   /** A value for each path with a parameter. */
   const values: Readonly<Record<string, string>> = {
+    $: "/no-such-page",
     "/model/$": "/model/text-embedding-3-small",
     "/requests/$id": `/requests/${requestId}`,
   };

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { en } from "../../console/i18n/en.ts";
+import { translator } from "../../console/i18n/messages.ts";
 import { zh } from "../../console/i18n/zh.ts";
 
 const folder = join(import.meta.dir, "../../console");
@@ -15,6 +16,11 @@ test("every language has the same messages", () => {
 test("every translation has the placeholders of the English message", () => {
   for (const [key, text] of Object.entries(en))
     expect([key, placeholders(zh[key as keyof typeof en])]).toEqual([key, placeholders(text)]);
+});
+
+test("a number of 1 has the singular", () => {
+  const hours = [1, 2].map((count) => translator(en)("keys.overlap.hours", { count }));
+  expect(hours).toEqual(["1 hour", "2 hours"]);
 });
 
 test("every message is used, and every page takes its text from the catalog", () => {

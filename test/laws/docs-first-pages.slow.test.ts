@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json";
+import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
-import { vendors } from "../../server/upstream/adapters/index.ts";
 import { startupMessage } from "../../server/wiring/startup-message.ts";
 import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { blocksOf, codesIn, firstCodes, proseOf, rowsOf, sectionOf } from "./markdown.ts";
@@ -44,7 +44,7 @@ describe("README.md", () => {
 
   test("has the number of kinds of upstream in its table", () => {
     const rows = rowsOf(sectionOf("README.md", "At a glance"));
-    expect(rows).toContainEqual(["Kinds of upstream", String(vendors.length)]);
+    expect(rows).toContainEqual(["Kinds of upstream", String(upstreamKinds().length)]);
   });
 
   test("requests only built-in models", () => {

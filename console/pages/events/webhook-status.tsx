@@ -38,7 +38,7 @@ export function WebhookStatus({ onTest }: WebhookStatusProps) {
                 },
                 {
                   key: "events",
-                  header: t("nav.events"),
+                  header: t("webhooks.events"),
                   cell: ({ events: globs }) => globs.join(", "),
                 },
                 {

@@ -5,6 +5,7 @@ import { dollars, milliseconds } from "../../lib/format.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { BlobImage } from "./blob-image.tsx";
@@ -56,9 +57,12 @@ export function Gallery({ onUseAgain, onEdit }: GalleryProps) {
                     >
                       {t("action.download")}
                     </Button>
-                    <Button size="small" look="quiet" onClick={() => remove(entry)}>
-                      {t("action.delete")}
-                    </Button>
+                    <ConfirmButton
+                      label={t("action.delete")}
+                      title={t("images.gallery.delete.title")}
+                      description={t("images.gallery.delete.description")}
+                      onConfirm={() => remove(entry)}
+                    />
                   </div>
                 </li>
               ))}

@@ -53,7 +53,7 @@ export function WebhooksPage() {
                 columns={[
                   {
                     key: "url",
-                    header: t("webhooks.url"),
+                    header: t("webhooks.name"),
                     cell: ({ name, url, origin, problem }) => (
                       <div className="flex flex-col gap-0.5">
                         <span className="flex flex-wrap items-center gap-2 font-medium">
