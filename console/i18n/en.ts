@@ -201,8 +201,9 @@ export const en = {
   "embeddings.textCount": "Texts: {count}",
   "embeddings.leftOut": "Only the first {max} of {count} texts are used.",
   "embeddings.column": "Column",
-  "embeddings.notText":
-    "{name} is not a text file in UTF-8. Choose a .txt, .csv or .jsonl file.",
+  "embeddings.notText": "{name} is not a text file in UTF-8. Choose a .txt, .csv or .jsonl file.",
+  "embeddings.unreadable.noText": "Line {line} has no text.",
+  "embeddings.unreadable.invalidCsv": "Row {line} is not valid CSV.",
   "embeddings.running": "Embedding…",
   "embeddings.map.PCA":
     "Near points are similar texts. Principal components (PCA): with so few texts the axes show the largest differences.",
@@ -265,8 +266,7 @@ export const en = {
   "images.gallery": "Gallery",
   "images.gallery.none": "Nothing generated yet.",
   "images.gallery.delete.title": "Delete this image?",
-  "images.gallery.delete.description":
-    "It is only in this browser, and cannot be restored.",
+  "images.gallery.delete.description": "It is only in this browser, and cannot be restored.",
   "images.gallery.hint": "Results are kept in this browser only.",
 
   "models.capabilities": "Capabilities",
@@ -302,7 +302,8 @@ export const en = {
   "upstreams.none.hint": "The built-in models work without one. Add a vendor to serve its models.",
   "upstreams.id": "Upstream",
   "upstreams.delete.title": "Delete the upstream {name}?",
-  "upstreams.delete.description": "An upstream that a model uses is not deleted: change or delete the model first.",
+  "upstreams.delete.description":
+    "An upstream that a model uses is not deleted: change or delete the model first.",
   "upstreams.test": "Test connection",
   "upstreams.test.failed": "Not reachable",
   "upstreams.discovered": "Models of this upstream",

@@ -189,13 +189,16 @@ export const zh: Messages = {
   "mask.redo": "重做",
   "mask.fit": "适应窗口",
   "mask.canvas": "涂抹允许模型修改的区域",
-  "mask.help": "涂抹允许模型修改的区域。滚轮或双指缩放；平移工具、中键或双指平移。Ctrl+Z 撤销，Ctrl+Shift+Z 重做。",
+  "mask.help":
+    "涂抹允许模型修改的区域。滚轮或双指缩放；平移工具、中键或双指平移。Ctrl+Z 撤销，Ctrl+Shift+Z 重做。",
 
   "action.copyAsCode": "复制为代码",
   "embeddings.file": "文本文件",
   "embeddings.textCount": "文本数：{count}",
   "embeddings.column": "列",
   "embeddings.notText": "{name} 不是 UTF-8 文本文件。请选择 .txt、.csv 或 .jsonl 文件。",
+  "embeddings.unreadable.noText": "第 {line} 行没有文本。",
+  "embeddings.unreadable.invalidCsv": "第 {line} 行不是有效的 CSV。",
   "embeddings.leftOut": "共 {count} 条文本，只使用前 {max} 条。",
   "embeddings.running": "正在生成…",
   "embeddings.map.PCA":

@@ -13,6 +13,19 @@ export interface ReadTexts {
 /** A text, or its columns by name. */
 type Row = string | Readonly<Record<string, string>>;
 
+/** A line of a file that has no text, or is not valid. */
+export class UnreadableLine extends Error {
+  readonly reason: "noText" | "invalidCsv";
+  /** From 1. */
+  readonly line: number;
+
+  constructor(reason: UnreadableLine["reason"], line: number) {
+    super(reason === "noText" ? `Line ${line} has no text.` : `Row ${line} is not valid CSV.`);
+    this.reason = reason;
+    this.line = line;
+  }
+}
+
 /** The similarity of all pairs is computed in the page: more texts would block it for seconds. */
 export const maxTexts = 1_000;
 
@@ -42,11 +55,11 @@ export function readTexts(content: string, fileName = "", wanted?: string): Read
       : extension === "jsonl"
         ? readJsonLines(content)
         : content.split("\n");
-  const columns = [...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row))))];
+  const columns = [
+    ...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row)))),
+  ];
   const column = wanted ?? likelyColumn(rows, columns);
-  const texts = rows
-    .map((row, at) => textIn(row, column, at).trim())
-    .filter((text) => text !== "");
+  const texts = rows.map((row, at) => textIn(row, column, at).trim()).filter((text) => text !== "");
   return {
     texts: texts.slice(0, maxTexts),
     leftOut: Math.max(0, texts.length - maxTexts),
@@ -61,16 +74,13 @@ function likelyColumn(rows: readonly Row[], columns: readonly string[]): string 
     .find((column) => column !== undefined);
   if (named !== undefined) return named;
   const lengthOf = (column: string): number =>
-    rows.reduce(
-      (sum, row) => sum + (typeof row === "string" ? 0 : (row[column]?.length ?? 0)),
-      0,
-    );
+    rows.reduce((sum, row) => sum + (typeof row === "string" ? 0 : (row[column]?.length ?? 0)), 0);
   return columns.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 }
 
 function textIn(row: Row, column: string | undefined, at: number): string {
   const text = typeof row === "string" ? row : row[column ?? ""];
-  if (text === undefined) throw new Error(`Line ${at + 1} has no text.`);
+  if (text === undefined) throw new UnreadableLine("noText", at + 1);
   return text;
 }
 
@@ -88,7 +98,7 @@ const readJsonLines = (content: string): Row[] =>
     } catch {
       // Reported below, like a line without a text.
     }
-    throw new Error(`Line ${at + 1} has no text.`);
+    throw new UnreadableLine("noText", at + 1);
   });
 
 /** RFC 4180. A first row with a usual name of a column is a header. Without one, columns have numbers. */
@@ -115,7 +125,7 @@ export function parseCsv(content: string): string[][] {
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;
   while (field.lastIndex < content.length) {
     const match = field.exec(content);
-    if (!match) throw new Error(`Row ${rows.length + 1} is not valid CSV.`);
+    if (!match) throw new UnreadableLine("invalidCsv", rows.length + 1);
     const [, quoted, plain = "", end] = match;
     row.push(quoted?.replaceAll('""', '"') ?? plain);
     if (end !== ",") {

@@ -5,7 +5,7 @@ import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
 import { Select, TextArea } from "../../ui/input.tsx";
-import { decodeText, maxTexts, type ReadTexts, readTexts } from "./read-texts.ts";
+import { decodeText, maxTexts, type ReadTexts, readTexts, UnreadableLine } from "./read-texts.ts";
 
 interface TextInputProps {
   /** One text per line. */
@@ -36,7 +36,11 @@ export function TextInput({ content, onChange }: TextInputProps) {
       setLoaded({ name, text, read });
       setProblem(undefined);
     } catch (error) {
-      setProblem(errorText(error));
+      setProblem(
+        error instanceof UnreadableLine
+          ? t(`embeddings.unreadable.${error.reason}`, { line: error.line })
+          : errorText(error),
+      );
     }
   };
   const read = async (file: File | undefined): Promise<void> => {
@@ -80,9 +84,10 @@ export function TextInput({ content, onChange }: TextInputProps) {
           </span>
         )}
         {loaded && loaded.read.columns.length > 1 && (
-          <label className="flex items-center gap-2 text-xs text-muted">
-            {t("embeddings.column")}
+          <div className="flex items-center gap-2 text-xs text-muted">
+            <label htmlFor={`${id}-column`}>{t("embeddings.column")}</label>
             <Select
+              id={`${id}-column`}
               value={loaded.read.column}
               onChange={(event) => load(loaded.name, loaded.text, event.target.value)}
             >
@@ -90,7 +95,7 @@ export function TextInput({ content, onChange }: TextInputProps) {
                 <option key={column}>{column}</option>
               ))}
             </Select>
-          </label>
+          </div>
         )}
       </div>
     </div>
