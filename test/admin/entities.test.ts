@@ -371,6 +371,8 @@ test("a rotated key and its successor both work until the overlap ends, and at o
   expect(Date.parse(String(old?.expires_at)) - Date.now()).toBeLessThan(3_600_001);
   const unknown = await gateway.call("POST /keys", { name: "x", project: "nowhere" });
   expect([unknown.status, unknown.json.error.param]).toEqual([400, "project"]);
+  const past = await gateway.call("POST /keys", { name: "x", expires: "2020-01-01" });
+  expect([past.status, past.json.error.param]).toEqual([400, "expires"]);
 });
 
 test("a changed key is in force at once with its new settings, and the audit log has both", async () => {

@@ -69,6 +69,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     const body = await readBody(context, creation);
     requireProject(context, body.project ?? null, snapshot());
     const settings = settingsOf(body);
+    requireFuture(settings.expiresAt, now());
     return store(context, "key.created", body.name, body.models, settings);
   };
 
@@ -78,6 +79,8 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
     const { id, hash, hint, createdAt } = before;
     const changed = { name: body.name, models: body.models, ...settingsOf(body) };
+    // The other settings of an expired key can be changed.
+    if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());
     if (!(await keys.update(id, changed))) throw noActiveKey();
     await applyKeyChanges();
     const after = { ...changed, id, hash, hint, createdAt, revokedAt: null };
@@ -235,6 +238,15 @@ function requireProject(
     "permission_denied",
     `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`,
     { param: "project" },
+  );
+}
+
+function requireFuture(expiresAt: number | undefined, now: number): void {
+  if (expiresAt === undefined || expiresAt > now) return;
+  throw new GatewayError(
+    "invalid_value",
+    "The key would have expired already. Choose a time in the future for 'expires'; a date means its start in UTC.",
+    { param: "expires" },
   );
 }
 
