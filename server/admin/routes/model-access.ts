@@ -13,8 +13,11 @@ const maxKeys = 100;
 
 export function modelAccessRoutes({
   snapshot,
+  now,
 }: {
   readonly snapshot: () => Snapshot;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }): readonly AdminRoute[] {
   const get = (context: AdminApiContext): Response => {
     const { model } = readQuery(context, query);
@@ -25,6 +28,7 @@ export function modelAccessRoutes({
     const allowed = [...keys.values()].filter(
       (key) =>
         maySeeProject(context.get("actor"), key.project ?? null) &&
+        (key.expiresAt === undefined || key.expiresAt > now()) &&
         key.models.some((glob) => matchesGlob(glob, model)),
     );
     return context.json({
@@ -42,7 +46,7 @@ export function modelAccessRoutes({
       path: "/model-access",
       role: "developer",
       scope: "project",
-      summary: "List the API keys that may use a model.",
+      summary: "List the API keys that may use a model, without expired and revoked keys.",
       query,
       response: "ModelAccess",
       handle: get,
