@@ -1,5 +1,5 @@
 /** Text that people copy: ids, keys, code. */
-import { useEffect, useState } from "react";
+import { type MouseEvent, useEffect, useState } from "react";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 
@@ -7,32 +7,64 @@ const shownMs = 1500;
 
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const t = useT();
-  const [isCopied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<"copied" | "failed">();
   useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = setTimeout(() => setCopied(false), shownMs);
+    if (outcome !== "copied") return undefined;
+    const timer = setTimeout(() => setOutcome(undefined), shownMs);
     return () => clearTimeout(timer);
-  }, [isCopied]);
-  const copy = async (): Promise<void> => {
-    await copyText(text);
-    setCopied(true);
+  }, [outcome]);
+  const copy = async ({ currentTarget }: MouseEvent<HTMLButtonElement>): Promise<void> => {
+    setOutcome((await copyText(text, currentTarget)) ? "copied" : "failed");
   };
   return (
-    <Button size="small" onClick={copy} aria-live="polite">
-      {isCopied ? t("action.copied") : (label ?? t("action.copy"))}
-    </Button>
+    <>
+      <Button size="small" onClick={copy} aria-live="polite">
+        {outcome === "copied" ? t("action.copied") : (label ?? t("action.copy"))}
+      </Button>
+      {outcome === "failed" && (
+        <label role="alert" className="flex min-w-0 flex-col gap-1 bg-surface text-xs text-bad">
+          {t("copy.byHand")}
+          <textarea
+            readOnly
+            rows={2}
+            value={text}
+            ref={select}
+            className="rounded-md border border-line p-1 font-mono text-ink"
+          />
+        </label>
+      )}
+    </>
   );
 }
 
-/** `navigator.clipboard` exists in secure contexts only; a gateway on plain http in a company network is not one. */
-async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+function select(area: HTMLTextAreaElement | null): void {
+  area?.focus({ preventScroll: true });
+  area?.select();
+}
+
+/** Whether the text was copied. */
+async function copyText(text: string, button: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // `navigator.clipboard` exists in secure contexts only, and the browser may refuse it.
+    return copySelection(text, button);
+  }
+}
+
+/** The element with the text is inside the open dialog: the rest of the page is inert, and nothing there can be selected. */
+function copySelection(text: string, button: HTMLElement): boolean {
   const area = document.createElement("textarea");
   area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
+  (button.closest("dialog") ?? document.body).append(area);
+  select(area);
+  try {
+    return document.activeElement === area && document.execCommand("copy");
+  } finally {
+    area.remove();
+    button.focus();
+  }
 }
 
 export const CodeBlock = ({ code, label }: { code: string; label: string }) => (

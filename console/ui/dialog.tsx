@@ -8,10 +8,13 @@ interface DialogProps {
   readonly description?: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
+  /** Escape does not close the dialog: its content cannot be shown again. */
+  readonly ignoresEscape?: boolean;
   readonly children: ReactNode;
 }
 
-export function Dialog({ title, description, isOpen, onClose, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, description, isOpen, onClose, ignoresEscape = false, children } = props;
   const t = useT();
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
@@ -22,7 +25,16 @@ export function Dialog({ title, description, isOpen, onClose, children }: Dialog
   return (
     <dialog
       ref={element}
-      onClose={onClose}
+      onCancel={(event) => {
+        if (ignoresEscape) event.preventDefault();
+      }}
+      onClose={(event) => {
+        // React passes the event of a dialog inside this one on.
+        if (event.target !== event.currentTarget) return;
+        // Browsers close a dialog at the second Escape, whatever the handler of the first one says.
+        if (ignoresEscape && isOpen) element.current?.showModal();
+        else onClose();
+      }}
       aria-labelledby={`${id}-title`}
       {...(description !== undefined && { "aria-describedby": `${id}-description` })}
       className="m-auto max-h-[90dvh] w-[min(36rem,94vw)] overflow-y-auto rounded-lg border border-line bg-surface p-5 text-ink shadow-xl backdrop:bg-black/40"

@@ -27,6 +27,8 @@ export function EntityForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        const invalid = firstInvalid(event.currentTarget);
+        if (invalid) return invalid.focus();
         void problem.run(save);
       }}
     >
@@ -39,4 +41,13 @@ export function EntityForm({
       </div>
     </form>
   );
+}
+
+/** The first control with a text that is not a value. Each field shows its message. */
+function firstInvalid(form: HTMLFormElement): HTMLElement | undefined {
+  if (form.checkValidity()) return undefined;
+  const controls = [...form.querySelectorAll<HTMLElement>("input:invalid")];
+  // A closed group would hide the message.
+  for (const control of controls) control.closest("details")?.setAttribute("open", "");
+  return controls[0];
 }

@@ -9,6 +9,14 @@ export const Input = ({ className, ...props }: ComponentProps<"input">) => (
   <input {...props} className={classNames(shared, "h-9 read-only:bg-sunken", className)} />
 );
 
+/**
+ * A number as text: an input of the type `number` gives an empty value for text that is no number.
+ * Field shows the message of a text that does not match.
+ */
+export const NumberInput = (props: ComponentProps<"input">) => (
+  <Input {...props} inputMode="decimal" pattern="\s*[0-9]*\.?[0-9]+([eE][+\-]?[0-9]+)?\s*" />
+);
+
 export const TextArea = ({ className, ...props }: ComponentProps<"textarea">) => (
   <textarea
     {...props}

@@ -3,7 +3,7 @@ import type { BudgetValue, LimitsValue } from "../../contract/admin.ts";
 import { useT } from "../i18n/messages.ts";
 import { numbersOf, type Texts } from "../lib/text-values.ts";
 import { Field } from "./field.tsx";
-import { Input, Select } from "./input.tsx";
+import { NumberInput, Select } from "./input.tsx";
 import type { FormProblem } from "./use-form-problem.ts";
 
 export const limitNames = [
@@ -83,11 +83,8 @@ function NumberField({
   return (
     <Field label={t(path)} error={problem.of(path)}>
       {(ids) => (
-        <Input
+        <NumberInput
           {...ids}
-          type="number"
-          min={0}
-          step="any"
           value={texts[name] ?? ""}
           onChange={({ target }) => onChange({ ...texts, [name]: target.value })}
         />

@@ -14,7 +14,7 @@ async function fillAndSave(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog");
   for (const summary of await dialog.locator("summary").all()) await summary.click();
   const fields = dialog.locator(
-    "input:not([type=number]):not([type=checkbox]):not([type=radio]):not([type=date]), textarea",
+    "input:not([inputmode=decimal]):not([type=checkbox]):not([type=radio]):not([type=date]), textarea",
   );
   for (const field of await fields.all()) if (await field.isEnabled()) await field.fill(markup);
   const save = dialog.getByRole("button", { name: /^(Save|Create)$/ });

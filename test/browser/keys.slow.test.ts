@@ -44,6 +44,66 @@ browserTest(
 );
 
 browserTest(
+  "without the clipboard API a new key is copied or selected, and Escape does not discard it",
+  async ({ page, open }) => {
+    // As on plain http.
+    await page.addInitScript(`
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      addEventListener("copy", () => { window.copied = getSelection().toString(); });`);
+    await open("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Name").fill("copied");
+    await form.getByRole("button", { name: "Create", exact: true }).click();
+    const shown = page.getByRole("dialog", { name: "Your new key" });
+    const key = await shown.getByRole("code").textContent();
+    await shown.getByRole("button", { name: "Copy" }).click();
+    await shown.getByText("Copied").waitFor();
+    expect(await page.evaluate<string>("window.copied")).toBe(key ?? "");
+
+    await page.evaluate("document.execCommand = () => false");
+    await shown.getByRole("button", { name: /^Cop/ }).click();
+    await shown.getByText(/Press Ctrl\+C/).waitFor();
+    expect(await page.evaluate<string>("getSelection().toString()")).toBe(key ?? "");
+    for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
+    expect(await shown.isVisible()).toBe(true);
+  },
+);
+
+browserTest(
+  "a mistyped number and a day in the past are refused at their fields, until they are corrected",
+  async ({ page, open }) => {
+    await open("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Name").fill("mistyped");
+    await form.getByLabel("Models").fill("text-embeding-*");
+    await form.getByText("No model matches text-embeding-* at present.").waitFor();
+    await form.getByText("Limits and options").click();
+    const alert = form.getByRole("alert");
+    for (const [label, wrong, message, right] of [
+      ["Requests per minute", "1.000.000", /without thousands separators/, "1000000"],
+      ["Budget per day", "5 dollars", /without thousands separators/, "5"],
+      ["Expires", "2020-01-01", /in the past/, "2999-12-31"],
+    ] as const) {
+      await form.getByLabel(label).fill(wrong);
+      await form.getByRole("button", { name: "Create", exact: true }).click();
+      expect(await alert.textContent()).toMatch(message);
+      await form.getByLabel(label).fill(right);
+      expect(await alert.count()).toBe(0);
+    }
+    const sent = page.waitForRequest((request) => request.method() === "POST");
+    await form.getByRole("button", { name: "Create", exact: true }).click();
+    // The end of the day in the time zone of the browser.
+    const end = await page.evaluate<string>(`new Date(3000, 0, 1, 0, 0, 0, -1).toISOString()`);
+    expect((await sent).postDataJSON()).toMatchObject({
+      ...{ limits: { requestsPerMinute: 1_000_000 }, budget: { day: 5 }, expires: end },
+    });
+    await page.getByRole("dialog", { name: "Your new key" }).waitFor();
+  },
+);
+
+browserTest(
   "a key from vexel.yaml is marked with its origin and cannot be changed",
   async (test) => {
     const { page, open } = test;

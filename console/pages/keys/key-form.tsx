@@ -4,7 +4,9 @@ import { useState } from "react";
 import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
+import { matchesGlob } from "../../lib/glob.ts";
 import { type Texts, textsOf } from "../../lib/text-values.ts";
+import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
 import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input, Select } from "../../ui/input.tsx";
@@ -21,19 +23,24 @@ import { useFormProblem } from "../../ui/use-form-problem.ts";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 
+const globsIn = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((glob) => glob.trim())
+    .filter((glob) => glob !== "");
+
 /** Members of empty inputs are absent. */
 function bodyOf(texts: Texts, limits: Texts, budget: Texts, before: ApiKey | undefined): object {
   const { name = "", models = "", project, expires, priority, embedding, image } = texts;
   const limit = limitsIn(limits);
   const amounts = budgetIn(budget);
-  const globs = models.split(",").map((glob) => glob.trim());
   const isSameDay = expires !== "" && expires === dayOf(before);
   return {
     name: name.trim(),
-    models: globs.filter((glob) => glob !== ""),
+    models: globsIn(models),
     ...(project && { project }),
     // The form shows the day only: an unchanged day keeps its time.
-    ...(expires && { expires: isSameDay ? before?.expires_at : expires }),
+    ...(expires && { expires: isSameDay ? before?.expires_at : endOfDay(expires) }),
     ...(priority === "batch" && { priority }),
     ...(before?.parameters && { parameters: before.parameters }),
     ...((embedding || image) && {
@@ -44,7 +51,12 @@ function bodyOf(texts: Texts, limits: Texts, budget: Texts, before: ApiKey | und
   };
 }
 
-const dayOf = (key: ApiKey | undefined): string => key?.expires_at?.slice(0, 10) ?? "";
+const dayOf = (key: ApiKey | undefined): string =>
+  key?.expires_at ? localDay(new Date(key.expires_at)) : "";
+
+/** The models that no model of the gateway matches. It may be a mistake, or a model that will be added. */
+const unmatched = (text: string, ids: readonly string[]): readonly string[] =>
+  globsIn(text).filter((glob) => !ids.some((id) => matchesGlob(glob, id)));
 
 const textsIn = (key: ApiKey): Texts => ({
   ...textsOf(key),
@@ -88,6 +100,12 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   });
   const modelsOf = (kind: "embedding" | "image") =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
+  const unknown = models
+    ? unmatched(
+        texts.models ?? "",
+        models.data.map(({ id }) => id),
+      )
+    : [];
   return (
     <EntityForm
       problem={problem}
@@ -107,11 +125,34 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
           </Select>
         )}
       </Field>
-      <Field label={t("keys.models")} hint={t("keys.modelsHint")} error={problem.of("models")}>
+      <Field
+        label={t("keys.models")}
+        hint={
+          unknown.length === 0 ? (
+            t("keys.modelsHint")
+          ) : (
+            <span className="text-warn">
+              {t("keys.modelsUnknown", { models: unknown.join(", ") })}
+            </span>
+          )
+        }
+        error={problem.of("models")}
+      >
         {(ids) => <Input {...ids} {...control("models")} />}
       </Field>
-      <Field label={t("keys.expires")} error={problem.of("expires")}>
-        {(ids) => <Input {...ids} {...control("expires")} type="date" />}
+      <Field
+        label={t("keys.expires")}
+        hint={t("keys.expiresHint", { zone: timeZone() })}
+        error={problem.of("expires")}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            {...control("expires")}
+            type="date"
+            min={texts.expires === dayOf(apiKey) ? undefined : localDay(new Date())}
+          />
+        )}
       </Field>
       <More label={t("keys.more")}>
         <LimitFields texts={limits} onChange={setLimits} problem={problem} />

@@ -10,6 +10,7 @@ import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
@@ -62,7 +63,7 @@ export function KeysPage() {
               cell: ({ name, hint, origin }) => (
                 <div className="flex flex-col gap-0.5">
                   <span className="flex items-center gap-2 font-medium">
-                    {name} <OriginBadge origin={origin} />
+                    <LongText text={name} /> <OriginBadge origin={origin} />
                   </span>
                   {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
                 </div>
@@ -73,7 +74,11 @@ export function KeysPage() {
               header: t("keys.state"),
               cell: ({ state }) => <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>,
             },
-            { key: "project", header: t("keys.project"), cell: ({ project }) => project ?? "–" },
+            {
+              key: "project",
+              header: t("keys.project"),
+              cell: ({ project }) => <LongText text={project ?? "–"} />,
+            },
             {
               key: "models",
               header: t("keys.models"),
@@ -157,10 +162,11 @@ export function KeysPage() {
         title={t("keys.created.title")}
         description={t("keys.created.description")}
         isOpen={created !== undefined}
+        ignoresEscape
         onClose={() => setCreated(undefined)}
       >
         {created && (
-          <div className="flex items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2">
             <code className="min-w-0 flex-1 rounded-md bg-sunken p-2 font-mono text-xs break-all">
               {created.key}
             </code>

@@ -7,7 +7,7 @@ import { useT } from "../../i18n/messages.ts";
 import { type Texts, textsOf } from "../../lib/text-values.ts";
 import { EntityForm } from "../../ui/entity-form.tsx";
 import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input, NumberInput, Select } from "../../ui/input.tsx";
 import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
 import { useFormProblem } from "../../ui/use-form-problem.ts";
@@ -63,12 +63,11 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
     const body = model ? value() : { id: id.trim(), ...value() };
     await onSaved(await saveEntity<ModelEntity>("/models", model, body));
   };
-  const input = (name: "description" | "timeout" | "dimensions", type: "text" | "number") => (
+  const input = (name: "description" | "timeout" | "dimensions", Control: typeof Input) => (
     <Field label={t(`models.form.${name}`)} error={problem.of(name)}>
       {(ids) => (
-        <Input
+        <Control
           {...ids}
-          type={type}
           value={texts[name] ?? ""}
           onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
         />
@@ -104,7 +103,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
           </Select>
         )}
       </Field>
-      {input("description", "text")}
+      {input("description", Input)}
       <TargetFields
         targets={targets}
         upstreams={upstreams?.data.map((upstream) => upstream.id) ?? []}
@@ -132,8 +131,8 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
           )}
         </Field>
         <div className="grid gap-3 sm:grid-cols-2">
-          {input("timeout", "number")}
-          {texts.kind === "embedding" && input("dimensions", "number")}
+          {input("timeout", NumberInput)}
+          {texts.kind === "embedding" && input("dimensions", NumberInput)}
         </div>
         <Field
           label={t("models.form.storeContent")}

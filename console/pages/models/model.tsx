@@ -49,7 +49,14 @@ function Details({ model }: { model: ShownModel }) {
   const isDeveloper = session?.user.role !== "viewer";
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
-    [t("model.origin"), <OriginBadge key="origin" origin={model.origin} />],
+    [
+      t("model.origin"),
+      model.origin.source === "store" ? (
+        t("origin.store")
+      ) : (
+        <OriginBadge key="origin" origin={model.origin} />
+      ),
+    ],
     [t("models.price"), priceText(model.prices, t)],
     [t("models.dimensions"), model.dimensions ?? "–"],
     [t("model.context"), model.context_tokens ?? "–"],

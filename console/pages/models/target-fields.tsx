@@ -4,7 +4,7 @@ import { useT } from "../../i18n/messages.ts";
 import type { Texts } from "../../lib/text-values.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input, NumberInput, Select } from "../../ui/input.tsx";
 
 export interface TargetTexts {
   readonly texts: Texts;
@@ -71,10 +71,8 @@ export function TargetFields({ targets, upstreams, onChange }: TargetFieldsProps
           </Field>
           <Field label={t("models.form.weight")} hint={t("models.form.weightHint")}>
             {(ids) => (
-              <Input
+              <NumberInput
                 {...ids}
-                type="number"
-                min={0}
                 value={texts.weight ?? ""}
                 onChange={({ target }) => set(at, "weight", target.value)}
               />
@@ -82,10 +80,8 @@ export function TargetFields({ targets, upstreams, onChange }: TargetFieldsProps
           </Field>
           <Field label={t("models.form.tier")} hint={t("models.form.tierHint")}>
             {(ids) => (
-              <Input
+              <NumberInput
                 {...ids}
-                type="number"
-                min={0}
                 value={texts.tier ?? ""}
                 onChange={({ target }) => set(at, "tier", target.value)}
               />

@@ -2,7 +2,7 @@
 import type { FormField } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
-import { Input, Select, TextArea } from "../../ui/input.tsx";
+import { Input, NumberInput, Select, TextArea } from "../../ui/input.tsx";
 import { PairsField } from "./pairs-field.tsx";
 import { type FieldValue, isSecretValue } from "./upstream-values.ts";
 
@@ -50,10 +50,11 @@ export function KindField({ field, value, error, onChange }: KindFieldProps) {
             />
           );
         }
+        const Control = type === "number" ? NumberInput : Input;
         return (
-          <Input
+          <Control
             {...shared}
-            type={field.secret ? "password" : type === "number" ? "number" : "text"}
+            type={field.secret ? "password" : "text"}
             autoComplete={field.secret ? "new-password" : "off"}
             onChange={({ target }) => onChange(target.value)}
           />
