@@ -3,7 +3,8 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ApiError } from "./api/client.ts";
+import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
+import { sessionQuery } from "./api/session.ts";
 import { LanguageProvider } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 
@@ -11,11 +12,33 @@ const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       // Only lost connections and server errors are retried: a refused request would be refused again.
-      retry: (failures, error) =>
-        failures < 2 && !(error instanceof ApiError && error.status < 500),
+      retry: (failures, error) => failures < 2 && isConnectionProblem(error),
+      // A page that could not load its data loads it as soon as the gateway responds again.
+      refetchInterval: ({ state }) => (isConnectionProblem(state.error) ? 5_000 : false),
+      // The gateway may be on this machine or in the same network, also without an internet connection.
+      networkMode: "always",
       staleTime: 5_000,
     },
   },
+});
+
+const router = createConsoleRouter(queryClient);
+
+let isCheckingSession = false;
+setUnauthorizedHandler(async () => {
+  const { href, pathname } = router.state.location;
+  if (isCheckingSession || pathname.endsWith("/sign-in")) return;
+  isCheckingSession = true;
+  try {
+    // A response of a vendor may have the status 401, too.
+    if (await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })) return;
+    queryClient.clear();
+    await router.navigate({ to: "/sign-in", search: { next: href } });
+  } catch {
+    // The connection is lost. The next request is refused again.
+  } finally {
+    isCheckingSession = false;
+  }
 });
 
 const root = document.getElementById("root");
@@ -24,7 +47,7 @@ createRoot(root).render(
   <StrictMode>
     <LanguageProvider>
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={createConsoleRouter(queryClient)} />
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </LanguageProvider>
   </StrictMode>,

@@ -1,5 +1,5 @@
 /** The pages of the menu, and the role that may open each. The server checks every request again. */
-import type { Role } from "../contract/admin.ts";
+import { type Role, roles, type SessionUser } from "../contract/admin.ts";
 import type { MessageKey } from "./i18n/messages.ts";
 import type { IconName } from "./ui/icon.tsx";
 
@@ -8,6 +8,8 @@ export interface MenuEntry {
   readonly label: MessageKey;
   readonly icon: IconName;
   readonly role: Role;
+  /** Refused for users who see only some projects. */
+  readonly needsAllProjects?: true;
 }
 
 export interface MenuGroup {
@@ -23,7 +25,13 @@ export const menu: readonly MenuGroup[] = [
       { path: "/requests", label: "nav.requests", icon: "requests", role: "viewer" },
       { path: "/usage", label: "nav.usage", icon: "usage", role: "viewer" },
       { path: "/budgets", label: "nav.budgets", icon: "budgets", role: "viewer" },
-      { path: "/events", label: "nav.events", icon: "events", role: "viewer" },
+      {
+        path: "/events",
+        label: "nav.events",
+        icon: "events",
+        role: "viewer",
+        needsAllProjects: true,
+      },
     ],
   },
   {
@@ -58,3 +66,12 @@ export const menu: readonly MenuGroup[] = [
     ],
   },
 ];
+
+export const mayOpen = (user: SessionUser, { role, needsAllProjects }: MenuEntry): boolean =>
+  roles.indexOf(user.role) >= roles.indexOf(role) && (!needsAllProjects || user.projects === null);
+
+/** The entry of a page. Undefined: the page is in no menu. */
+export const menuEntryOf = (pathname: string): MenuEntry | undefined =>
+  menu
+    .flatMap(({ entries }) => entries)
+    .find(({ path }) => path === pathname || `/console${path}` === pathname);

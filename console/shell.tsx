@@ -2,24 +2,25 @@
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { type Role, roles } from "../contract/admin.ts";
 import { sessionQuery, signOut } from "./api/session.ts";
 import { type Language, languages, useLanguage, useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
-import { menu } from "./navigation.ts";
+import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
+import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { Icon } from "./ui/icon.tsx";
 import { Select } from "./ui/input.tsx";
+import { Page } from "./ui/page.tsx";
 import { type Theme, themes, useTheme } from "./ui/theme.ts";
-
-const includesRole = (own: Role, needed: Role): boolean =>
-  roles.indexOf(own) >= roles.indexOf(needed);
 
 export function Shell() {
   const t = useT();
   const [isMenuOpen, setMenuOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => setMenuOpen(false), [path]);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const entry = menuEntryOf(path);
+  const isRefused = entry && session && !mayOpen(session.user, entry);
   return (
     <div className="flex min-h-dvh flex-col lg:flex-row">
       <a
@@ -52,7 +53,8 @@ export function Shell() {
         <Preferences />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
-        <Outlet />
+        <ConnectionLost />
+        {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
     </div>
   );
@@ -65,14 +67,22 @@ const Brand = () => (
   </Link>
 );
 
+function NotAllowed() {
+  const t = useT();
+  return (
+    <Page title={t("state.notAllowed")}>
+      <p>{t("state.notAllowed.hint")}</p>
+    </Page>
+  );
+}
+
 function Menu() {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const role = session?.user.role ?? "viewer";
   return (
     <nav aria-label={t("app.menu")} className="flex flex-1 flex-col gap-3">
       {menu.map(({ label, entries }) => {
-        const visible = entries.filter((entry) => includesRole(role, entry.role));
+        const visible = entries.filter((entry) => session && mayOpen(session.user, entry));
         if (visible.length === 0) return null;
         return (
           <div key={label}>

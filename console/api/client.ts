@@ -15,12 +15,22 @@ export class ApiError extends Error {
   }
 }
 
+/** No response, or an error of the server: the same request may succeed later. */
+export const isConnectionProblem = (error: unknown): boolean =>
+  error !== null && error !== undefined && !(error instanceof ApiError && error.status < 500);
+
 export const errorText = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
 let csrfToken = "";
 export const setCsrfToken = (token: string): void => {
   csrfToken = token;
+};
+
+let onUnauthorized = (): void => {};
+/** `handler` is called when the admin API refuses a request because no user is signed in. */
+export const setUnauthorizedHandler = (handler: () => void): void => {
+  onUnauthorized = handler;
 };
 
 /** For requests of the API reference, which are sent as the user typed them. */
@@ -61,6 +71,8 @@ export async function callRaw(path: string, options: CallOptions = {}): Promise<
     ...(form && { body: form }),
     ...(signal && { signal }),
   });
+  // The requests that sign in and ask for the session handle 401 themselves.
+  if (response.status === 401 && !path.startsWith("/session")) onUnauthorized();
   if (!response.ok) throw await readError(response);
   return response;
 }

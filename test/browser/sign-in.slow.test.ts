@@ -1,6 +1,7 @@
 /** Signing in and out of the console in a browser. */
 import { expect } from "bun:test";
 import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
+import { until } from "../until.ts";
 import { browserTest, setUpAdmin, signIn } from "./browser-test.ts";
 import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
 
@@ -37,6 +38,11 @@ browserTest(
     expect(new URL(page.url()).pathname).toBe("/console/reference");
     // A viewer has no playground in the menu.
     expect(await page.getByRole("link", { name: "Images playground" }).count()).toBe(0);
+    // Events are for users who see all projects, and upstreams are for administrators.
+    expect(await page.getByRole("link", { name: "Events and webhooks" }).count()).toBe(0);
+    await page.goto("/console/upstreams");
+    await page.getByRole("heading", { name: "Your role may not open this page." }).waitFor();
+    expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
   },
   { as: "nobody" },
 );
@@ -60,6 +66,52 @@ browserTest(
     expect(page.url()).toContain("/sign-in");
   },
   { as: "nobody" },
+);
+
+browserTest(
+  "a session that has ended leads to the sign-in page, and from there back to the page",
+  async ({ page, context, open, admin, problems }) => {
+    await admin("POST", "/users", { name: "sven", role: "developer", password: adminPassword });
+    await page.goto("/console/models");
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await context.clearCookies();
+    problems.expectFailure(/^401 GET /);
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+
+    // A change is refused, too.
+    await open("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("too-late");
+    await context.clearCookies();
+    problems.expectFailure(/^401 POST \S*\/keys$/);
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+  },
+  { as: "nobody" },
+);
+
+browserTest(
+  "the overview says that the connection is lost, and goes on by itself when it is back",
+  async ({ page, open, problems }) => {
+    problems.expectFailure(/^failed GET \S*\/overview/);
+    await page.clock.install();
+    await open("/");
+    const banner = page.getByText(/Connection lost, showing data as of/);
+    const nextRefresh = (isShown: boolean) =>
+      until(async () => {
+        await page.clock.runFor(1_000);
+        return (await banner.isVisible()) === isShown;
+      });
+    await page.route("**/admin/api/overview*", (route) => route.abort());
+    await nextRefresh(true);
+    await page.getByText("Needs attention").waitFor();
+    await page.unroute("**/admin/api/overview*");
+    await nextRefresh(false);
+  },
 );
 
 let issuer: Issuer;

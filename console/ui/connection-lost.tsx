@@ -1,0 +1,34 @@
+/** Says that the data of the page are old, because the gateway does not respond. The queries are sent again by themselves. */
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { isConnectionProblem } from "../api/client.ts";
+import { useLanguage } from "../i18n/messages.ts";
+import { dateTime } from "../lib/time.ts";
+
+/** Unix milliseconds of the oldest data on the page that could not be refreshed. Undefined: all data are fresh. */
+function oldestData(queryClient: QueryClient): number | undefined {
+  const times = queryClient
+    .getQueryCache()
+    .findAll({ type: "active" })
+    .filter(({ state }) => state.data !== undefined && isConnectionProblem(state.error))
+    .map(({ state }) => state.dataUpdatedAt);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+export function ConnectionLost() {
+  const { t, language } = useLanguage();
+  const queryClient = useQueryClient();
+  const since = useSyncExternalStore(
+    (onChange) => queryClient.getQueryCache().subscribe(onChange),
+    () => oldestData(queryClient),
+  );
+  return (
+    <div role="status">
+      {since !== undefined && (
+        <p className="bg-bad-soft px-4 py-2 text-bad">
+          {t("state.connectionLost", { time: dateTime(new Date(since).toISOString(), language) })}
+        </p>
+      )}
+    </div>
+  );
+}
