@@ -17,6 +17,9 @@ browserTest(
       await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
       await dialog.getByRole("button", { name: "Test connection" }).click();
       await dialog.getByText("Connected, credential accepted").waitFor();
+      await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).check();
+      await dialog.getByText("is created as vendor/text-embedding-3-small").waitFor();
+      await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).uncheck();
       await dialog.getByLabel("text-embedding-3-large").check();
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "hidden" });
@@ -62,10 +65,19 @@ browserTest(
     await dialog.getByLabel("baseUrl").fill(fake.url);
     await dialog.getByLabel("apiKey").fill("sk-wrong-credential");
     await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText("The server refuses the credential (status 401).").waitFor();
+    await dialog.getByText("The server refuses the credential (status 401).").first().waitFor();
+    await dialog.getByText("Credential refused").waitFor();
     await dialog.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
     await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText(/Nothing listens at 127\.0\.0\.1:1/).waitFor();
+    await dialog
+      .getByText(/Nothing listens at 127\.0\.0\.1:1/)
+      .first()
+      .waitFor();
+    await dialog.getByText("Not reachable").waitFor();
+    // The result and the credential belong to the vendor that was chosen before.
+    await dialog.getByLabel("Vendor or server").selectOption("cohere");
+    expect(await dialog.getByText("Not reachable").count()).toBe(0);
+    expect(await dialog.getByLabel("apiKey").inputValue()).toBe("");
   },
 );
 
@@ -128,7 +140,7 @@ browserTest(
     await page.getByRole("dialog").getByLabel("Project").selectOption("mobile");
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
     await page.getByRole("dialog").locator("code").waitFor();
-    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page
       .getByRole("row", { name: /^mobile-app/ })
       .getByText("mobile", { exact: true })
@@ -140,7 +152,7 @@ browserTest(
     await page.getByRole("dialog").getByLabel("The old key works for").selectOption("0");
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").locator("code").waitFor();
-    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page.getByText("revoked").first().waitFor();
   },
 );
@@ -160,6 +172,17 @@ browserTest(
     const row = page.getByRole("row", { name: /^alerts/ });
     await row.getByText("https://hooks.example/vexel?…").waitFor();
     expect(await page.content()).not.toContain("secret-token");
+
+    // Both pages show the result of a test event.
+    const problem = "The receiver responded 503.";
+    await page.route("**/webhooks/*/test", (route) =>
+      route.fulfill({ json: { object: "webhook.test", delivered: false, status: 503, problem } }),
+    );
+    for (const path of ["/events", "/webhooks"]) {
+      await open(path);
+      await page.getByRole("button", { name: "Send a test event" }).click();
+      await page.getByText(problem).waitFor();
+    }
     await row.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("No webhook is configured.").waitFor();

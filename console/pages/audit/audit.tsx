@@ -5,6 +5,7 @@ import { pagedQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { Input } from "../../ui/input.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -32,13 +33,21 @@ export function AuditPage() {
           empty={t("audit.none")}
           columns={[
             { key: "at", header: t("column.time"), cell: ({ at }) => <Time iso={at} /> },
-            { key: "actor", header: t("audit.actor"), cell: ({ actor: name }) => name },
+            {
+              key: "actor",
+              header: t("audit.actor"),
+              cell: ({ actor: name }) => <LongText text={name} />,
+            },
             {
               key: "action",
               header: t("audit.action"),
               cell: ({ action }) => <code className="font-mono text-xs">{action}</code>,
             },
-            { key: "subject", header: t("audit.subject"), cell: ({ subject }) => subject ?? "–" },
+            {
+              key: "subject",
+              header: t("audit.subject"),
+              cell: ({ subject }) => <LongText text={subject ?? "–"} />,
+            },
             { key: "change", header: t("audit.change"), cell: (entry) => <Change entry={entry} /> },
             { key: "address", header: t("audit.address"), cell: ({ address }) => address ?? "–" },
           ]}

@@ -43,7 +43,7 @@ export function EventsPage() {
       <p role="status" className="sr-only">
         {post.isSuccess && t("events.redelivered")}
       </p>
-      <WebhookStatus onTest={isAdmin ? (id) => post.mutate(`/webhooks/${id}/test`) : undefined} />
+      <WebhookStatus maySendTest={isAdmin} />
       <Card
         title={t("events.events")}
         actions={

@@ -4,19 +4,18 @@ import type { ShownWebhook } from "../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
 
 export const webhooksQuery = listQuery<ShownWebhook>("/webhooks");
 
 interface WebhookStatusProps {
-  /** Absent: the user may not send tests. */
-  readonly onTest: ((id: string) => void) | undefined;
+  readonly maySendTest: boolean;
 }
 
-export function WebhookStatus({ onTest }: WebhookStatusProps) {
+export function WebhookStatus({ maySendTest }: WebhookStatusProps) {
   const t = useT();
   const webhooks = useQuery({ ...webhooksQuery, refetchInterval: 5_000 });
   return (
@@ -63,16 +62,12 @@ export function WebhookStatus({ onTest }: WebhookStatusProps) {
                   align: "right",
                   cell: ({ waiting }) => waiting,
                 },
-                ...(onTest
+                ...(maySendTest
                   ? [
                       {
                         key: "actions",
                         header: t("column.actions"),
-                        cell: ({ id }: ShownWebhook) => (
-                          <Button size="small" onClick={() => onTest(id)}>
-                            {t("events.sendTest")}
-                          </Button>
-                        ),
+                        cell: ({ id }: ShownWebhook) => <WebhookTestButton id={id} />,
                       },
                     ]
                   : []),

@@ -10,6 +10,7 @@ import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { budgetNames, limitNames } from "../../ui/limit-fields.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
@@ -31,7 +32,7 @@ export function ProjectsPage() {
       header: t("projects.name"),
       cell: ({ id, origin, problem }) => (
         <span className="flex flex-wrap items-center gap-2 font-medium">
-          {id} <OriginBadge origin={origin} />
+          <LongText text={id} /> <OriginBadge origin={origin} />
           {problem !== null && <span className="text-xs text-bad">{problem}</span>}
         </span>
       ),
@@ -43,7 +44,7 @@ export function ProjectsPage() {
     {
       key: "members",
       header: t("projects.members"),
-      cell: ({ members }) => members.map(({ name }) => name).join(", ") || "–",
+      cell: ({ members }) => <LongText text={members.map(({ name }) => name).join(", ") || "–"} />,
     },
     {
       key: "actions",

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
-import { useT } from "../../i18n/messages.ts";
+import { type MessageKey, useT } from "../../i18n/messages.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -54,6 +54,12 @@ const tones: Readonly<Record<ConnectionStep["result"], Tone>> = {
   skipped: "neutral",
 };
 
+function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageKey {
+  if (!reachable) return "upstreams.test.failed";
+  if (problem !== null && credential !== "refused") return "upstreams.test.problem";
+  return `upstreams.credential.${credential}`;
+}
+
 function Outcome({ test }: { test: ConnectionTest }) {
   const t = useT();
   const isBad = !test.reachable || test.problem !== null;
@@ -61,17 +67,18 @@ function Outcome({ test }: { test: ConnectionTest }) {
     <>
       <p className="flex flex-wrap items-center gap-2 text-sm">
         <Badge tone={isBad ? "bad" : test.credential === "unverified" ? "warn" : "good"}>
-          {isBad ? t("upstreams.test.failed") : t(`upstreams.credential.${test.credential}`)}
+          {t(outcomeOf(test))}
         </Badge>
         <span className="text-muted">{milliseconds(test.duration_ms)}</span>
       </p>
       {test.problem !== null && <p className="text-sm break-words text-bad">{test.problem}</p>}
-      <ul className="flex flex-wrap gap-2">
+      <ul className="flex flex-col gap-1">
         {test.steps.map(({ step, result, detail }) => (
-          <li key={step} title={detail}>
+          <li key={step} className="flex flex-wrap items-center gap-2">
             <Badge tone={tones[result]}>
               {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
             </Badge>
+            <span className="min-w-0 text-xs break-words text-muted">{detail}</span>
           </li>
         ))}
       </ul>

@@ -11,9 +11,11 @@ interface DiscoveredModelsProps {
   readonly models: readonly DiscoveredModel[];
   readonly ticked: TickedModels;
   readonly onChange: (ticked: TickedModels) => void;
+  /** The id with which a ticked model is created. */
+  readonly idOf: (model: string) => string;
 }
 
-export function DiscoveredModels({ models, ticked, onChange }: DiscoveredModelsProps) {
+export function DiscoveredModels({ models, ticked, onChange, idOf }: DiscoveredModelsProps) {
   const t = useT();
   const [search, setSearch] = useState("");
   const [showsAll, setShowsAll] = useState(false);
@@ -42,7 +44,7 @@ export function DiscoveredModels({ models, ticked, onChange }: DiscoveredModelsP
       <ul className="max-h-56 overflow-y-auto rounded-md border border-line p-2">
         {visible.length === 0 && <li className="text-muted">{t("models.none")}</li>}
         {visible.map((model) => (
-          <li key={model.id} className="flex items-center justify-between gap-2 py-0.5">
+          <li key={model.id} className="flex flex-wrap items-center justify-between gap-2 py-0.5">
             <label className="flex min-w-0 items-center gap-2">
               <input type="checkbox" checked={model.id in ticked} onChange={() => toggle(model)} />
               <span className="font-mono text-xs break-all">{model.id}</span>
@@ -63,6 +65,11 @@ export function DiscoveredModels({ models, ticked, onChange }: DiscoveredModelsP
                   <option value="image">{t("model.kind.image")}</option>
                 </Select>
               </span>
+            )}
+            {ticked[model.id] && idOf(model.id) !== model.id && (
+              <p role="status" className="w-full text-xs break-words text-warn">
+                {t("upstreams.createdAs", { model: model.id, id: idOf(model.id) })}
+              </p>
             )}
           </li>
         ))}

@@ -1,9 +1,10 @@
 /** The guided form of an upstream: the fields depend on its kind. */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type {
   ConnectionTest,
   FormField,
+  ShownModel,
   UpstreamEntity,
   UpstreamKind,
 } from "../../../contract/admin.ts";
@@ -38,8 +39,9 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
   const [values, setValues] = useState<FieldValues>(() => valuesOf(fields, upstream?.value));
   const [stored, setStored] = useState(upstream);
   const [limits, setLimits] = useState(() => textsOf(upstream?.value.limits));
-  const [test, setTest] = useState<ConnectionTest>();
+  const [test, setTest] = useState<{ kind: string; result: ConnectionTest }>();
   const [ticked, setTicked] = useState<TickedModels>({});
+  const { data: models } = useQuery(modelsQuery);
   const problem = useFormProblem([
     ...["id", ...fields.map(({ name }) => name)],
     ...limitNames.map((name) => `limits.${name}`),
@@ -58,20 +60,19 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     // The proposed id follows the kind until it is edited.
     if (id === kindName) setId(name);
     setKindName(name);
+    // The values, among them the credential, and the models belong to the vendor that was chosen before.
+    setValues({});
     setTest(undefined);
+    setTicked({});
   };
   const save = async (): Promise<void> => {
     const saved = await saveEntity<UpstreamEntity>("/upstreams", stored, value());
     // If one of its models is refused, the next attempt changes this upstream.
     setStored(saved);
-    const taken = new Set(
-      (await queryClient.fetchQuery({ ...modelsQuery, staleTime: 0 })).data.map(
-        (model) => model.id,
-      ),
-    );
+    const existing = await queryClient.fetchQuery({ ...modelsQuery, staleTime: 0 });
     for (const [model, modelKind] of Object.entries(ticked)) {
       await saveEntity("/models", undefined, {
-        id: taken.has(model) ? `${saved.id}/${model}` : model,
+        id: modelId(model, saved.id, existing.data),
         kind: modelKind,
         targets: [{ upstream: saved.id, model }],
       });
@@ -139,14 +140,24 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
         <LimitFields texts={limits} onChange={setLimits} problem={problem} />
       </More>
       <ConnectionTestPanel
+        key={kindName}
         path="/upstreams/test"
         body={() => ({ upstream: value() })}
         paidModel={Object.keys(ticked)[0]}
-        onResult={setTest}
+        onResult={(result) => setTest({ kind: kindName, result })}
       />
-      {test?.models && (
-        <DiscoveredModels models={test.models} ticked={ticked} onChange={setTicked} />
+      {test?.kind === kindName && test.result.models && (
+        <DiscoveredModels
+          models={test.result.models}
+          ticked={ticked}
+          onChange={setTicked}
+          idOf={(model) => modelId(model, id.trim(), models?.data ?? [])}
+        />
       )}
     </EntityForm>
   );
 }
+
+/** The id of a new model: the upstream's name of it, with the id of the upstream in front if another model has that id. */
+const modelId = (model: string, upstream: string, existing: readonly ShownModel[]): string =>
+  existing.some(({ id }) => id === model) ? `${upstream}/${model}` : model;

@@ -1,3 +1,5 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useForm } from "react-hook-form";
 import { minPasswordLength, type Role, roles, type User } from "../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
@@ -6,21 +8,15 @@ import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { FormError, showFormError } from "../../ui/form-error.tsx";
 import { Input, Select } from "../../ui/input.tsx";
+import { LongText } from "../../ui/long-text.tsx";
+import { projectsQuery } from "../projects/projects-query.ts";
 
 interface Values {
   readonly name: string;
   readonly password: string;
   readonly role: Role;
   readonly seesAll: boolean;
-  /** Separated by commas. */
-  readonly projects: string;
 }
-
-const namesIn = (text: string): readonly string[] =>
-  text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
 
 export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: () => unknown }) {
   const t = useT();
@@ -30,23 +26,26 @@ export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: (
       password: "",
       role: user?.role ?? "developer",
       seesAll: user?.projects === "all",
-      projects: user && user.projects !== "all" ? user.projects.join(", ") : "",
     },
   });
-  const submit = handleSubmit(async ({ password, seesAll, projects, ...values }) => {
+  const { data } = useQuery(projectsQuery);
+  const before = user && user.projects !== "all" ? user.projects : [];
+  const [chosen, setChosen] = useState<readonly string[]>(before);
+  const projects = [...new Set([...(data?.data.map(({ id }) => id) ?? []), ...before])];
+  const submit = handleSubmit(async ({ password, seesAll, ...values }) => {
     try {
       await call(user ? `/users/${user.id}` : "/users", {
         method: user ? "PATCH" : "POST",
         body: {
           ...values,
-          projects: seesAll ? "all" : namesIn(projects),
+          projects: seesAll ? "all" : chosen,
           // An empty password of an existing user stays as it is.
           ...((!user || password !== "") && { password }),
         },
       });
       await onSaved();
     } catch (error) {
-      showFormError(error, ["name", "password", "role", "projects"], setError);
+      showFormError(error, ["name", "password", "role"], setError);
     }
   });
   const { errors } = formState;
@@ -78,13 +77,26 @@ export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: (
           </Select>
         )}
       </Field>
-      <Field
-        label={t("users.projects")}
-        hint={t("users.projectsHint")}
-        error={errors.projects?.message}
-      >
-        {(ids) => <Input {...ids} {...register("projects")} disabled={watch("seesAll")} />}
-      </Field>
+      <fieldset className="flex flex-col gap-1" disabled={watch("seesAll")}>
+        <legend className="mb-1 text-xs font-semibold">{t("users.projects")}</legend>
+        <p className="text-xs text-muted">
+          {projects.length === 0 ? t("users.projects.none") : t("users.projectsHint")}
+        </p>
+        {projects.map((project) => (
+          <label key={project} className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              checked={chosen.includes(project)}
+              onChange={({ target }) =>
+                setChosen(
+                  target.checked ? [...chosen, project] : chosen.filter((each) => each !== project),
+                )
+              }
+            />
+            <LongText text={project} />
+          </label>
+        ))}
+      </fieldset>
       <label className="flex items-center gap-2 text-sm">
         <input type="checkbox" {...register("seesAll")} />
         {t("users.seesAll")}

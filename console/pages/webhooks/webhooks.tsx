@@ -1,8 +1,7 @@
 /** Webhooks: where events are sent. Their deliveries are on the page of events. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { WebhookEntity, WebhookTest } from "../../../contract/admin.ts";
-import { call } from "../../api/client.ts";
+import type { WebhookEntity } from "../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -16,6 +15,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
+import { WebhookTestButton } from "./webhook-test.tsx";
 
 const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
 
@@ -24,12 +24,7 @@ export function WebhooksPage() {
   const query = useQuery(webhooksQuery);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<WebhookEntity | "new">();
-  const [tests, setTests] = useState<Readonly<Record<string, WebhookTest>>>({});
   const reload = () => queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
-  const sendTest = async ({ id }: WebhookEntity): Promise<void> => {
-    const result = await call<WebhookTest>(`/webhooks/${id}/test`, { method: "POST", body: {} });
-    setTests((before) => ({ ...before, [id]: result }));
-  };
   return (
     <Page
       title={t("events.webhooks")}
@@ -86,9 +81,7 @@ export function WebhooksPage() {
                     cell: (webhook) => (
                       <div className="flex flex-col gap-1">
                         <span className="flex flex-wrap gap-1">
-                          <Button size="small" onClick={() => sendTest(webhook)}>
-                            {t("events.sendTest")}
-                          </Button>
+                          <WebhookTestButton id={webhook.id} />
                           {!webhook.read_only && (
                             <>
                               <Button size="small" look="quiet" onClick={() => setEdited(webhook)}>
@@ -106,7 +99,6 @@ export function WebhooksPage() {
                             </>
                           )}
                         </span>
-                        <TestResult test={tests[webhook.id]} />
                       </div>
                     ),
                   },
@@ -132,18 +124,5 @@ export function WebhooksPage() {
         )}
       </Dialog>
     </Page>
-  );
-}
-
-function TestResult({ test }: { test: WebhookTest | undefined }) {
-  const t = useT();
-  return (
-    <span aria-live="polite">
-      {test && (
-        <Badge tone={test.delivered ? "good" : "bad"}>
-          {test.delivered ? t("webhooks.delivered") : (test.problem ?? String(test.status))}
-        </Badge>
-      )}
-    </span>
   );
 }
