@@ -216,6 +216,9 @@ browserTest(
     await page.getByLabel("gpt-image-2", { exact: true }).check();
     await page.getByLabel("background").waitFor();
     expect(await page.getByText("Not sent to dall-e-3").count()).toBeGreaterThan(0);
+    // A model that would refuse the request says so before the click.
+    await page.getByLabel("size").fill("9x9");
+    await page.getByText("dall-e-3 would refuse this request").waitFor();
     // A model that cannot edit says so, as soon as there is a reference image.
     const image = await sharp({
       create: { width: 64, height: 64, channels: 3, background: "#333" },
