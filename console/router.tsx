@@ -162,7 +162,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     basepath: "/console",
     context: { queryClient },
     defaultPendingComponent: () => <Loading />,
-    defaultErrorComponent: ({ error }) => <Failure error={error} />,
+    defaultErrorComponent: ({ error }) => <Failure error={error} retry={() => location.reload()} />,
     defaultNotFoundComponent: NotFound,
   });
 
