@@ -25,13 +25,16 @@ export function Dialog(props: DialogProps) {
   return (
     <dialog
       ref={element}
+      onKeyDown={(event) => {
+        if (ignoresEscape && event.key === "Escape") event.preventDefault();
+      }}
       onCancel={(event) => {
         if (ignoresEscape) event.preventDefault();
       }}
       onClose={(event) => {
         // React passes the event of a dialog inside this one on.
         if (event.target !== event.currentTarget) return;
-        // Browsers close a dialog at the second Escape, whatever the handler of the first one says.
+        // The back gesture of a phone closes a dialog the second time, whatever the handler of the first one says.
         if (ignoresEscape && isOpen) element.current?.showModal();
         else onClose();
       }}

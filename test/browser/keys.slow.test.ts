@@ -66,7 +66,8 @@ browserTest(
     await shown.getByText(/Press Ctrl\+C/).waitFor();
     expect(await page.evaluate<string>("getSelection().toString()")).toBe(key ?? "");
     for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
-    expect(await shown.isVisible()).toBe(true);
+    await shown.waitFor();
+    expect(await shown.getByRole("code").textContent()).toBe(key ?? "");
   },
 );
 
