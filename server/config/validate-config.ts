@@ -5,6 +5,7 @@ import { matchesGlob } from "../lib/glob.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { didYouMean, explainIssue, valueAt } from "./error-messages.ts";
+import { lenientList, lenientText } from "./lenient-view.ts";
 import { limitsOf } from "./limits.ts";
 import type { Note, Path } from "./problem.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
@@ -75,24 +76,13 @@ function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
 
 const modelKinds = ["embedding", "image"] as const;
 
-// Values of the wrong type count as absent: the schema has reported them.
-const text = z.string().optional().catch(undefined);
-const chosen = z.object({ embedding: text, image: text }).partial().catch({});
-const entries = <T extends z.ZodRawShape>(shape: T) =>
-  z
-    .array(
-      z
-        .object(shape)
-        .partial()
-        .catch({} as never),
-    )
-    .catch([]);
+const chosen = z.object({ embedding: lenientText, image: lenientText }).partial().catch({});
 const view = z
   .object({
     defaults: chosen.optional(),
-    upstreams: entries({ id: text }),
-    models: entries({ id: text, kind: text }),
-    keys: entries({
+    upstreams: lenientList({ id: lenientText }),
+    models: lenientList({ id: lenientText, kind: lenientText }),
+    keys: lenientList({
       defaults: chosen.optional(),
       models: z.array(z.string()).optional().catch(undefined),
     }),

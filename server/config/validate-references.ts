@@ -8,33 +8,23 @@ import { vectorSpaceOf } from "../upstream/catalog/index.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { didYouMean, valueAt } from "./error-messages.ts";
+import { lenientList, lenientText } from "./lenient-view.ts";
 import type { Note } from "./problem.ts";
 import { providers, variablesOf } from "./providers.ts";
 
-// Values of the wrong type count as absent: the schema has reported them.
-const text = z.string().optional().catch(undefined);
-const listOf = <T extends z.ZodRawShape>(shape: T) =>
-  z
-    .array(
-      z
-        .object(shape)
-        .partial()
-        .catch({} as never),
-    )
-    .catch([]);
 const view = z
   .object({
-    upstreams: listOf({ id: text, kind: text, path: text }),
-    models: listOf({
-      id: text,
-      kind: text,
-      targets: listOf({ upstream: text, model: text, surface: text }),
+    upstreams: lenientList({ id: lenientText, kind: lenientText, path: lenientText }),
+    models: lenientList({
+      id: lenientText,
+      kind: lenientText,
+      targets: lenientList({ upstream: lenientText, model: lenientText, surface: lenientText }),
       sameSpace: z.unknown(),
-      moderation: z.object({ upstream: text }).partial().optional().catch(undefined),
+      moderation: z.object({ upstream: lenientText }).partial().optional().catch(undefined),
     }),
-    keys: listOf({ name: text, key: text, project: text }),
-    projects: listOf({ name: text }),
-    webhooks: listOf({ url: text }),
+    keys: lenientList({ name: lenientText, key: lenientText, project: lenientText }),
+    projects: lenientList({ name: lenientText }),
+    webhooks: lenientList({ url: lenientText }),
   })
   .catch({ upstreams: [], models: [], keys: [], projects: [], webhooks: [] });
 

@@ -41,7 +41,7 @@ export class IdempotencyStore implements InFlightRequests {
   readonly #orphans = new OrphanedResponses();
   readonly #claims: RequestClaims | undefined;
 
-  /** `claims`: those that replicas share. Absent: this is the only replica. */
+  /** `claims`: the claims that all replicas share. Absent: this is the only replica. */
   constructor(
     responses: ResponseStore,
     report: (error: unknown) => void,

@@ -1,5 +1,5 @@
 /**
- * Internal requests: those that the gateway itself sends through the pipeline, each to one given target. The drift
+ * Requests that the gateway itself sends through the pipeline, each to one given target. The drift
  * canary sends embeddings requests, and image requests have their prompts moderated.
  */
 import { internalCaller } from "../auth/authenticate.ts";

@@ -252,7 +252,7 @@ interface RetrySelection {
 /**
  * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
  * due for a probe by now, or the same one again. A target that hung and recovered responds to new requests, but not to
- * those that it received before. Undefined: no candidate is due now.
+ * earlier requests. Undefined: no candidate is due now.
  */
 export function selectRetryTarget({
   selection,

@@ -15,7 +15,7 @@ export interface BrowserTest extends ConsoleGateway {
 
 export interface BrowserTestOptions {
   /** `nobody`: the sign-in page is shown first. */
-  readonly as?: "admin" | "nobody";
+  readonly as?: "admin" | "visitor";
   /** Such as the width of a phone, or a color scheme. */
   readonly context?: BrowserContextOptions;
   /** Instead of the shared gateway. */

@@ -139,7 +139,7 @@ browserTest(
     expect(await alert.textContent()).toMatch(/requests per min|RPM|limit/i);
     expect(await alert.textContent()).toMatch(/try again|retry/i);
   },
-  { as: "nobody" },
+  { as: "visitor" },
 );
 
 browserTest(
@@ -173,7 +173,7 @@ browserTest(
       .then((response) => response.status)`);
     expect(status).toBe(403);
   },
-  { as: "nobody" },
+  { as: "visitor" },
 );
 
 browserTest(

@@ -58,5 +58,5 @@ browserTest(`on every page ${promise}`, async (test) =>
 browserTest(
   `on the pages before the sign-in ${promise}`,
   (test) => expectNoFindings(test, publicPages),
-  { as: "nobody" },
+  { as: "visitor" },
 );

@@ -22,7 +22,7 @@ browserTest(
     await page.getByRole("alert").waitFor();
     expect(page.url()).toContain("/setup");
   },
-  { as: "nobody", start: () => startConsoleGateway() },
+  { as: "visitor", start: () => startConsoleGateway() },
 );
 
 browserTest(
@@ -44,7 +44,7 @@ browserTest(
     await page.getByRole("heading", { name: "Your role may not open this page." }).waitFor();
     expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
   },
-  { as: "nobody" },
+  { as: "visitor" },
 );
 
 browserTest(
@@ -65,7 +65,7 @@ browserTest(
     await open("/models");
     expect(page.url()).toContain("/sign-in");
   },
-  { as: "nobody" },
+  { as: "visitor" },
 );
 
 browserTest(
@@ -91,7 +91,7 @@ browserTest(
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
   },
-  { as: "nobody" },
+  { as: "visitor" },
 );
 
 browserTest(
@@ -142,7 +142,7 @@ browserTest(
     }
   },
   {
-    as: "nobody",
+    as: "visitor",
     start: async () => {
       issuer = await startIssuer();
       return startConsoleGateway({

@@ -124,8 +124,8 @@ export function countWaiting(waiting: ReadonlyMap<unknown, Holder>, holder: Hold
 }
 
 /**
- * Takes the next of the waiting connections, which are in the order of arrival: of the holder with the fewest
- * connections, the one that has waited for longest.
+ * Takes the next waiting connection: the oldest connection of the holder with the fewest connections. The waiting
+ * connections are in the order of arrival.
  */
 export function takeWaiting<C>(
   waiting: Map<C, Holder>,

@@ -21,7 +21,7 @@ export interface WorkerProcessOptions<Spec> {
   readonly startBackoffMs?: number;
   /** A child that sends nothing for this long while requests are pending is hung: it is killed. */
   readonly hangTimeoutMs?: number;
-  /** Variables of the child's environment besides those that every child has. */
+  /** Environment variables of this child, in addition to the variables of every child. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly spawn?: Spawn;
   readonly now?: () => number;
@@ -227,7 +227,7 @@ export interface Child {
   readonly exited: Promise<string>;
 }
 
-/** `more`: environment variables besides those that every child gets. */
+/** `more`: environment variables in addition to the variables of every child. */
 export type Spawn = (
   entry: string,
   onMessage: (message: unknown) => void,

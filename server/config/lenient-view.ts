@@ -1,0 +1,14 @@
+/** Schemas that read a configuration with errors: a value of the wrong type counts as absent, since it is reported. */
+import { z } from "zod";
+
+export const lenientText = z.string().optional().catch(undefined);
+
+export const lenientList = <T extends z.ZodRawShape>(shape: T) =>
+  z
+    .array(
+      z
+        .object(shape)
+        .partial()
+        .catch({} as never),
+    )
+    .catch([]);
