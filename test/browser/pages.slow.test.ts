@@ -9,13 +9,19 @@ import { publicPages, signedInPages } from "./router-pages.ts";
 const phone = { width: 390, height: 844 };
 const desktop = { width: 1280, height: 720 };
 
-/** Elements that are wider than the window are named, so that a failure says what to mend. */
+/**
+ * Elements that are wider than the window are named, so that a failure says what to mend. A chart follows a change of
+ * the window some frames later.
+ */
 const overflows = ({ page }: BrowserTest): Promise<string[]> =>
-  page.evaluate(`(() => {
-    const width = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= width) return [];
+  page.evaluate(`(async () => {
+    const root = document.documentElement;
+    for (let frame = 0; frame < 60; frame++) {
+      if (root.scrollWidth <= root.clientWidth) return [];
+      await new Promise(requestAnimationFrame);
+    }
     const wide = [...document.querySelectorAll("body *")].filter(
-      (element) => element.getBoundingClientRect().right > width + 1,
+      (element) => element.getBoundingClientRect().right > root.clientWidth + 1,
     );
     return wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 200));
   })()`);
