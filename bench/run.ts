@@ -26,6 +26,7 @@ import { fullCache } from "./scenarios/full-cache.ts";
 import { imageDownloads } from "./scenarios/image-downloads.ts";
 import { observed } from "./scenarios/observed.ts";
 import { singleClient } from "./scenarios/single-client.ts";
+import { viewers } from "./scenarios/viewers.ts";
 import { fromColdStart } from "./scenarios/warm-up.ts";
 import { workers } from "./scenarios/workers.ts";
 import {
@@ -70,6 +71,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   downloads: imageDownloads,
   convert: converted,
   observed,
+  viewers,
   workers,
 };
 
