@@ -53,7 +53,7 @@ async function copyText(text: string, button: HTMLElement): Promise<boolean> {
   }
 }
 
-/** The element with the text is inside the open dialog: the rest of the page is inert, and nothing there can be selected. */
+/** Appends the text to the open dialog, because the rest of the page is inert: nothing there can be selected. */
 function copySelection(text: string, button: HTMLElement): boolean {
   const area = document.createElement("textarea");
   area.value = text;

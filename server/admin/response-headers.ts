@@ -1,4 +1,7 @@
-/** The headers of every response of the admin API: not cached, not interpreted as a page, not framed, not read by other sites. */
+/**
+ * The headers of every response of the admin API: not cached, not interpreted as a page, not framed (clickjacking), not
+ * read by other sites.
+ */
 export const responseHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

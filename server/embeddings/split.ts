@@ -1,4 +1,7 @@
-/** Splits a request that exceeds a target's limits into concurrent sub-requests, and joins their responses. */
+/**
+ * Splits a request that exceeds a target's limits (maximum batch size, tokens or bytes) into chunks, sends the chunks
+ * concurrently, and joins their responses.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";

@@ -186,7 +186,7 @@ export class Admission {
       });
     } catch (reason) {
       if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
-      // Otherwise a signal ended the wait; a client disconnect carries no GatewayError.
+      // A signal ended the wait. If its reason is not a GatewayError, the client disconnected.
       throw reason instanceof GatewayError ? reason : clientClosedError();
     }
   }

@@ -6,7 +6,7 @@ import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
 import type { RateCounter } from "./rate-limit-counters.ts";
 import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
-/** A pool that was not used for this long after it was full is deleted. */
+/** A pool that no replica uses is deleted this long after it is full again. */
 const retentionMs = 60_000;
 
 export class LeasedRateCounter implements RateCounter {
@@ -35,7 +35,7 @@ export class LeasedRateCounter implements RateCounter {
   waitMs(count: number, now: number): number {
     if (count > this.limit) return Number.POSITIVE_INFINITY;
     const share = this.#shareAt(now);
-    // A request above the share, and within the limit, needs a full bucket, which it overdraws.
+    // A request that exceeds this share but not the whole limit waits for a full bucket, and overdraws it.
     if (share) return share.waitMs(Math.min(count, share.limit), now);
     const missing = (count - this.#pool.held(now)) * partsPerItem;
     if (missing <= 0) return 0;
@@ -81,7 +81,7 @@ export class LeasedRateCounter implements RateCounter {
     return this.#share;
   }
 
-  /** Starts with what is leased, or with a share of what was left. */
+  /** The bucket starts with the leased slice or with this replica's share of what was left, whichever is larger. */
   #createShare(now: number): TokenBucket {
     const { replicas } = this.#pool;
     const limit = Math.max(1, Math.floor(this.limit / replicas));

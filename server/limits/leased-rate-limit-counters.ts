@@ -1,4 +1,4 @@
-/** The counters of limits that replicas share: slices of pools. */
+/** Distributed rate limits: counters that replicas share. Each counter leases slices of a shared pool. */
 import type { SharedPools } from "../lib/leased-pool.ts";
 import { LeasedRateCounter } from "./leased-rate-counter.ts";
 import { LeasedSlots } from "./leased-slots.ts";

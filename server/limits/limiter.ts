@@ -104,7 +104,7 @@ export function take(
   return undefined;
 }
 
-/** The counter of several processes has enough, and this process could not lease it in time. */
+/** The retry delay if the shared pool has enough, but this process could not lease a slice in time. */
 const unleasedRetryMs = 100;
 
 function unleased(

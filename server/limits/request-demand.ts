@@ -60,8 +60,8 @@ export const reachedUpstream = (
 ): boolean => routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
 
 /**
- * Without reported usage the estimate counts, unless nothing was generated. The request counts as one, unless the
- * gateway did not send it for reasons of its own.
+ * Reported usage counts. Without it the estimate counts, or 0 if the upstream cannot have generated anything. A request
+ * that the gateway did not send, because of overload or an unavailable upstream, does not count at all.
  */
 export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
   if (error && !wasSent && isGatewayError(error)) return noDemand;

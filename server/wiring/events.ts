@@ -75,7 +75,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       // Another process may have queued deliveries meanwhile.
       deliver.wake();
     } catch (error) {
-      // The file is locked or the disk is full: pruning is retried, and writes report it as well.
+      // The file is locked or the disk is full: pruning is retried, and the next write logs the problem.
       const reason = error instanceof Error ? error.message : String(error);
       log.debug("events-not-pruned", { reason });
     }

@@ -182,8 +182,8 @@ function logOnce(write: (reason: string) => void) {
 }
 
 /**
- * A write-ahead log that was removed is still open: its rows are copied into the database file while that is possible.
- * It fails if the database file itself was removed or damaged.
+ * Checkpoint of a write-ahead log that was removed but is still open: copies its rows into the database file. The
+ * checkpoint fails if the database file itself was removed or damaged.
  */
 function checkpointRows(store: SqliteLedgerStore, log: Log): void {
   try {
@@ -193,7 +193,7 @@ function checkpointRows(store: SqliteLedgerStore, log: Log): void {
   }
 }
 
-/** In small steps, as it runs on the thread that serves requests. */
+/** Prunes in small steps, because it runs on the thread that serves requests. */
 async function prune(store: LedgerStore, before: number, log: Log): Promise<void> {
   try {
     await store.prune(before, 1000);
@@ -203,7 +203,7 @@ async function prune(store: LedgerStore, before: number, log: Log): Promise<void
   }
 }
 
-/** If the folder was replaced by a new one, the rows are saved there in an outbox for its next gateway. */
+/** Saves the pending rows of a replaced data folder: writes an outbox into the new folder, for its next gateway. */
 function saveRows(
   rows: readonly LedgerRow[],
   { folder, reason, log }: { folder: string; reason: string; log: Log },

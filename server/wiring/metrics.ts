@@ -1,4 +1,4 @@
-/** Wires metrics: what requests count, what is read from other parts when metrics are collected, and the endpoint. */
+/** Wires metrics: the counters of requests, the gauges of other parts, and the endpoint. */
 import { unknownUrl } from "../http/dispatch.ts";
 import type { Handler } from "../http/route.ts";
 import { EventLoopLag } from "../observe/metrics/event-loop-lag.ts";
@@ -29,7 +29,7 @@ export interface MetricsWiring {
   close(): Promise<void>;
 }
 
-/** `GET /metrics` without a token, or without metrics. */
+/** The handler of `GET /metrics` if no token is configured or metrics are off: 404. */
 export const noMetrics: Handler = ({ method, path }) => {
   throw unknownUrl(method, path);
 };

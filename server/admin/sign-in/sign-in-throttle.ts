@@ -1,7 +1,7 @@
 /**
- * Slows down guessing of passwords: after a few failures a name, and an address, must wait before the next attempt,
- * each time twice as long. A browser in which the user has signed in before (device cookie) is counted on its own, so
- * guesses of others do not lock the user out.
+ * Sign-in throttle against guessed passwords (brute force): after a few failures a name, and an address, must wait
+ * before the next attempt, each time twice as long. A browser in which the user has signed in before (device cookie) is
+ * counted on its own, so guesses of others do not lock the user out.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 

@@ -44,7 +44,7 @@ function histogramLines(
   return `${text}${name}_sum${suffix} ${value}\n${name}_count${suffix} ${count}\n`;
 }
 
-/** One spelling of a number in both formats: otherwise a bucket would be two time series. */
+/** Both formats spell the bound of a bucket in the same way: otherwise one bucket would be two time series. */
 const boundText = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : `${bound}`);
 
 function exemplarText(exemplar: Exemplar | null | undefined): string {

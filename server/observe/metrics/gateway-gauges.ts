@@ -1,4 +1,4 @@
-/** Values that are read when metrics are collected: of the process, of targets, queues, caches and the ledger. */
+/** Gauges: values of the process, targets, queues, caches and the ledger, read when metrics are collected. */
 import { readdirSync } from "node:fs";
 import { otherLabel } from "./instruments.ts";
 import type { MetricSnapshot, Series } from "./metric-snapshot.ts";
@@ -8,16 +8,16 @@ export interface Reading {
   readonly value: number;
 }
 
-/** One metric whose values another part of the gateway already has. */
+/** One metric that is read from another part of the gateway when metrics are collected. */
 export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
-  /** Absent: it goes up and down. */
+  /** Absent: the metric is a gauge, which may go down. */
   readonly type?: "counter";
   readonly labelNames?: readonly string[];
   /** A single number, or one reading per label set. Undefined: there is no value now. */
   read(): number | readonly Reading[] | undefined;
 }
 
-/** Further label sets are added up as `other`. */
+/** Cardinality limit: the values of all further label sets are added up as `other`. */
 const maxSeries = 1000;
 
 export function readGauge({

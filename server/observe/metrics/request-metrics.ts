@@ -27,7 +27,7 @@ interface ModelSeries {
 
 const maxModels = 1000;
 
-/** A request for something else than a model. */
+/** A request that is not for a model, such as `GET /healthz`. */
 export interface OtherRequest {
   readonly route: string;
   readonly status: number;
@@ -150,7 +150,7 @@ export class RequestMetrics {
     };
     const ofEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
     this.#seriesByModel.set(endpoint, ofEndpoint);
-    // Models of earlier configurations.
+    // The map may hold models of earlier configurations. It fills again with those in use.
     if (ofEndpoint.size >= maxModels) ofEndpoint.clear();
     ofEndpoint.set(model, series);
     return series;

@@ -47,12 +47,12 @@ export interface Tracing {
 
 /** Spans that wait for the collector or are being sent to it. */
 const maxPendingSpans = 4096;
-/** Small batches: writing one takes the thread that serves requests. */
+/** Batches are small, because the thread that serves requests also serializes them. */
 const batchSpans = 256;
 const batchDelayMs = 5000;
 const exportTimeoutMs = 10_000;
 const closeTimeoutMs = 2000;
-/** Unsampled requests with an error that are traced each second: an outage must not cost its own CPU. */
+/** Unsampled requests with an error that are traced each second: tracing must not add much CPU load to an outage. */
 const maxErrorsPerSecond = 50;
 
 export function openTracing(options: TracingOptions): Tracing {

@@ -1,4 +1,7 @@
-/** Port: the audit log. Entries are appended and never changed. */
+/**
+ * Port: the audit log. It is append-only: entries are never changed. It has no hash chain, so it is not
+ * tamper-evident.
+ */
 import type { Page, PageRequest } from "./page.ts";
 
 export interface StoredAuditEntry {

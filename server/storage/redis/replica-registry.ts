@@ -41,7 +41,7 @@ export class ReplicaRegistry {
     this.#count = Math.max(1, count);
   }
 
-  /** At shutdown: the others need not wait until it counts as gone. */
+  /** At shutdown: the other replicas stop counting this one at once, not after `goneAfterMs`. */
   async leave(): Promise<void> {
     await this.#redis.run((client) => client.send("ZREM", [key, this.#replica]));
   }

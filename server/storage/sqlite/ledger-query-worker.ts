@@ -11,10 +11,10 @@ export type LedgerQueryRequest =
 
 export type LedgerQueryResponse = { readonly value: unknown } | { readonly error: string };
 
-/** A reader in WAL mode waits for no writer, except while the write-ahead log is started over. */
+/** A reader in WAL mode waits for a writer only while SQLite resets the write-ahead log. */
 const busyMs = 5000;
 
-/** A list answers within 300 ms, also on a busy machine. */
+/** The time limit of a page leaves room for a busy machine: a list should take at most 300 ms. */
 const listClock = { clock: () => performance.now(), pageMs: 150 };
 
 let db: Database | undefined;

@@ -1,6 +1,6 @@
 /**
- * Lists ledger rows, the latest first. Segment summaries say where a matching row may be; a page ends when its time is
- * over, and says how far it came. For a read-only connection of its own.
+ * Lists ledger rows, the latest first. Segment summaries say which segments may have a matching row. A page has a time
+ * limit and returns a cursor to the point that it reached. Runs on a read-only connection of its own.
  */
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import {
@@ -19,7 +19,7 @@ import { hourMs } from "./usage-table.ts";
 export interface ListClock {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** The time for one page. */
+  /** The time limit of one page. */
   readonly pageMs: number;
 }
 
@@ -76,7 +76,7 @@ function rowsOf(db: Database, query: LedgerListQuery) {
     statement.all(firstId, lastId, ...values, limit);
 }
 
-/** The segments whose numbers may match, the latest first. */
+/** The segments whose ranges (time, status, latency, cost) overlap those of the query, the latest first. */
 function segmentsOf(db: Database, query: LedgerListQuery): IterableIterator<FoundSegment> {
   const { from, to, cursor, failed, status, latencyMs, cost } = query;
   const conditions: Condition[] = [
@@ -104,7 +104,7 @@ const overlap = (column: string, range: ValueRange | undefined): Condition[] => 
   condition(`min_${column} <= ?`, range?.max),
 ];
 
-/** Whether a segment may have a row with the texts of the filter. */
+/** Whether a segment may have a row with the key, model and other texts of the query. */
 function segmentFilter(db: Database, query: LedgerListQuery): (segment: FoundSegment) => boolean {
   const terms = termsOf(query);
   const { projects } = query;
@@ -122,8 +122,8 @@ const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
   });
 
 /**
- * The hours with usage that matches several texts together, such as a key and a model, each of which may be in every
- * segment. Undefined: the filter has fewer texts.
+ * The hours with a usage group that matches all texts of the query, such as a key and a model. The terms of a segment
+ * do not show that: each text alone may be in every segment. Undefined: the query has fewer than two texts.
  */
 function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined {
   const filtered = usageDimensions.filter((dimension) => query[dimension] !== undefined);

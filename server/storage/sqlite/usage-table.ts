@@ -93,7 +93,7 @@ const isSameGroup = (one: LedgerRow, other: LedgerRow): boolean =>
   one.targetModel === other.targetModel &&
   hourOf(one) === hourOf(other);
 
-/** `sums` is in the order of `sumColumns`. Without a list of values, because this runs for every request. */
+/** `sums` is in the order of `sumColumns`. Adds each column by its index: no array is allocated for each request. */
 function addRow(sums: number[], row: LedgerRow): void {
   const { latencyMs } = row;
   const isError = row.error !== null;

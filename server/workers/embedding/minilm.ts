@@ -4,8 +4,8 @@ import type { WorkerProcessState } from "../process/worker-process.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
 
 /**
- * Shown in the model list. 256 tokens is what it was trained with and where sentence-transformers truncates; 512 would
- * run.
+ * Shown in the model list. The limit is 256 tokens, as in training and in sentence-transformers, although the weights
+ * accept 512.
  */
 export const minilmModel = {
   id: "all-minilm-l6-v2",

@@ -1,6 +1,6 @@
 /**
- * Usage by hour, key, project, model and target, from the rows that exist. `first_id` and `last_id` bound the request
- * ids of a group: they are the index of the ledger.
+ * Usage by hour, key, project, model and target, computed from the existing rows. `first_id` and `last_id` are the
+ * first and the last request id of a group: they take the place of an index of the ledger.
  */
 import type { Migration } from "../../migrate.ts";
 
