@@ -408,6 +408,12 @@ export const settingsTable = {
     .min(0)
     .default(365)
     .describe("Days for which a ledger row is kept. 0: forever."),
+  VEXEL_AUDIT_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(365)
+    .describe("Days for which an entry of the audit log is kept. 0: forever."),
   VEXEL_LEDGER_MAX_BYTES: z.coerce
     .number()
     .int()

@@ -1,4 +1,5 @@
 /** Wires the admin API, its users and their sessions, and the console. */
+import { startAuditRetention } from "../admin/audit-retention.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
@@ -35,6 +36,12 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
     ? { ...options.shared, close: () => undefined }
     : openStores(settings.VEXEL_DATA, now);
   const { users, audit: auditLog } = stores;
+  const stopRetention = startAuditRetention({
+    auditLog,
+    days: settings.VEXEL_AUDIT_DAYS,
+    now,
+    onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
+  });
   const setupToken = new SetupToken();
   const sessions = new Sessions({ sessions: stores.sessions, users, now });
   const oidcSettings = readOidcSettings(settings);
@@ -67,7 +74,10 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
       if (!isConsoleOn) return undefined;
       return (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : "/console";
     },
-    close: () => stores.close(),
+    close: () => {
+      stopRetention();
+      stores.close();
+    },
   };
 }
 

@@ -1,0 +1,35 @@
+/** Deletes old entries of the audit log, at the start and every hour. */
+import type { AuditLog } from "../storage/ports/audit-log.ts";
+
+const dayMs = 86_400_000;
+const pruneEveryMs = 3_600_000;
+
+export interface AuditRetentionOptions {
+  readonly auditLog: AuditLog;
+  /** 0: entries are kept forever. */
+  readonly days: number;
+  readonly now: () => number;
+  /** The database is locked or unreachable: the next run deletes the entries. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Returns how to stop it. */
+export function startAuditRetention({
+  auditLog,
+  days,
+  now,
+  onError,
+}: AuditRetentionOptions): () => void {
+  if (days === 0) return () => undefined;
+  const prune = async (): Promise<void> => {
+    try {
+      await auditLog.prune(now() - days * dayMs);
+    } catch (error) {
+      onError(error);
+    }
+  };
+  void prune();
+  const timer = setInterval(() => void prune(), pruneEveryMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
