@@ -437,7 +437,7 @@ export function build({
   } catch (error) {
     void metrics?.close();
     certificate.close();
-    admin?.close();
+    void admin?.close();
     void embeddings.close();
     void images.close();
     void ledgerWiring.close();
@@ -472,7 +472,7 @@ export function build({
       live.close();
       content.close();
       certificate.close();
-      admin?.close();
+      await admin?.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
       closing.abort();

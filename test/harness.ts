@@ -18,8 +18,7 @@ import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
 import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
 import type { RedisConnection } from "../server/storage/redis/client.ts";
-import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
-import { openKeyStore } from "../server/storage/sqlite/key-store.ts";
+import { openConfigEntityStore, openKeyStore } from "../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
 

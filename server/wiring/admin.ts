@@ -9,10 +9,10 @@ import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
-import { SqliteAuditLog } from "../storage/sqlite/audit-log.ts";
+import { createAuditLog } from "../storage/sql/audit-log.ts";
+import { createSessionStore } from "../storage/sql/session-store.ts";
+import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
-import { SqliteSessionStore } from "../storage/sqlite/session-store.ts";
-import { SqliteUserStore } from "../storage/sqlite/user-store.ts";
 import type { AdminApiWiringOptions } from "./admin-api.ts";
 import { stackOf } from "./crash-guard.ts";
 import type { SharedStorage } from "./shared-storage.ts";
@@ -26,14 +26,14 @@ export interface AdminWiring {
   readonly mounts: readonly Mount[];
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
   consolePath(): Promise<string | undefined>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function wireAdmin(options: AdminOptions): AdminWiring {
   const { settings, log, now } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
   const stores = options.shared
-    ? { ...options.shared, close: () => undefined }
+    ? { ...options.shared, close: async () => undefined }
     : openStores(settings.VEXEL_DATA, now);
   const { users, audit: auditLog } = stores;
   const stopRetention = startAuditRetention({
@@ -84,9 +84,9 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
 function openStores(folder: string, now: () => number) {
   const db = openGatewayDatabase(folder, now);
   return {
-    users: new SqliteUserStore(db),
-    sessions: new SqliteSessionStore(db),
-    audit: new SqliteAuditLog(db),
+    users: createUserStore(db),
+    sessions: createSessionStore(db),
+    audit: createAuditLog(db),
     close: () => db.close(),
   };
 }

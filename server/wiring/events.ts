@@ -8,9 +8,10 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
-import { SqliteDeliveryStore } from "../storage/sqlite/delivery-store.ts";
+import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
+import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
-import { SqliteEventStore } from "../storage/sqlite/event-store.ts";
+import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 import type { SharedStorage } from "./shared-storage.ts";
@@ -46,7 +47,7 @@ const pruneEveryMs = 60_000;
 export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const { settings, snapshot, log, version, now, clock, random, webhookDelaysMs } = options;
   const stores = options.shared
-    ? { ...options.shared, close: () => undefined }
+    ? { ...options.shared, close: async () => undefined }
     : openStores(settings.VEXEL_DATA);
   const { events: store, deliveries: queue } = stores;
   const webhooks = () => snapshot().webhooks ?? none;
@@ -101,16 +102,16 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       clearInterval(pruneTimer);
       await events.close();
       await deliver.close();
-      stores.close();
+      await stores.close();
     },
   };
 }
 
 function openStores(folder: string) {
-  const db = openEventFile(folder);
+  const db = new SqliteDatabase(openEventFile(folder));
   return {
-    events: new SqliteEventStore(db),
-    deliveries: new SqliteDeliveryStore(db),
+    events: createEventStore(db),
+    deliveries: createDeliveryStore(db),
     close: () => db.close(),
   };
 }

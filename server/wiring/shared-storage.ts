@@ -14,20 +14,19 @@ import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { SessionStore } from "../storage/ports/session-store.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
-import { PostgresAuditLog } from "../storage/postgres/audit-log.ts";
-import { PostgresConfigEntityStore } from "../storage/postgres/config-entity-store.ts";
 import { PostgresDatabase } from "../storage/postgres/database.ts";
-import { PostgresDeliveryStore } from "../storage/postgres/delivery-store.ts";
-import { PostgresEventStore } from "../storage/postgres/event-store.ts";
-import { PostgresKeyStore } from "../storage/postgres/key-store.ts";
-import { LastKnownEntities } from "../storage/postgres/last-known-entities.ts";
-import { LastKnownKeys } from "../storage/postgres/last-known-keys.ts";
+import { withLastKnownEntities, withLastKnownKeys } from "../storage/postgres/last-known-stores.ts";
 import { PostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
 import { PostgresResponses } from "../storage/postgres/responses.ts";
-import { PostgresSessionStore } from "../storage/postgres/session-store.ts";
 import { SharedSpend } from "../storage/postgres/shared-spend.ts";
-import { PostgresUserStore } from "../storage/postgres/user-store.ts";
+import { createAuditLog } from "../storage/sql/audit-log.ts";
+import { createConfigEntityStore } from "../storage/sql/config-entity-store.ts";
+import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
+import { createEventStore } from "../storage/sql/event-store.ts";
+import { createKeyStore } from "../storage/sql/key-store.ts";
+import { createSessionStore } from "../storage/sql/session-store.ts";
+import { createUserStore } from "../storage/sql/user-store.ts";
 import { LastKnownConfig } from "../storage/sqlite/last-known-config.ts";
 import { StoreError } from "../storage/sqlite/open-database.ts";
 import { isUnavailable } from "../storage/unavailable.ts";
@@ -76,13 +75,13 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     });
   }
   return {
-    keys: new LastKnownKeys(new PostgresKeyStore(db), copy),
-    entities: new LastKnownEntities(new PostgresConfigEntityStore(db), copy),
-    users: new PostgresUserStore(db),
-    sessions: new PostgresSessionStore(db),
-    audit: new PostgresAuditLog(db),
-    events: new PostgresEventStore(db),
-    deliveries: new PostgresDeliveryStore(db),
+    keys: withLastKnownKeys(createKeyStore(db), copy),
+    entities: withLastKnownEntities(createConfigEntityStore(db), copy),
+    users: createUserStore(db),
+    sessions: createSessionStore(db),
+    audit: createAuditLog(db),
+    events: createEventStore(db),
+    deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
     queries: new PostgresLedgerQueries(db, { clock }),
     spend: new SharedSpend(db, now),

@@ -9,11 +9,12 @@ import { Sessions } from "../../server/admin/sign-in/sessions.ts";
 import { SetupToken } from "../../server/admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
-import { SqliteAuditLog } from "../../server/storage/sqlite/audit-log.ts";
+import { createAuditLog } from "../../server/storage/sql/audit-log.ts";
+import { createSessionStore } from "../../server/storage/sql/session-store.ts";
+import { createUserStore } from "../../server/storage/sql/user-store.ts";
 import { migrate } from "../../server/storage/sqlite/migrate.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
-import { SqliteSessionStore } from "../../server/storage/sqlite/session-store.ts";
-import { SqliteUserStore } from "../../server/storage/sqlite/user-store.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 
 export const origin = "http://gateway.test";
 export const password = "correct horse battery";
@@ -21,14 +22,15 @@ export const password = "correct horse battery";
 const passwords = new Passwords({ memoryCost: 8, timeCost: 1 });
 
 export function createAdminFixture() {
-  const db = new Database(":memory:", { strict: true });
-  migrate(db, gatewayMigrations, 0);
+  const file = new Database(":memory:", { strict: true });
+  migrate(file, gatewayMigrations, 0);
+  const db = new SqliteDatabase(file);
   const clock = { now: Date.UTC(2026, 0, 1) };
   const now = (): number => clock.now;
-  const users = new SqliteUserStore(db);
-  const auditLog = new SqliteAuditLog(db);
+  const users = createUserStore(db);
+  const auditLog = createAuditLog(db);
   const audit = createAudit(auditLog, now);
-  const sessions = new Sessions({ sessions: new SqliteSessionStore(db), users, now });
+  const sessions = new Sessions({ sessions: createSessionStore(db), users, now });
   const setupToken = new SetupToken();
   const routes = [
     ...sessionRoutes({

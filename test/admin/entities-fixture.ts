@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { build } from "../../server/app.ts";
 import { createLog } from "../../server/observe/log.ts";
 import { readSettings } from "../../server/settings.ts";
-import { openConfigEntityStore } from "../../server/storage/sqlite/config-entity-store.ts";
-import { openKeyStore } from "../../server/storage/sqlite/key-store.ts";
+import {
+  openConfigEntityStore,
+  openKeyStore,
+} from "../../server/storage/sqlite/gateway-database.ts";
 import { buildBuiltInModels } from "../../server/wiring/built-in-models.ts";
 import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/secret-box.ts";

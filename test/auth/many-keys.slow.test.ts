@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { keyHash } from "../../server/lib/key-hash.ts";
-import { openGatewayDatabase } from "../../server/storage/sqlite/gateway-database.ts";
+import { openGatewayFile } from "../../server/storage/sqlite/gateway-database.ts";
 import { startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
@@ -18,7 +18,7 @@ const textOf = (at: number): string => `sk-vx-${String(at).padStart(43, "k")}`;
 
 function seed(): void {
   mkdirSync(data, { recursive: true });
-  const db: Database = openGatewayDatabase(data, Date.now);
+  const db: Database = openGatewayFile(data, Date.now);
   const insert = db.prepare(
     `INSERT INTO keys (id, name, hash, hint, models, created_at, settings, created_revision, revision)
      VALUES (?1, ?1, ?2, 'sk-vx', '["*"]', ?3, '{"limits":{"requestsPerMinute":60}}', ?3, ?3)`,

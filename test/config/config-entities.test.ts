@@ -20,7 +20,7 @@ import {
   type ConfigEntityStore,
   VersionConflict,
 } from "../../server/storage/ports/config-entity-store.ts";
-import { openConfigEntityStore } from "../../server/storage/sqlite/config-entity-store.ts";
+import { openConfigEntityStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";

@@ -1,7 +1,7 @@
 /** Events about API keys: each creation and each revocation once, also if it happened while the gateway was down. */
 import { afterAll, expect, test } from "bun:test";
 import { createKeyEvents } from "../../server/events/key-events.ts";
-import { openKeyStore } from "../../server/storage/sqlite/key-store.ts";
+import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { temporaryFolder } from "../harness.ts";
 import { newKey } from "../storage/laws/new-key.ts";
 

@@ -3,9 +3,10 @@ import type { Database } from "bun:sqlite";
 import type { Webhook } from "../../server/config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../../server/events/delivery-queue.ts";
 import { createEvents, type EventsReport } from "../../server/events/events.ts";
-import { SqliteDeliveryStore } from "../../server/storage/sqlite/delivery-store.ts";
+import { createDeliveryStore } from "../../server/storage/sql/delivery-store.ts";
+import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { temporaryFolder } from "../harness.ts";
 import { secret } from "./webhooks-fixture.ts";
 
@@ -36,7 +37,8 @@ export interface SimulationOptions {
 export function startSimulation(options: SimulationOptions) {
   const webhook = webhookNamed("hook");
   const folder = temporaryFolder();
-  const db = openEventFile(folder.path);
+  const file = openEventFile(folder.path);
+  const db = new SqliteDatabase(file);
   let isDiskFull = false;
   let at = Date.UTC(2026, 0, 1);
   let timers: { due: number; readonly run: () => void }[] = [];
@@ -52,7 +54,7 @@ export function startSimulation(options: SimulationOptions) {
       },
     });
   const deliver = createDeliveryQueue({
-    queue: guarded(new SqliteDeliveryStore(db)),
+    queue: guarded(createDeliveryStore(db)),
     webhooks: () => webhooks,
     now: () => at,
     random: options.random ?? (() => 0),
@@ -74,7 +76,7 @@ export function startSimulation(options: SimulationOptions) {
   });
   let count = 0;
   const events = createEvents({
-    store: guarded(new SqliteEventStore(db, options.maxWaiting)),
+    store: guarded(createEventStore(db, options.maxWaiting)),
     deliver,
     webhooks: () => webhooks,
     now: () => at,
@@ -84,7 +86,7 @@ export function startSimulation(options: SimulationOptions) {
   open.push(async () => {
     await events.close();
     await deliver.close();
-    db.close();
+    await db.close();
     folder[Symbol.dispose]();
   });
   /** Advances the clock from one timer to the next. */
@@ -102,6 +104,7 @@ export function startSimulation(options: SimulationOptions) {
   };
   return {
     db,
+    file,
     attempts,
     reported,
     webhook,
@@ -118,7 +121,7 @@ export function startSimulation(options: SimulationOptions) {
     breakDisk: (now: boolean) => {
       isDiskFull = now;
     },
-    states: () => statesIn(db),
+    states: () => statesIn(file),
     events,
   };
 }

@@ -1,7 +1,7 @@
 /** The retry schedule of webhooks, with a fake clock: delays, bounds, and clock jumps. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { signWebhook } from "../../server/events/attempt-delivery.ts";
-import { SqliteDeliveryStore } from "../../server/storage/sqlite/delivery-store.ts";
+import { createDeliveryStore } from "../../server/storage/sql/delivery-store.ts";
 import { closeSimulations, hour, minute, second, startSimulation } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";
 
@@ -82,7 +82,9 @@ describe("when the event file cannot be written", () => {
     simulation.emit();
     await simulation.pass(hour);
     expect(simulation.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
-    const ids = simulation.db.query<{ id: string }, []>("SELECT id FROM events ORDER BY seq").all();
+    const ids = simulation.file
+      .query<{ id: string }, []>("SELECT id FROM events ORDER BY seq")
+      .all();
     expect(ids.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
   });
 
@@ -159,7 +161,7 @@ test("deliveries in flight at shutdown are due at once at the next start", async
   simulation.emit();
   await simulation.pass(second);
   expect(simulation.attempts).toHaveLength(1);
-  const queue = new SqliteDeliveryStore(simulation.db);
+  const queue = createDeliveryStore(simulation.db);
   expect(await queue.nextDue("hook")).toBeGreaterThan(simulation.now());
   await simulation.deliver.close();
   expect(await queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
@@ -175,10 +177,11 @@ test("an event with a deduplication key is recorded once", async () => {
   expect(simulation.attempts).toHaveLength(2);
 });
 
-test("long texts and lists in an event are truncated", () => {
+test("long texts and lists in an event are truncated", async () => {
   const simulation = startSimulation({ respond: () => ({ status: 200 }) });
   const problems = Array.from({ length: 300 }, () => "x".repeat(5000));
   simulation.events.emit({ type: "config.rejected", data: { problems } });
-  const row = simulation.db.query<{ data: string }, []>("SELECT data FROM events").get();
+  await simulation.events.flush();
+  const row = simulation.file.query<{ data: string }, []>("SELECT data FROM events").get();
   expect(row?.data.length).toBeLessThan(21_000);
 });

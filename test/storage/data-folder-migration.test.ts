@@ -14,9 +14,10 @@ import { join } from "node:path";
 import { migrateDataFolder } from "../../server/storage/files/migrate-folders.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, post, readLedger, startGateway, temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
@@ -101,7 +102,8 @@ describe("the event database of an earlier version", () => {
     // The second opening finds nothing left to migrate.
     for (let opening = 0; opening < 2; opening++) {
       using db = openEventFile(folder.path);
-      const listed = (await new SqliteEventStore(db).list({ limit: 10 }))?.toReversed() ?? [];
+      const listed =
+        (await createEventStore(new SqliteDatabase(db)).list({ limit: 10 }))?.toReversed() ?? [];
       expect(listed.map(({ type, data }) => [type, data])).toEqual(expected);
       expect(listed.map(({ deliveries }) => deliveries.map(({ state }) => state))).toEqual(
         earlierEvents.map(() => ["waiting"]),

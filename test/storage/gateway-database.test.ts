@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { openKeyStore } from "../../server/storage/sqlite/key-store.ts";
+import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const columns = `

@@ -3,13 +3,14 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
+import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events/index.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
 import { ledgerMigrations } from "../../server/storage/sqlite/migrations/ledger/index.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { temporaryFolder } from "../harness.ts";
 import { filesBelow } from "../laws/tree.ts";
 
@@ -180,10 +181,9 @@ test("a ledger and events of a version without numbered migrations are migrated 
     expect(file.sumSpent({ scope: "project", id: "web" }, "total")).toBe(0.5);
     file.close();
     using events = openEventFile(folder.path);
-    expect((await new SqliteEventStore(events).list({ limit: 10 }))?.map(({ id }) => id)).toEqual([
-      "evt_2",
-      "evt_1",
-    ]);
+    expect(
+      (await createEventStore(new SqliteDatabase(events)).list({ limit: 10 }))?.map(({ id }) => id),
+    ).toEqual(["evt_2", "evt_1"]);
   }
 });
 

@@ -5,9 +5,9 @@
 import { SQL } from "bun";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 import { migrate } from "./migrate.ts";
 import { type PostgresMigration, postgresMigrations } from "./migrations/index.ts";
-import type { Queries, QueryResult, SqlValue } from "./queries.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -19,7 +19,8 @@ export interface PostgresOptions {
   readonly migrations?: readonly PostgresMigration[];
 }
 
-export class PostgresDatabase implements Queries {
+export class PostgresDatabase implements SqlDatabase {
+  readonly lockRows = "FOR UPDATE SKIP LOCKED";
   readonly #options: Required<PostgresOptions>;
   #pool: SQL;
   #isClosed = false;
@@ -53,7 +54,6 @@ export class PostgresDatabase implements Queries {
     return this.#run((pool) => send<Row>(pool, text, values));
   }
 
-  /** Commits when `work` resolves, rolls back when it rejects. */
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     await this.migrate();
     return this.#run((pool) =>
@@ -61,6 +61,10 @@ export class PostgresDatabase implements Queries {
         work({ query: (text, values = []) => send(connection, text, values) }),
       ),
     );
+  }
+
+  isDuplicate(error: unknown): boolean {
+    return sqlState(error) === "23505";
   }
 
   async close(): Promise<void> {

@@ -5,19 +5,8 @@ import {
   type UsageDimension,
   usageDimensions,
 } from "../ports/ledger-queries.ts";
+import type { Parameters, SqlValue } from "../sql/database.ts";
 import { groupColumns } from "../sqlite/usage-table.ts";
-import type { SqlValue } from "./queries.ts";
-
-/** Collects the parameters of one statement. */
-export class Parameters {
-  readonly values: SqlValue[] = [];
-
-  /** Returns the placeholder of the value, such as `$3`. */
-  add(value: SqlValue): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
-  }
-}
 
 export const columnOf = (dimension: UsageDimension): string =>
   groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
@@ -41,8 +30,7 @@ export function filterOf(
     );
   }
   if (filter.projects) {
-    const placeholders = filter.projects.map((project) => parameters.add(project));
-    conditions.push(placeholders.length > 0 ? `project IN (${placeholders.join(", ")})` : "false");
+    conditions.push(parameters.among("project", filter.projects));
   }
   return joined(conditions);
 }

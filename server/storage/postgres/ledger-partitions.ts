@@ -2,8 +2,9 @@
  * The partitions of the ledger: one table per month (UTC), such as `ledger_2026_11`. A month is created before its first
  * row, and dropped as a whole when its retention is over.
  */
+
+import type { Queries } from "../sql/database.ts";
 import type { PostgresDatabase } from "./database.ts";
-import type { Queries } from "./queries.ts";
 
 /** Any constant: the key of the advisory lock of the partitions. */
 const lockKey = 8_350_917_202;

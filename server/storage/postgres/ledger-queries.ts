@@ -6,10 +6,11 @@ import type {
   Usage,
   UsageQuery,
 } from "../ports/ledger-queries.ts";
+import { Parameters } from "../sql/database.ts";
 import { toGroup } from "../sqlite/read-ledger.ts";
 import { hourMs, sumColumns } from "../sqlite/usage-table.ts";
 import type { PostgresDatabase } from "./database.ts";
-import { columnOf, filterOf, Parameters } from "./ledger-filter.ts";
+import { columnOf, filterOf } from "./ledger-filter.ts";
 import { listRows } from "./list-ledger-rows.ts";
 
 export interface PostgresLedgerQueriesOptions {

@@ -5,11 +5,11 @@
 import { rowNames } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import { Parameters, type Queries } from "../sql/database.ts";
 import { ledgerColumns } from "../sqlite/ledger-columns.ts";
 import { hourMs } from "../sqlite/usage-table.ts";
-import { filterOf, Parameters, rowFilterOf } from "./ledger-filter.ts";
+import { filterOf, rowFilterOf } from "./ledger-filter.ts";
 import { listMonths } from "./ledger-partitions.ts";
-import type { Queries } from "./queries.ts";
 
 export interface ListOptions {
   /** Milliseconds, monotonic. */

@@ -4,8 +4,8 @@
  * migration that removes something names the number that older versions must know (`requires`).
  */
 
+import type { Queries } from "../sql/database.ts";
 import type { PostgresMigration } from "./migrations/index.ts";
-import type { Queries } from "./queries.ts";
 
 /** Any constant: the key of the advisory lock of the migrations. */
 const lockKey = 8_350_917_201;

@@ -3,12 +3,12 @@
  * folder is not changed.
  */
 import { join } from "node:path";
+import type { Queries } from "../sql/database.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { readTable, type TableRow } from "../sqlite/read-tables.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
 import { createMonth, monthOf } from "./ledger-partitions.ts";
-import type { Queries } from "./queries.ts";
 
 export interface MovedTable {
   readonly table: string;

@@ -1,8 +1,8 @@
 /** Stored responses in PostgreSQL, in chunks of a megabyte. */
 import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
+import type { Queries } from "../sql/database.ts";
 import type { PostgresDatabase } from "./database.ts";
-import type { Queries } from "./queries.ts";
 
 export interface PostgresResponsesOptions {
   readonly db: PostgresDatabase;

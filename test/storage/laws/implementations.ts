@@ -7,16 +7,19 @@ import type { ConfigEntityStore } from "../../../server/storage/ports/config-ent
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
-import { SqliteAuditLog } from "../../../server/storage/sqlite/audit-log.ts";
-import { openConfigEntityStore } from "../../../server/storage/sqlite/config-entity-store.ts";
-import { SqliteDeliveryStore } from "../../../server/storage/sqlite/delivery-store.ts";
+import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
+import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
+import { createEventStore } from "../../../server/storage/sql/event-store.ts";
+import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
+import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
 import { openEventFile } from "../../../server/storage/sqlite/event-database.ts";
-import { SqliteEventStore } from "../../../server/storage/sqlite/event-store.ts";
-import { openGatewayDatabase } from "../../../server/storage/sqlite/gateway-database.ts";
-import { openKeyStore } from "../../../server/storage/sqlite/key-store.ts";
-import { SqliteSessionStore } from "../../../server/storage/sqlite/session-store.ts";
-import { SqliteUserStore } from "../../../server/storage/sqlite/user-store.ts";
+import {
+  openConfigEntityStore,
+  openGatewayDatabase,
+  openKeyStore,
+} from "../../../server/storage/sqlite/gateway-database.ts";
+import { SqliteDatabase } from "../../../server/storage/sqlite/sqlite-database.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
@@ -84,21 +87,21 @@ export const consoleStores: readonly Implementation<ConsoleStores>[] = [
   inFolder("SQLite", (folder, now) => {
     const db = openGatewayDatabase(folder, now);
     return {
-      users: new SqliteUserStore(db),
-      sessions: new SqliteSessionStore(db),
-      audit: new SqliteAuditLog(db),
-      close: async () => db.close(),
+      users: createUserStore(db),
+      sessions: createSessionStore(db),
+      audit: createAuditLog(db),
+      close: () => db.close(),
     };
   }),
 ];
 
 export const eventStorages: readonly Implementation<EventStorage>[] = [
   inFolder("SQLite", (folder) => {
-    const db = openEventFile(folder);
+    const db = new SqliteDatabase(openEventFile(folder));
     return {
-      events: new SqliteEventStore(db),
-      deliveries: new SqliteDeliveryStore(db),
-      close: async () => db.close(),
+      events: createEventStore(db),
+      deliveries: createDeliveryStore(db),
+      close: () => db.close(),
     };
   }),
 ];

@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
-import { PostgresAuditLog } from "../../../server/storage/postgres/audit-log.ts";
-import { PostgresConfigEntityStore } from "../../../server/storage/postgres/config-entity-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
-import { PostgresDeliveryStore } from "../../../server/storage/postgres/delivery-store.ts";
-import { PostgresEventStore } from "../../../server/storage/postgres/event-store.ts";
-import { PostgresKeyStore } from "../../../server/storage/postgres/key-store.ts";
 import { PostgresResponses } from "../../../server/storage/postgres/responses.ts";
-import { PostgresSessionStore } from "../../../server/storage/postgres/session-store.ts";
-import { PostgresUserStore } from "../../../server/storage/postgres/user-store.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
+import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
+import { createConfigEntityStore } from "../../../server/storage/sql/config-entity-store.ts";
+import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
+import { createEventStore } from "../../../server/storage/sql/event-store.ts";
+import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
+import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
+import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
@@ -51,18 +51,18 @@ const inDatabase = <Store>(
 const connect = (url: string, now: () => number): PostgresDatabase =>
   new PostgresDatabase({ url, now, maxConnections: 4 });
 
-export const postgresKeyStore = inDatabase((url, now) => new PostgresKeyStore(connect(url, now)));
+export const postgresKeyStore = inDatabase((url, now) => createKeyStore(connect(url, now)));
 
-export const postgresConfigEntityStore = inDatabase(
-  (url, now) => new PostgresConfigEntityStore(connect(url, now)),
+export const postgresConfigEntityStore = inDatabase((url, now) =>
+  createConfigEntityStore(connect(url, now)),
 );
 
 export const postgresConsoleStores = inDatabase((url, now): ConsoleStores => {
   const db = connect(url, now);
   return {
-    users: new PostgresUserStore(db),
-    sessions: new PostgresSessionStore(db),
-    audit: new PostgresAuditLog(db),
+    users: createUserStore(db),
+    sessions: createSessionStore(db),
+    audit: createAuditLog(db),
     close: () => db.close(),
   };
 });
@@ -72,8 +72,8 @@ export const postgresLedger = inDatabase(openPostgresLedger);
 export const postgresEventStorage = inDatabase((url, now): EventStorage => {
   const db = connect(url, now);
   return {
-    events: new PostgresEventStore(db),
-    deliveries: new PostgresDeliveryStore(db),
+    events: createEventStore(db),
+    deliveries: createDeliveryStore(db),
     close: () => db.close(),
   };
 });

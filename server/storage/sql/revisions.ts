@@ -1,11 +1,11 @@
 /** Revision counters: one number per kind of data that grows with every change, in the transaction of the change. */
-import type { Queries } from "./queries.ts";
+import type { Queries, SqlInteger } from "./database.ts";
 
 type CounterName = "keys" | "config";
 
 /** Inside a transaction: it locks the counter, so that revisions are committed in their order. */
 export async function nextRevision(db: Queries, name: CounterName): Promise<number> {
-  const { rows } = await db.query<{ value: string }>(
+  const { rows } = await db.query<{ value: SqlInteger }>(
     "UPDATE vexel.revisions SET value = value + 1 WHERE name = $1 RETURNING value",
     [name],
   );
@@ -14,7 +14,7 @@ export async function nextRevision(db: Queries, name: CounterName): Promise<numb
 }
 
 export async function readRevision(db: Queries, name: CounterName): Promise<number> {
-  const { rows } = await db.query<{ value: string }>(
+  const { rows } = await db.query<{ value: SqlInteger }>(
     "SELECT value FROM vexel.revisions WHERE name = $1",
     [name],
   );

@@ -1,4 +1,4 @@
-/** Configuration entities in PostgreSQL, shared by all replicas. */
+/** Configuration entities in a SQL database. Several processes may change them at the same time. */
 import {
   type ConfigEntityStore,
   type EntityKey,
@@ -7,72 +7,53 @@ import {
   type StoredEntity,
   VersionConflict,
 } from "../ports/config-entity-store.ts";
-import type { Page, PageRequest } from "../ports/page.ts";
-import type { PostgresDatabase } from "./database.ts";
-import type { Queries } from "./queries.ts";
+import type { Queries, SqlDatabase, SqlInteger } from "./database.ts";
+import { pageOf } from "./page-of.ts";
 import { nextRevision, readRevision } from "./revisions.ts";
 
-/** PostgreSQL's BIGINT is read as text. */
 interface Row {
   readonly kind: string;
   readonly id: string;
   readonly value: string;
-  readonly version: string;
-  readonly created_at: string;
-  readonly updated_at: string;
+  readonly version: SqlInteger;
+  readonly created_at: SqlInteger;
+  readonly updated_at: SqlInteger;
 }
 
-export class PostgresConfigEntityStore implements ConfigEntityStore {
-  readonly #db: PostgresDatabase;
+export const createConfigEntityStore = (db: SqlDatabase): ConfigEntityStore => ({
+  get: (key) => find(db, key),
 
-  constructor(db: PostgresDatabase) {
-    this.#db = db;
-  }
-
-  get(key: EntityKey): Promise<StoredEntity | undefined> {
-    return find(this.#db, key);
-  }
-
-  async list({ cursor, limit }: PageRequest): Promise<Page<StoredEntity>> {
+  async list({ cursor, limit }) {
     const [kind, id] = cursor === undefined ? ["", ""] : (JSON.parse(cursor) as [string, string]);
-    const { rows } = await this.#db.query<Row>(
+    const { rows } = await db.query<Row>(
       `SELECT * FROM vexel.config_entities WHERE (kind, id) > ($1, $2)
        ORDER BY kind, id LIMIT $3`,
       [kind, id, limit + 1],
     );
-    const last = rows[limit - 1];
-    return {
-      entries: rows.slice(0, limit).map(entityOf),
-      ...(rows.length > limit && last && { next: JSON.stringify([last.kind, last.id]) }),
-    };
-  }
+    return pageOf(rows, limit, entityOf, (last) => JSON.stringify([last.kind, last.id]));
+  },
 
-  put(
-    { kind, id, value }: EntityKey & { readonly value: JsonObject },
-    expected: ExpectedVersion,
-    at: number,
-  ): Promise<StoredEntity> {
-    return this.#db.transaction(async (db) => {
+  put: ({ kind, id, value }, expected, at) =>
+    db.transaction(async (queries) => {
       // First: it locks the counter, so that two writers compare versions one after the other.
-      const version = await nextRevision(db, "config");
-      const before = await findExpected(db, { kind, id }, expected);
+      const version = await nextRevision(queries, "config");
+      const before = await findExpected(queries, { kind, id }, expected);
       const createdAt = before?.createdAt ?? at;
-      await db.query(
+      await queries.query(
         `INSERT INTO vexel.config_entities (kind, id, value, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (kind, id) DO UPDATE SET value = $3, version = $4, updated_at = $6`,
         [kind, id, JSON.stringify(value), version, createdAt, at],
       );
       return { kind, id, value, version, createdAt, updatedAt: at };
-    });
-  }
+    }),
 
-  async delete(key: EntityKey, expected: ExpectedVersion): Promise<boolean> {
+  async delete(key, expected) {
     try {
-      await this.#db.transaction(async (db) => {
-        await nextRevision(db, "config");
-        if (!(await findExpected(db, key, expected))) throw new NothingDeleted();
-        await db.query("DELETE FROM vexel.config_entities WHERE kind = $1 AND id = $2", [
+      await db.transaction(async (queries) => {
+        await nextRevision(queries, "config");
+        if (!(await findExpected(queries, key, expected))) throw new NothingDeleted();
+        await queries.query("DELETE FROM vexel.config_entities WHERE kind = $1 AND id = $2", [
           key.kind,
           key.id,
         ]);
@@ -82,16 +63,11 @@ export class PostgresConfigEntityStore implements ConfigEntityStore {
       if (error instanceof NothingDeleted) return false;
       throw error;
     }
-  }
+  },
 
-  revision(): Promise<number> {
-    return readRevision(this.#db, "config");
-  }
-
-  close(): Promise<void> {
-    return this.#db.close();
-  }
-}
+  revision: () => readRevision(db, "config"),
+  close: () => db.close(),
+});
 
 /** Rolls the transaction back, so that the revision does not change. */
 class NothingDeleted extends Error {}

@@ -1,0 +1,76 @@
+/**
+ * Stores that copy what they read to the data folder. Until the database was read once, the copy replaces a database
+ * that is unreachable; later, readers get the error and keep what they have.
+ */
+import type { ConfigEntityStore, StoredEntity } from "../ports/config-entity-store.ts";
+import type { KeyChanges, KeyStore } from "../ports/key-store.ts";
+import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
+import { isUnavailable } from "../unavailable.ts";
+
+export function withLastKnownKeys(store: KeyStore, copy: LastKnownConfig): KeyStore {
+  let hasRead = false;
+  /** Only without a gap: the copy has every change up to its revision. */
+  const save = (since: number, { changes, revision }: KeyChanges): void => {
+    const known = copy.revision("keys");
+    if (since > (known ?? 0) || revision <= (known ?? -1)) return;
+    copy.saveKeys(
+      changes.map(({ key }) => key),
+      revision,
+    );
+  };
+  return {
+    ...store,
+    async changesSince(revision, limit) {
+      try {
+        const changes = await store.changesSince(revision, limit);
+        hasRead = true;
+        save(revision, changes);
+        return changes;
+      } catch (error) {
+        const known = hasRead ? undefined : copy.revision("keys");
+        // After the first revision, the copy was read already.
+        if (!isUnavailable(error) || known === undefined || revision > 0) throw error;
+        const changes = copy.keys().map((key) => ({ key, isNew: true }));
+        return { changes, revision: known, hasMore: false };
+      }
+    },
+  };
+}
+
+export function withLastKnownEntities(
+  store: ConfigEntityStore,
+  copy: LastKnownConfig,
+): ConfigEntityStore {
+  let hasRead = false;
+  /** The revision that was read before the pages that are being read. */
+  let revision: number | undefined;
+  let pages: StoredEntity[] = [];
+  return {
+    ...store,
+    async revision() {
+      const known = hasRead ? undefined : copy.revision("config");
+      try {
+        revision = await store.revision();
+        hasRead = true;
+        return revision;
+      } catch (error) {
+        if (!isUnavailable(error) || known === undefined) throw error;
+        return known;
+      }
+    },
+    async list(request) {
+      try {
+        const page = await store.list(request);
+        pages = request.cursor === undefined ? [...page.entries] : [...pages, ...page.entries];
+        // Entities may have changed since the revision was read: then they are read again.
+        const isLast = page.next === undefined;
+        if (isLast && revision !== undefined) copy.saveEntities(pages, revision);
+        return page;
+      } catch (error) {
+        const hasCopy = !hasRead && copy.revision("config") !== undefined;
+        if (!isUnavailable(error) || !hasCopy) throw error;
+        return { entries: copy.entities() };
+      }
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * Events in a SQL database, bounded by count and age. Each event and its webhook deliveries are written in one
+ * transaction (outbox).
+ */
+import type { EventDelivery, EventStore, StoredEvent } from "../ports/event-store.ts";
+import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
+
+/** The limits of stored events: count and age. */
+const maxEvents = 10_000;
+const keepEventsMs = 30 * 86_400_000;
+/** The limit of pending deliveries per webhook. */
+const maxWaiting = 1000;
+const pruneEvery = 64;
+
+export interface EventRow {
+  readonly seq: SqlInteger;
+  readonly id: string;
+  readonly type: string;
+  readonly at: SqlInteger;
+  readonly data: string;
+}
+
+interface DeliveryRow extends EventDelivery {
+  readonly seq: SqlInteger;
+}
+
+export const createEventStore = (db: SqlDatabase, most = maxWaiting): EventStore => ({
+  record: ({ id, type, at, data, deduplicationKey = null }, webhooks) =>
+    db.transaction(async (queries) => {
+      const { rows } = await queries.query<{ seq: SqlInteger }>(
+        `INSERT INTO vexel.events (id, type, at, data, once) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT DO NOTHING RETURNING seq`,
+        [id, type, at, JSON.stringify(data), deduplicationKey],
+      );
+      if (!rows[0]) return { isNew: false, overflowed: [] };
+      const seq = Number(rows[0].seq);
+      const overflowed: string[] = [];
+      for (const webhook of webhooks) {
+        if (await queueDelivery(queries, { seq, webhook, at, most })) overflowed.push(webhook);
+      }
+      if (seq % pruneEvery === 0) await pruneEvents(queries, at);
+      return { isNew: true, overflowed };
+    }),
+
+  async list({ after, types, limit }) {
+    const parameters = new Parameters();
+    const conditions = ["true"];
+    if (after !== undefined) {
+      const { rows } = await db.query<EventRow>("SELECT seq FROM vexel.events WHERE id = $1", [
+        after,
+      ]);
+      if (!rows[0]) return undefined;
+      conditions.push(`seq < ${parameters.add(rows[0].seq)}`);
+    }
+    if (types) conditions.push(parameters.among("type", types));
+    const { rows } = await db.query<EventRow>(
+      `SELECT * FROM vexel.events WHERE ${conditions.join(" AND ")}
+       ORDER BY seq DESC LIMIT ${parameters.add(limit)}`,
+      parameters.values,
+    );
+    const deliveries = await deliveriesOf(db, rows);
+    return rows.map((row) => ({ ...eventOf(row), deliveries: deliveries.get(row.seq) ?? [] }));
+  },
+
+  async mark(name) {
+    const { rows } = await db.query<{ value: SqlInteger }>(
+      "SELECT value FROM vexel.marks WHERE name = $1",
+      [name],
+    );
+    return rows[0] && Number(rows[0].value);
+  },
+
+  async setMark(name, value) {
+    await db.query(
+      `INSERT INTO vexel.marks (name, value) VALUES ($1, $2)
+       ON CONFLICT (name) DO UPDATE SET value = $2`,
+      [name, value],
+    );
+  },
+
+  prune: (now) => db.transaction((queries) => pruneEvents(queries, now)),
+});
+
+interface NewDelivery {
+  readonly seq: number;
+  readonly webhook: string;
+  readonly at: number;
+  /** The limit of pending deliveries. */
+  readonly most: number;
+}
+
+/** True: an older delivery was abandoned for it. */
+async function queueDelivery(
+  db: Queries,
+  { seq, webhook, at, most }: NewDelivery,
+): Promise<boolean> {
+  await db.query(
+    `INSERT INTO vexel.deliveries (webhook, seq, state, attempts, due)
+     VALUES ($1, $2, 'waiting', 0, $3)`,
+    [webhook, seq, at],
+  );
+  const { count } = await db.query(
+    `UPDATE vexel.deliveries SET state = 'abandoned', problem = 'too many were waiting'
+     WHERE webhook = $1 AND state = 'waiting' AND seq <= (
+       SELECT seq FROM vexel.deliveries WHERE webhook = $1 AND state = 'waiting'
+       ORDER BY seq DESC LIMIT 1 OFFSET $2
+     )`,
+    [webhook, most],
+  );
+  return count > 0;
+}
+
+/** Deletes events that are too old or too many, with their deliveries. Numbers have gaps, so events are counted. */
+async function pruneEvents(db: Queries, now: number): Promise<void> {
+  const { rows } = await db.query<{ seq: SqlInteger | null }>(
+    `SELECT seq FROM (SELECT seq FROM vexel.events ORDER BY seq DESC LIMIT 1 OFFSET $2) AS excess
+     UNION ALL
+     SELECT max(seq) FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT 1000) AS oldest
+     WHERE at < $1`,
+    [now - keepEventsMs, maxEvents],
+  );
+  const last = Math.max(0, ...rows.map(({ seq }) => Number(seq)));
+  if (last === 0) return;
+  await db.query("DELETE FROM vexel.deliveries WHERE seq <= $1", [last]);
+  await db.query("DELETE FROM vexel.events WHERE seq <= $1", [last]);
+}
+
+async function deliveriesOf(
+  db: Queries,
+  events: readonly EventRow[],
+): Promise<Map<SqlInteger, EventDelivery[]>> {
+  const byEvent = new Map<SqlInteger, EventDelivery[]>(events.map(({ seq }) => [seq, []]));
+  const parameters = new Parameters();
+  const { rows } = await db.query<DeliveryRow>(
+    `SELECT seq, webhook, state, attempts, due, last_at AS "lastAt", status, problem
+     FROM vexel.deliveries WHERE ${parameters.among("seq", [...byEvent.keys()])}`,
+    parameters.values,
+  );
+  // Sorted here, by bytes: the order of text in PostgreSQL depends on the locale of the database.
+  for (const { seq, ...delivery } of rows.toSorted((a, b) => (a.webhook < b.webhook ? -1 : 1))) {
+    byEvent.get(seq)?.push(delivery);
+  }
+  return byEvent;
+}
+
+export const eventOf = ({ id, type, at, data }: EventRow): StoredEvent => ({
+  id,
+  type,
+  at: Number(at),
+  data: JSON.parse(data) as Readonly<Record<string, unknown>>,
+});

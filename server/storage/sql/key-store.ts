@@ -1,0 +1,140 @@
+/** API keys in a SQL database. Several processes may change them at the same time. */
+import type { KeySettings, KeyStore, StoredKey } from "../ports/key-store.ts";
+import {
+  integerOrNull,
+  type Queries,
+  type SqlDatabase,
+  type SqlInteger,
+  type SqlValue,
+} from "./database.ts";
+import { pageOf } from "./page-of.ts";
+import { nextRevision, readRevision } from "./revisions.ts";
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly hash: string;
+  readonly hint: string;
+  readonly models: string;
+  readonly settings: string | null;
+  readonly created_at: SqlInteger;
+  readonly revoked_at: SqlInteger | null;
+  readonly created_revision: SqlInteger;
+  readonly revision: SqlInteger;
+}
+
+export const createKeyStore = (db: SqlDatabase): KeyStore => ({
+  async create({ id, name, hash, hint, models, createdAt, ...settings }) {
+    const [modelsJson, settingsJson] = [JSON.stringify(models), JSON.stringify(settings)];
+    await db.transaction(async (queries) => {
+      const revision = await nextRevision(queries, "keys");
+      await queries.query(
+        `INSERT INTO vexel.keys
+           (id, name, hash, hint, models, settings, created_at, created_revision, revision)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+        [id, name, hash, hint, modelsJson, settingsJson, createdAt, revision],
+      );
+    });
+  },
+
+  async findActive(idOrName) {
+    const { rows } = await db.query<Row>(
+      `SELECT * FROM vexel.keys WHERE revoked_at IS NULL AND (id = $1 OR name = $1)
+       ORDER BY created_at, id`,
+      [idOrName],
+    );
+    return rows.map(keyOf);
+  },
+
+  revoke: (id, at) => change(db, id, () => ({ revoked_at: at })),
+
+  update: (id, { name, models, ...settings }) =>
+    change(db, id, () => ({
+      name,
+      models: JSON.stringify(models),
+      settings: JSON.stringify(settings),
+    })),
+
+  expire: (id, at) =>
+    change(db, id, (row) => {
+      const settings = settingsOf(row);
+      const expiresAt = Math.min(at, settings.expiresAt ?? at);
+      return { settings: JSON.stringify({ ...settings, expiresAt }) };
+    }),
+
+  async list({ cursor, limit }) {
+    const [createdAt, id] = cursor === undefined ? [-1, ""] : readCursor(cursor);
+    const { rows } = await db.query<Row>(
+      `SELECT * FROM vexel.keys WHERE (created_at, id) > ($1, $2)
+       ORDER BY created_at, id LIMIT $3`,
+      [createdAt, id, limit + 1],
+    );
+    return pageOf(rows, limit, keyOf, (last) => `${last.created_at} ${last.id}`);
+  },
+
+  revision: () => readRevision(db, "keys"),
+
+  async changesSince(revision, limit) {
+    const { rows } = await db.query<Row>(
+      "SELECT * FROM vexel.keys WHERE revision > $1 ORDER BY revision LIMIT $2",
+      [revision, limit + 1],
+    );
+    const page = rows.slice(0, limit);
+    return {
+      changes: page.map((row) => ({
+        key: keyOf(row),
+        isNew: Number(row.created_revision) > revision,
+      })),
+      revision: Number(page.at(-1)?.revision ?? revision),
+      hasMore: rows.length > limit,
+    };
+  },
+
+  close: () => db.close(),
+});
+
+/** Changes columns of an active key. False: there is none with this id. */
+function change(
+  db: SqlDatabase,
+  id: string,
+  changesOf: (present: Row) => Readonly<Record<string, SqlValue>>,
+): Promise<boolean> {
+  return db.transaction(async (queries) => {
+    const present = await lockActive(queries, id);
+    if (!present) return false;
+    const columns = { ...changesOf(present), revision: await nextRevision(queries, "keys") };
+    const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
+    await queries.query(`UPDATE vexel.keys SET ${assignments.join(", ")} WHERE id = $1`, [
+      id,
+      ...Object.values(columns),
+    ]);
+    return true;
+  });
+}
+
+/** The update changes nothing: it locks the row until the end of the transaction. */
+async function lockActive(db: Queries, id: string): Promise<Row | undefined> {
+  const { rows } = await db.query<Row>(
+    "UPDATE vexel.keys SET id = id WHERE id = $1 AND revoked_at IS NULL RETURNING *",
+    [id],
+  );
+  return rows[0];
+}
+
+const settingsOf = ({ settings }: Row): KeySettings => JSON.parse(settings ?? "{}") as KeySettings;
+
+const keyOf = (row: Row): StoredKey => ({
+  id: row.id,
+  name: row.name,
+  hash: row.hash,
+  hint: row.hint,
+  models: JSON.parse(row.models) as string[],
+  ...settingsOf(row),
+  createdAt: Number(row.created_at),
+  revokedAt: integerOrNull(row.revoked_at),
+});
+
+function readCursor(cursor: string): [createdAt: number, id: string] {
+  const space = cursor.indexOf(" ");
+  return [Number(cursor.slice(0, space)), cursor.slice(space + 1)];
+}

@@ -1,0 +1,81 @@
+/**
+ * SQLite as a SQL database of the stores. One connection runs one query or transaction after the other: a write of one
+ * request is never part of the transaction of another. A lock of another process is awaited without blocking the thread.
+ */
+import type { Database } from "bun:sqlite";
+import { errorCode } from "../../lib/error-code.ts";
+import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
+
+/** Another process, such as the command line, holds the write lock only for one change. */
+const maxAttempts = 1000;
+const retryMs = 5;
+
+export class SqliteDatabase implements SqlDatabase {
+  /** A transaction has the whole file for itself. */
+  readonly lockRows = "";
+  readonly #db: Database;
+  /** The end of the query or transaction that was begun last. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(db: Database) {
+    db.run("PRAGMA busy_timeout = 0");
+    this.#db = db;
+  }
+
+  query<Row>(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<Row>> {
+    return this.#inTurn(() => whenUnlocked(() => this.#send<Row>(text, values)));
+  }
+
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      await whenUnlocked(() => this.#db.run("BEGIN IMMEDIATE"));
+      try {
+        const result = await work({ query: async (text, values = []) => this.#send(text, values) });
+        this.#db.run("COMMIT");
+        return result;
+      } catch (error) {
+        // A full disk has rolled it back already.
+        if (this.#db.inTransaction) this.#db.run("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  isDuplicate(error: unknown): boolean {
+    return errorCode(error) === "SQLITE_CONSTRAINT_UNIQUE";
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => this.#db.close());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = Promise.allSettled([result]);
+    return result;
+  }
+
+  #send<Row>(text: string, values: readonly SqlValue[]): QueryResult<Row> {
+    const statement = this.#db.query<Row, SqlValue[]>(inSqlite(text));
+    if (statement.columnNames.length === 0) {
+      return { rows: [], count: statement.run(...values).changes };
+    }
+    const rows = statement.all(...values);
+    return { rows, count: rows.length };
+  }
+}
+
+/** Numbered placeholders are `?1`, and tables are in the only schema of the file. */
+const inSqlite = (text: string): string =>
+  text.replaceAll("vexel.", "").replaceAll(/\$(\d+)/g, "?$1");
+
+async function whenUnlocked<T>(work: () => T): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return work();
+    } catch (error) {
+      if (errorCode(error) !== "SQLITE_BUSY" || attempt === maxAttempts) throw error;
+      await Bun.sleep(retryMs);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** The SQLite driver of the stores: transactions are isolated, and locks of other processes do not block the thread. */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { openDatabase } from "../../server/storage/sqlite/open-database.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
+import { temporaryFolder } from "../harness.ts";
+
+async function withDatabase(
+  work: (db: SqliteDatabase, path: string) => Promise<void>,
+): Promise<void> {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "a.db");
+  const prepare = (db: Database) => void db.run("CREATE TABLE t (value INTEGER UNIQUE)");
+  const db = new SqliteDatabase(openDatabase({ path, busyMs: 50, prepare }));
+  await work(db, path);
+  await db.close();
+}
+
+const valuesIn = async (db: SqliteDatabase) =>
+  (await db.query<{ value: number }>("SELECT value FROM vexel.t ORDER BY value")).rows.map(
+    ({ value }) => value,
+  );
+
+test("a write beside a transaction that is rolled back is kept, and the transaction leaves nothing", () =>
+  withDatabase(async (db) => {
+    const failing = db.transaction(async ({ query }) => {
+      await query("INSERT INTO vexel.t VALUES ($1)", [1]);
+      await Bun.sleep(1);
+      throw new Error("rolled back");
+    });
+    const write = db.query("INSERT INTO vexel.t VALUES ($1)", [2]);
+    expect(failing).rejects.toThrow("rolled back");
+    expect(await write).toEqual({ rows: [], count: 1 });
+    expect(await valuesIn(db)).toEqual([2]);
+  }));
+
+test("a write waits for the lock of another process, and the thread goes on meanwhile", () =>
+  withDatabase(async (db, path) => {
+    using other = new Database(path);
+    other.run("BEGIN IMMEDIATE");
+    const writes = [
+      db.query("INSERT INTO vexel.t VALUES ($1)", [1]),
+      db.transaction(({ query }) => query("INSERT INTO vexel.t VALUES ($1)", [2])),
+    ];
+    // A timer of this thread releases the lock, so a write that blocked the thread would never get it.
+    setTimeout(() => other.run("COMMIT"), 20);
+    await Promise.all(writes);
+    expect(await valuesIn(db)).toEqual([1, 2]);
+  }));
+
+test("placeholders are numbered, and may repeat in any order", () =>
+  withDatabase(async (db) => {
+    const { rows } = await db.query("SELECT $2 AS b, $1 AS a, $2 AS again", [1, 2]);
+    expect(rows).toEqual([{ b: 2, a: 1, again: 2 }]);
+  }));
