@@ -74,9 +74,9 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
       if (!isConsoleOn) return undefined;
       return (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : "/console";
     },
-    close: () => {
+    close: async () => {
       stopRetention();
-      stores.close();
+      await stores.close();
     },
   };
 }
