@@ -13,8 +13,8 @@ import { json } from "./http/json-response.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStore } from "./images/image-links.ts";
-import { ignoreRejection } from "./lib/ignore-rejection.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
+import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
 import type { MetricSnapshot } from "./observe/metrics/metric-snapshot.ts";
@@ -64,7 +64,7 @@ const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"])
  */
 export const drainGraceMs = 400;
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;

@@ -1,7 +1,7 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import { build, type Gateway } from "./app.ts";
 import { fileText } from "./config/file-text.ts";
-import { releaseAll } from "./lib/release-all.ts";
+import { releaseAll } from "./lib/tasks.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
@@ -26,7 +26,7 @@ import {
   workerVariable,
 } from "./wiring/worker-process.ts";
 
-export interface RunOptions {
+interface RunOptions {
   readonly settings: Settings;
   /** The configuration file was named by the user, so it must exist. */
   readonly configNamed: boolean;

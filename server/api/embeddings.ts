@@ -1,5 +1,4 @@
 /** POST /v1/embeddings, and the older route with the model in its path. */
-
 import {
   countedTokens,
   embeddingsCost,
@@ -17,7 +16,7 @@ import { withoutNulls } from "../http/validate-body.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { Route } from "../request/caller.ts";
-import type { ResponseBody } from "../request/operation.ts";
+import type { ResponseBody } from "../request/http-types.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody } from "./embeddings-body.ts";
 

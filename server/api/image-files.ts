@@ -1,9 +1,8 @@
 /** GET /files/images/{name}: serves stored images by signed URL. The URL itself grants access, and it expires. */
-
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
-import { withTimeout } from "../lib/with-timeout.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import { withTimeout } from "../lib/timers.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 

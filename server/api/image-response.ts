@@ -1,13 +1,12 @@
 /** Writes image responses: one JSON body, or server-sent events. */
-
 import { toJsonBase64 } from "../images/image-head.ts";
 import { estimateImageUsage, sumUsage, withInputDetails } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { StreamEvent } from "../pipeline/stream-response.ts";
-import type { Usage } from "../request/operation.ts";
-import { estimatedField } from "../upstream/adapters/openai/image-metadata.ts";
+import type { Usage } from "../request/http-types.ts";
+import { estimatedField } from "../upstream/adapters/openai/images.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
 import type {
   BufferedImageResponse,
@@ -22,7 +21,7 @@ import type {
   StreamedImage,
 } from "../upstream/contract.ts";
 
-export interface ImageContext extends WriteContext {
+interface ImageContext extends WriteContext {
   /** The prefix of the event names. */
   readonly family: "image_generation" | "image_edit";
   readonly query: GenerationQuery | EditQuery;

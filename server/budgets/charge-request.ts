@@ -2,12 +2,11 @@
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
  * ends.
  */
-
 import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import type { Operation } from "../request/operation.ts";
+import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery, ModerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
@@ -37,7 +36,7 @@ export interface RequestChargingOptions {
 }
 
 /** A request that is charged to the budgets of its key and its project. */
-export interface ChargedRequest {
+interface ChargedRequest {
   readonly operation: Operation;
   readonly query: unknown;
   readonly route: Route;

@@ -3,7 +3,7 @@
  * of different keys share one object.
  */
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { createSerialize } from "../lib/serialize.ts";
+import { createSerialize } from "../lib/tasks.ts";
 import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";
 import type { Key } from "./snapshot.ts";
 import type { StoredKeyChange } from "./stored-keys.ts";

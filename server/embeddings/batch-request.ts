@@ -5,7 +5,7 @@
 
 import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { runConcurrently } from "../lib/run-concurrently.ts";
+import { runConcurrently } from "../lib/tasks.ts";
 import type { RequestLoad } from "../request/request-load.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";

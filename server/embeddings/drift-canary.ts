@@ -5,7 +5,7 @@
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
-import { runConcurrently } from "../lib/run-concurrently.ts";
+import { runConcurrently } from "../lib/tasks.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import { floatsOf } from "./vector-formats.ts";
 
@@ -37,7 +37,7 @@ export interface CanaryReport {
   readonly reason: string;
 }
 
-export interface Canary {
+interface Canary {
   /** Checks every model with unchecked targets, or all models. */
   check(all: boolean): Promise<void>;
   /**

@@ -5,7 +5,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
-import { runConcurrently } from "../lib/run-concurrently.ts";
+import { runConcurrently } from "../lib/tasks.ts";
 import type { Route } from "../request/caller.ts";
 import {
   type InputRange,

@@ -14,8 +14,7 @@ import {
   printFloats,
   type VectorValidity,
 } from "../lib/codec/index.ts";
-import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
-import { joinChunks } from "../request/operation.ts";
+import { type BodyChunk, type BodyChunks, joinChunks } from "../request/http-types.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 
 /** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */

@@ -9,15 +9,14 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { isLargeJson } from "../lib/large-json.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
-import type { BodyChunk, IncomingRequest, StreamedBody } from "../request/http-types.ts";
-import type { Operation } from "../request/operation.ts";
+import type { BodyChunk, IncomingRequest, Operation, StreamedBody } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import type { InFlightRequest } from "./in-flight-request.ts";
 
-export interface IdempotentRequestOptions {
+interface IdempotentRequestOptions {
   readonly store: IdempotencyStore;
   readonly incoming: IncomingRequest;
   readonly record: RequestRecord;

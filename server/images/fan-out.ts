@@ -2,9 +2,8 @@
  * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, and
  * merges their responses.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
 import type { MissingGroup } from "../request/request-record.ts";
 import type {
   BufferedImageResponse,

@@ -2,9 +2,8 @@
  * Generates images on one target: plans the request, prepares its source images, sends the upstream requests and
  * post-processes the images.
  */
-
 import type { RequestTemp } from "../lib/request-temp.ts";
-import type { Usage } from "../request/operation.ts";
+import type { Usage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
@@ -33,7 +32,7 @@ import { type Conversion, limitImages, postProcess } from "./post-process.ts";
 import { prepareSources } from "./prepare-sources.ts";
 
 /** Context of one image job: its signal, its API key and where its result goes. */
-export interface ImageJob {
+interface ImageJob {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   /** The API key that the job's time is charged to. */
@@ -68,7 +67,7 @@ export interface ImageTools {
 
 type ImageQuery = GenerationQuery | EditQuery;
 
-export const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
+const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
   record.caller?.parameters ?? route.parameters ?? "adapt";
 
 /** The API key that a request counts for; empty where no keys are configured. */

@@ -3,9 +3,8 @@
  * spaces, which JSON allows before its first brace. Its status is 200 by then, so an error, and all later response
  * headers, are reported in the body only.
  */
-
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
-import { withTimeout } from "../lib/with-timeout.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import { withTimeout } from "../lib/timers.ts";
 import type { OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
 export async function keepAlive(

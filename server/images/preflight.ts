@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
-import { runConcurrently } from "../lib/run-concurrently.ts";
+import { runConcurrently } from "../lib/tasks.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EditQuery,

@@ -2,13 +2,12 @@
  * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates a mask like its
  * image.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
 import type { Conversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
-import { checkBytes } from "./plan/plan-sources.ts";
+import { checkBytes } from "./plan/plan-options.ts";
 import { checkMask, maskOrientation } from "./preflight.ts";
 
 /** The tools for preparing one request. */

@@ -1,13 +1,13 @@
 /** A stream that can be detached from its reader: after the reader has left, it is still read to its end. */
-import { ignoreRejection } from "./ignore-rejection.ts";
+import { ignoreRejection } from "./tasks.ts";
 
-export interface DetachableStream<Chunk> {
+interface DetachableStream<Chunk> {
   readonly chunks: AsyncIterable<Chunk>;
   /** The reader left before the end of the stream. */
   readonly isDetached: () => boolean;
 }
 
-export interface StreamCallbacks<Chunk> {
+interface StreamCallbacks<Chunk> {
   /** True: the stream is read to its end without a reader. False: it is canceled. */
   readonly continueDetached: boolean;
   /** Called as soon as the reader leaves a stream that continues. */

@@ -6,9 +6,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { GarbageHint } from "./garbage-hint.ts";
-import { GrowingBytes } from "./growing-bytes.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
-import { SlicedList, SlicedObject } from "./sliced-values.ts";
+import { freeBuffer } from "./spill-buffer.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;
@@ -30,7 +29,7 @@ export class InvalidUtf8 extends Error {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface SliceOptions {
+interface SliceOptions {
   /** Called before a slice is parsed. May throw. */
   readonly check?: (slice: Buffer) => void;
   /** Slices are longer, but for one entry or field; a longer entry or field is a slice by itself, or is cut. */
@@ -197,3 +196,100 @@ function onlyName(fields: Fields): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in strings.
 const hasControlCharacter = /[\0-\x1f]/;
+
+/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
+const minBytes = 16 * 1024;
+/** A buffer is replaced by a smaller one if it is larger than this, and mostly unused. */
+const keptBytes = 1024 * 1024;
+
+class GrowingBytes {
+  #buffer: Buffer<ArrayBuffer>;
+  #length = 0;
+
+  /** `expected`: the expected length; the system assigns the memory as bytes are written. */
+  constructor(expected: number) {
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, minBytes)) as Buffer<ArrayBuffer>;
+  }
+
+  get filled(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
+  }
+
+  append(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) this.#move(0, Math.max(length, this.#buffer.length * 2));
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  /** Removes the first bytes. */
+  drop(count: number): void {
+    const left = this.#length - count;
+    if (this.#buffer.length > keptBytes && left < keptBytes / 2) this.#move(count, keptBytes);
+    else this.#buffer.copyWithin(0, count, this.#length);
+    this.#length = left;
+  }
+
+  /** The memory must not wait for the garbage collector. */
+  free(): void {
+    freeBuffer(this.#buffer.buffer);
+    this.#length = 0;
+  }
+
+  #move(from: number, size: number): void {
+    const buffer = Buffer.allocUnsafeSlow(size) as Buffer<ArrayBuffer>;
+    this.#buffer.copy(buffer, 0, from, this.#length);
+    freeBuffer(this.#buffer.buffer);
+    this.#buffer = buffer;
+  }
+}
+
+/** Entries that are copied in one step. */
+const entriesPerStep = 65_536;
+
+class SlicedList {
+  readonly #maxLength: number;
+  /** The entries, slice by slice. Empty once the list is too long. */
+  #parts: (readonly unknown[])[] = [];
+  #length = 0;
+
+  /** A list longer than `maxLength` is discarded, and `join` returns null. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+  }
+
+  add(entries: readonly unknown[]): void {
+    this.#length += entries.length;
+    if (this.#length > this.#maxLength) this.#parts = [];
+    else this.#parts.push(entries);
+  }
+
+  /** The whole list, joined in steps. */
+  *join(): Generator<void, unknown[] | null> {
+    if (this.#length > this.#maxLength) return null;
+    const list = new Array<unknown>(this.#length);
+    let count = 0;
+    let nextStep = entriesPerStep;
+    for (const part of this.#parts) {
+      // Ten times as fast as `concat`.
+      for (let at = 0; at < part.length; at++) list[count++] = part[at];
+      if (count < nextStep) continue;
+      nextStep = count + entriesPerStep;
+      yield;
+    }
+    return list;
+  }
+}
+
+class SlicedObject {
+  readonly #fields: [string, unknown][] = [];
+
+  set(name: string, value: unknown): void {
+    this.#fields.push([name, value]);
+  }
+
+  join(): Readonly<Record<string, unknown>> {
+    // Not by assignment: a field may be called `__proto__`.
+    return Object.fromEntries(this.#fields);
+  }
+}

@@ -1,2 +1,9 @@
+/** Hashes of secrets: how API keys are stored, and how secrets are compared. */
+import { timingSafeEqual } from "node:crypto";
+
 /** An API key is stored as its SHA-256 in hex. Keys are long and random, so a slow password hash is not needed. */
 export const keyHash = (key: string): string => Bun.SHA256.hash(key, "hex");
+
+/** Compares two secrets by hashes of one length in constant time, so the duration reveals nothing about them. */
+export const isSameSecret = (a: string, b: string): boolean =>
+  timingSafeEqual(Buffer.from(keyHash(a)), Buffer.from(keyHash(b)));

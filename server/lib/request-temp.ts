@@ -1,7 +1,7 @@
 /** Request temp storage: spill buffers and temp files of one request, released when the request ends. */
 
-import { releaseAll } from "./release-all.ts";
 import { MemoryBudget, SpillBuffer } from "./spill-buffer.ts";
+import { releaseAll } from "./tasks.ts";
 import type { TempAccount } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 

@@ -7,11 +7,10 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { Priority } from "../request/request-headers.ts";
+import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
-import { FairQueue } from "./fair-queue.ts";
-import type { LimitScope } from "./limit-scope.ts";
-import { Limiter, lease, noDemand, settleDemand, take } from "./limiter.ts";
+import { FairQueue, type Waiter } from "./fair-queue.ts";
+import { Limiter, type LimitScope, lease, noDemand, settleDemand, take } from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
 import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
@@ -22,9 +21,8 @@ import {
   queueTurnsOf,
   type RequestOutcome,
 } from "./request-demand.ts";
-import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
   readonly counters: RateLimitCounters;
   /** The limit of concurrent image requests. */
@@ -39,7 +37,7 @@ export interface AdmissionOptions {
   readonly repeat: (tick: () => void) => () => void;
 }
 
-export interface AdmissionRequest {
+interface AdmissionRequest {
   readonly caller: Caller;
   readonly route: Route;
   readonly query: LimitedQuery;
@@ -55,7 +53,7 @@ export interface AdmissionTicket {
 }
 
 /** A request for one slot in each of several scopes. */
-export interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
+interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   /** The API key, for fair queueing. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
@@ -168,26 +166,34 @@ export class Admission {
       await leasing;
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
-    const { key, priority, route, neededSlots, demand, hasStarted, signal } = request;
+    const { key, priority, route, neededSlots, demand, hasStarted } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
-    const waitMs = queueTimeoutMs[route.kind];
-    const cost = queueTurnsOf(demand);
+    const signal = request.signal();
+    if (signal.aborted) throw reasonOf(signal);
     this.#stop ??= repeat(this.#expire);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const now = clock();
+    const waiter: Waiter = {
+      key,
+      priority,
+      neededSlots,
+      cost: queueTurnsOf(demand),
+      deadline: now + queueTimeoutMs[route.kind],
+      hasStarted,
+      admit: () => resolve(),
+      reject: (reason) => reject(noSlotError(reason, route.id, neededSlots)),
+    };
+    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", route.id, neededSlots);
+    const onAbort = (): void => {
+      // If the request already holds its slots, its owner releases them.
+      this.#queue.cancel(waiter, clock());
+      reject(reasonOf(signal));
+    };
+    signal.addEventListener("abort", onAbort);
     try {
-      await waitForSlot(this.#queue, {
-        key,
-        priority,
-        neededSlots,
-        cost,
-        hasStarted,
-        waitMs,
-        signal,
-        clock,
-      });
-    } catch (reason) {
-      if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
-      // A signal ended the wait. If its reason is not a GatewayError, the client disconnected.
-      throw reason instanceof GatewayError ? reason : clientClosedError();
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
   }
 
@@ -246,8 +252,22 @@ function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   return id.startsWith("project:") ? ` in the project "${project}"` : "";
 }
 
-function noSlotError({ reason, retryAfterMs }: NoSlot, model: string): GatewayError {
+/** Why a signal ended the wait. If its reason is not a GatewayError, the client disconnected. */
+const reasonOf = ({ reason }: AbortSignal): GatewayError =>
+  reason instanceof GatewayError ? reason : clientClosedError();
+
+const [minRetryAfterMs, maxRetryAfterMs] = [1000, 60_000];
+
+/** `retry-after` is the expected wait for a slot. */
+function noSlotError(
+  reason: "timeout" | "shed" | "full",
+  model: string,
+  neededSlots: readonly ConcurrencySlots[],
+): GatewayError {
   if (reason === "shed") return overloadedError();
+  const full = neededSlots.filter(({ hasFreeSlot }) => !hasFreeSlot);
+  const longest = Math.max(0, ...full.map(({ expectedWaitMs }) => expectedWaitMs ?? 0));
+  const retryAfterMs = Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));
   const message =
     reason === "full"
       ? "the queue is full"

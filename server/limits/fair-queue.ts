@@ -4,7 +4,7 @@
  * priority class has its own turns. A request takes all of its slots at once or none, so it never holds one slot while
  * it waits for another.
  */
-import type { Priority } from "../request/request-headers.ts";
+import type { Priority } from "../request/http-types.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 
 export interface Waiter {

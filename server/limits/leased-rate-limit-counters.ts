@@ -1,8 +1,8 @@
 /** Distributed rate limits: counters that replicas share. Each counter leases slices of a shared pool. */
-import type { SharedPools } from "../lib/leased-pool.ts";
-import { LeasedRateCounter } from "./leased-rate-counter.ts";
-import { LeasedSlots } from "./leased-slots.ts";
-import type { RateLimitCounters } from "./rate-limit-counters.ts";
+import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
+import { ConcurrencySlots } from "./concurrency-slots.ts";
+import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
+import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
 /** `onLeased`: queued requests may have a free slot. */
 export const leasedRateLimitCounters = (
@@ -12,3 +12,164 @@ export const leasedRateLimitCounters = (
   createRate: (scope, rate, limit) => new LeasedRateCounter(pools, `${scope}:${rate}`, limit),
   createSlots: (scope) => new LeasedSlots(pools, scope, onLeased),
 });
+
+/** A pool that no replica uses is deleted this long after it is full again. */
+const retentionMs = 60_000;
+
+/**
+ * A rate limit that replicas share: a token bucket in a shared pool. While the pool is unreachable, the process has a
+ * token bucket with its share of the limit.
+ */
+class LeasedRateCounter implements RateCounter {
+  readonly #pool: LeasedPool;
+  /** Only while the pool is unreachable. */
+  #share: TokenBucket | undefined;
+
+  /** `name`: the scope and the rate. */
+  constructor(pools: SharedPools, name: string, limit: number) {
+    this.#pool = new LeasedPool(pools, {
+      ...{ pool: `rate:${name}`, limit, retentionMs },
+      ...{ unit: partsPerItem, refills: true, isSemaphore: false },
+    });
+  }
+
+  get limit(): number {
+    return this.#pool.limit;
+  }
+
+  remaining(now: number): number {
+    const share = this.#shareAt(now);
+    if (share) return share.remaining(now);
+    return Math.max(0, Math.floor(this.#pool.unspent(now) / partsPerItem));
+  }
+
+  waitMs(count: number, now: number): number {
+    if (count > this.limit) return Number.POSITIVE_INFINITY;
+    const share = this.#shareAt(now);
+    // A request that exceeds this share but not the whole limit waits for a full bucket, and overdraws it.
+    if (share) return share.waitMs(Math.min(count, share.limit), now);
+    const missing = (count - this.#pool.held(now)) * partsPerItem;
+    if (missing <= 0) return 0;
+    return Math.max(0, Math.ceil((missing - this.#pool.available(now)) / this.limit));
+  }
+
+  isLeased(count: number, now: number): boolean {
+    return this.#shareAt(now) !== undefined || count <= this.#pool.held(now);
+  }
+
+  lease(count: number, now: number): Promise<void> | undefined {
+    return count > this.limit ? undefined : this.#pool.lease(count, now);
+  }
+
+  msUntilFull(now: number): number {
+    const share = this.#shareAt(now);
+    if (share) return share.msUntilFull(now);
+    const missing = this.limit * partsPerItem - this.#pool.unspent(now);
+    return Math.max(0, Math.ceil(missing / this.limit));
+  }
+
+  take(count: number, now: number): void {
+    this.#shareAt(now)?.take(count, now);
+    if (count > 0) this.#pool.spend(count, now);
+  }
+
+  refund(count: number, now: number): void {
+    this.#shareAt(now)?.refund(count, now);
+    this.#pool.refund(count, now);
+  }
+
+  resize(limit: number, now: number): void {
+    this.#pool.resize(limit, now);
+    this.#share = undefined;
+  }
+
+  #shareAt(now: number): TokenBucket | undefined {
+    if (this.#pool.isReachable) {
+      this.#share = undefined;
+      return undefined;
+    }
+    this.#share ??= this.#createShare(now);
+    return this.#share;
+  }
+
+  /** The bucket starts with the leased slice or with this replica's share of what was left, whichever is larger. */
+  #createShare(now: number): TokenBucket {
+    const { replicas } = this.#pool;
+    const limit = Math.max(1, Math.floor(this.limit / replicas));
+    const left = Math.floor(this.#pool.unspent(now) / partsPerItem / replicas);
+    const share = new TokenBucket(limit, now);
+    share.take(limit - Math.max(0, Math.min(limit, Math.max(left, this.#pool.held(now)))), now);
+    return share;
+  }
+}
+
+/**
+ * Concurrency slots that replicas share: a counting semaphore in a shared pool. While the pool is unreachable, the
+ * process has its share of the slots.
+ */
+class LeasedSlots extends ConcurrencySlots {
+  readonly #pools: SharedPools;
+  readonly #scope: string;
+  readonly #onLeased: () => void;
+  /** The limit of all replicas. */
+  #sharedLimit = Number.POSITIVE_INFINITY;
+  /** Created with the first limit. */
+  #pool: LeasedPool | undefined;
+
+  /** `onLeased`: queued requests may have a free slot. */
+  constructor(pools: SharedPools, scope: string, onLeased: () => void) {
+    super(Number.POSITIVE_INFINITY);
+    this.#pools = pools;
+    this.#scope = scope;
+    this.#onLeased = onLeased;
+  }
+
+  /** The slots that are in use or leased. */
+  override get limit(): number {
+    const pool = this.#pool;
+    if (!pool || this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    if (!pool.isReachable) return Math.max(1, Math.floor(this.#sharedLimit / pool.replicas));
+    const leased = this.inFlight + Math.max(0, pool.held(this.#pools.clock()));
+    return Math.min(leased, this.#sharedLimit, pool.share);
+  }
+
+  override set limit(limit: number) {
+    this.#sharedLimit = limit;
+    if (limit === Number.POSITIVE_INFINITY) return;
+    const now = this.#pools.clock();
+    if (this.#pool) {
+      this.#pool.resize(limit, now);
+      return;
+    }
+    this.#pool = new LeasedPool(this.#pools, {
+      ...{ pool: `slots:${this.#scope}`, limit, retentionMs },
+      ...{ unit: 1, refills: false, isSemaphore: true, onReply: this.#onLeased },
+    });
+    if (this.inFlight > 0) this.#pool.spend(this.inFlight, now);
+  }
+
+  override get isExhausted(): boolean {
+    if (this.hasFreeSlot) return false;
+    return !this.#pool?.isReachable || this.#pool.available(this.#pools.clock()) < 1;
+  }
+
+  override lease(): Promise<void> | undefined {
+    return this.#pool?.lease(1, this.#pools.clock());
+  }
+
+  override acquire(): void {
+    super.acquire();
+    this.#pool?.spend(1, this.#pools.clock());
+  }
+
+  override release(stayedMs: number): void {
+    super.release(stayedMs);
+    this.#pool?.refund(1, this.#pools.clock());
+  }
+
+  override refresh(now: number): void {
+    if (this.waiting > 0 && !this.hasFreeSlot) {
+      void this.#pool?.lease(Math.min(this.waiting, this.#sharedLimit), now, 1);
+    }
+  }
+}

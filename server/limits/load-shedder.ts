@@ -4,10 +4,8 @@
  * their fair share. Small embeddings requests that may be served from the cache are still admitted (cache-only).
  * Requests that have started are completed.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestHeaders } from "../request/http-types.ts";
-import type { Priority } from "../request/request-headers.ts";
+import type { Priority, RequestHeaders } from "../request/http-types.ts";
 
 interface LoadShedderOptions {
   /** The limits of all requests and of image requests. */

@@ -1,7 +1,6 @@
 /** Rate limit errors and `x-ratelimit-*` headers in OpenAI's format. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LimitScope } from "./limit-scope.ts";
-import type { Shortage } from "./limiter.ts";
+import type { LimitScope, Shortage } from "./limiter.ts";
 import type { Rate, RateCounter } from "./rate-limit-counters.ts";
 
 // As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):

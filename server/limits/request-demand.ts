@@ -1,6 +1,6 @@
 /** The demand of a request on rate limits: estimated before it is sent, and the actual one after it ends. */
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Usage } from "../request/operation.ts";
+import type { Usage } from "../request/http-types.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type {

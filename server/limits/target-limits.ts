@@ -3,14 +3,13 @@
  * free slot the request queues. Every upstream request is counted here, including each chunk of a split request and the
  * gateway's own requests.
  */
-
 import {
   dropImplausibleBufferedUsage,
   dropImplausibleEmbeddingsUsage,
 } from "../ledger/drop-implausible-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { sleep } from "../lib/sleep.ts";
-import type { Usage } from "../request/operation.ts";
+import { sleep } from "../lib/timers.ts";
+import type { Usage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingsResponse,
@@ -19,8 +18,7 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import type { LimitScope } from "./limit-scope.ts";
-import { lease, noDemand, settleDemand, take } from "./limiter.ts";
+import { type LimitScope, lease, noDemand, settleDemand, take } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";

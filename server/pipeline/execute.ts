@@ -3,26 +3,22 @@
  * the stages, which route, send and verify it. HTTP requests run `executeWithin` their own lifetime; `execute` is a
  * whole request without HTTP, with its row in the ledger.
  */
-
 import { resolveModel } from "../auth/resolve-model.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import { type RequestClient, SignalClient } from "../request/client.ts";
-import { clientClosedError } from "../request/deadline.ts";
+import { clientClosedError, type RequestClient, SignalClient } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { Usage } from "../request/operation.ts";
-import type { CachePolicy, Priority } from "../request/request-headers.ts";
+import type { CachePolicy, Priority, Usage } from "../request/http-types.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
-
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 
-export interface Execution<Q, A> {
+interface Execution<Q, A> {
   readonly caller: Caller;
   readonly route: Route;
   readonly query: Q;

@@ -2,7 +2,6 @@
  * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is
  * the part without HTTP, and `request-lifetime.ts` owns its resources.
  */
-
 import { authenticate } from "../auth/authenticate.ts";
 import { defaultModel, resolveModel } from "../auth/resolve-model.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -13,8 +12,12 @@ import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
-import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { cachePolicyOf, priorityOf } from "../request/request-headers.ts";
+import {
+  cachePolicyOf,
+  type IncomingRequest,
+  type OutgoingResponse,
+  priorityOf,
+} from "../request/http-types.ts";
 import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";

@@ -4,34 +4,36 @@
  * and releases the counters; `clearFiles` releases the files. Each happens once, on every exit path, and a failed
  * release is logged and does not stop the others.
  */
-
 import { IdempotentRequest } from "../idempotency/idempotent-request.ts";
 import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { releaseAll } from "../lib/release-all.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
+import { releaseAll } from "../lib/tasks.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import { type RequestClient, SignalClient } from "../request/client.ts";
-import { Deadline } from "../request/deadline.ts";
-import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
-import type { Operation } from "../request/operation.ts";
-import type { Priority } from "../request/request-headers.ts";
+import { Deadline, type RequestClient, SignalClient } from "../request/deadline.ts";
+import type {
+  IncomingRequest,
+  Operation,
+  OutgoingResponse,
+  Priority,
+  RequestHeaders,
+} from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { PipelineServices } from "./dependencies.ts";
 
 /** The operation of a request, and the kind of model that serves it. */
-export interface RequestKind {
+interface RequestKind {
   readonly operation: Operation;
   readonly kind: "embedding" | "image";
 }
 
 /** Where a request comes from: an HTTP request, or the gateway itself. */
-export interface RequestSource {
+interface RequestSource {
   readonly requestId: string;
   /** Bytes of the request body received so far. */
   readonly bytesReceived: number;

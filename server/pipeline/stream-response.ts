@@ -2,15 +2,13 @@
  * Streaming responses (SSE): a failure before the first event gets an HTTP status, a pause gets heartbeats, and the
  * ledger row is written before the last event.
  */
-
 import type { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import { withTimeout } from "../lib/with-timeout.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import { withTimeout } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { BodyChunk } from "../request/http-types.ts";
-import { lengthOf } from "../request/operation.ts";
+import { type BodyChunk, lengthOf } from "../request/http-types.ts";
 
 export interface StreamEvent {
   /** Text in memory, or JSON that is read while it is sent. */
@@ -74,7 +72,7 @@ export function startGenerator<T>(generator: AsyncGenerator<T>): AsyncIterable<T
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
-export interface Ending {
+interface Ending {
   /** Writes the ledger row. `error`: why the stream ended early. */
   settle(bytes: number, error?: GatewayError): Promise<unknown>;
   /** Runs after the last event was sent, or the client disconnected. */

@@ -1,13 +1,18 @@
 /** Writes the HTTP response of a request that succeeded: buffered, streamed, or replayed from the idempotency store. */
-
 import { neverAborted, type ReplayedResponse } from "../idempotency/idempotent-request.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/operation.ts";
+import {
+  type IncomingRequest,
+  isChunked,
+  isStreamed,
+  joinChunks,
+  lengthOf,
+  type OutgoingResponse,
+} from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import { usageHeader } from "../upstream/adapters/openai/image-metadata.ts";
+import { usageHeader } from "../upstream/adapters/openai/images.ts";
 import type { WrittenResponse } from "./endpoint.ts";
 import type { RequestLifetime } from "./request-lifetime.ts";
 import {

@@ -3,11 +3,38 @@
  * timer are created when a stage first needs them: a response from the cache needs neither, and an abort controller
  * with its listeners costs a cached request a fifth of its CPU.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestClient } from "./client.ts";
 
-export interface DeadlineOptions {
+/** The client of a request, whose disconnect ends the request. */
+export interface RequestClient {
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
+  /**
+   * Sets the one function that is called when the client disconnects, at once if it already has. A listener of the
+   * signal would cost every request an abort controller.
+   */
+  setDisconnectListener(listener: (() => void) | undefined): void;
+}
+
+/** The client of a request without HTTP: its disconnect is the abort of a signal. */
+export class SignalClient implements RequestClient {
+  readonly signal: AbortSignal;
+  #listener: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
+
+  setDisconnectListener(listener: (() => void) | undefined): void {
+    if (this.#listener) this.signal.removeEventListener("abort", this.#listener);
+    this.#listener = listener;
+    if (!listener) return;
+    if (this.signal.aborted) listener();
+    else this.signal.addEventListener("abort", listener);
+  }
+}
+
+interface DeadlineOptions {
   readonly client: RequestClient;
   readonly timeoutMs: number;
   /** Milliseconds, monotonic. */
@@ -91,7 +118,7 @@ export class Deadline {
 
 const requestEnded = new Error("the request has ended");
 
-export const timeoutError = (ms: number): GatewayError =>
+const timeoutError = (ms: number): GatewayError =>
   new GatewayError("upstream_timeout", `The upstream did not respond within ${ms / 1000} s.`);
 
 export const clientClosedError = (): GatewayError =>

@@ -1,14 +1,11 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
-
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { Reservation } from "../lib/budget.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
-import type { Usage } from "./operation.ts";
-import type { CachePolicy, Priority } from "./request-headers.ts";
+import type { CachePolicy, Priority, Usage } from "./http-types.ts";
 import type { RequestTrace } from "./request-trace.ts";
-
 import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
 
 /** The attempts at targets. */
@@ -231,29 +228,10 @@ export class RequestRecord {
       project: caller.project ?? null,
       estimatedCost: cost.estimated ?? null,
       inputs: isEmbeddings ? embeddings.inputs : null,
-      timeline: this.#timeline(),
+      timeline: writeTimeline(this),
       cachedInputs: isEmbeddings ? embeddings.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (embeddings.upstreamTokens ?? null) : null,
     };
-  }
-
-  #timeline(): string | null {
-    const { routing, parameters, outcome } = this;
-    if (!routing.timedAttempts && this.queuedMs === 0 && !parameters.adapted && !parameters.dropped)
-      return null;
-    return writeTimeline({
-      startedAt: this.startedAt,
-      latencyMs: outcome.latencyMs,
-      error: outcome.error,
-      queuedMs: this.queuedMs,
-      attempts: routing.timedAttempts,
-      target: routing.target,
-      candidates: routing.candidates,
-      policy: routing.policy,
-      batchSize: routing.batchSize,
-      adapted: parameters.adapted,
-      dropped: parameters.dropped,
-    });
   }
 }
 

@@ -2,12 +2,11 @@
  * Stages: functions `next => request => response` between a query and its upstream, listed in
  * `server/pipeline/stages.ts`.
  */
-
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Route } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./http-types.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { TraceHeaders } from "./request-trace.ts";
 

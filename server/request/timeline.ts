@@ -24,23 +24,22 @@ export interface TimedAttempt {
 /** A request that is split into hundreds of chunks has an attempt for each. */
 export const maxTimedAttempts = 24;
 
-export interface TimelineSource {
-  /** When the request arrived, on the monotonic clock. */
+/** The parts of a request record that its timeline is made from. */
+interface TimelineSource {
   readonly startedAt: number;
-  readonly latencyMs: number;
-  /** The error code of the request. */
-  readonly error: string | undefined;
-  /** The time in the queues of the gateway. */
   readonly queuedMs: number;
-  readonly attempts: readonly TimedAttempt[] | undefined;
-  /** The target whose response was sent. */
-  readonly target: Target | undefined;
-  /** The number of targets that the first one was selected from. */
-  readonly candidates: number;
-  readonly policy: string | undefined;
-  readonly batchSize: number | undefined;
-  readonly adapted: readonly string[] | undefined;
-  readonly dropped: readonly string[] | undefined;
+  readonly routing: {
+    readonly target: Target | undefined;
+    readonly timedAttempts: readonly TimedAttempt[] | undefined;
+    readonly candidates: number;
+    readonly policy: string | undefined;
+    readonly batchSize: number | undefined;
+  };
+  readonly parameters: {
+    readonly adapted: readonly string[] | undefined;
+    readonly dropped: readonly string[] | undefined;
+  };
+  readonly outcome: { readonly latencyMs: number; readonly error: string | undefined };
 }
 
 export const canceled = "canceled";
@@ -67,14 +66,15 @@ interface StoredTimeline {
 }
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
-export function writeTimeline(source: TimelineSource): string | null {
-  const { attempts, queuedMs, adapted, dropped } = source;
-  if (!attempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
-  const { candidates, policy, batchSize } = source;
+export function writeTimeline(record: TimelineSource): string | null {
+  const { timedAttempts, candidates, policy, batchSize } = record.routing;
+  const { adapted, dropped } = record.parameters;
+  const { queuedMs } = record;
+  if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
   // JSON leaves out members that are undefined.
   return JSON.stringify({
     q: queuedMs > 0 ? inTenths(queuedMs) : undefined,
-    a: attempts?.map((attempt) => attemptValues(attempt, source)),
+    a: timedAttempts?.map((attempt) => attemptValues(attempt, record)),
     c: candidates > 1 ? candidates : undefined,
     p: policy,
     b: batchSize,
@@ -83,14 +83,14 @@ export function writeTimeline(source: TimelineSource): string | null {
   } satisfies { readonly [member in keyof StoredTimeline]: StoredTimeline[member] | undefined });
 }
 
-function attemptValues(attempt: TimedAttempt, source: TimelineSource): AttemptValues {
+function attemptValues(attempt: TimedAttempt, record: TimelineSource): AttemptValues {
   const { target, startedAt, endedAt, queuedMs, isHedge } = attempt;
-  const isOwnTarget = target === source.target;
+  const isOwnTarget = target === record.routing.target;
   // A streamed response ends after the row is written.
-  const isWinner = isOwnTarget && source.error === undefined;
+  const isWinner = isOwnTarget && record.outcome.error === undefined;
   const error = attempt.error ?? (endedAt === undefined && !isWinner ? canceled : "");
-  const endsAt = endedAt ?? source.startedAt + source.latencyMs;
-  const startMs = inTenths(startedAt - source.startedAt);
+  const endsAt = endedAt ?? record.startedAt + record.outcome.latencyMs;
+  const startMs = inTenths(startedAt - record.startedAt);
   const durationMs = inTenths(endsAt - startedAt);
   // The usual case.
   if (error === "" && isOwnTarget && queuedMs === 0 && !isHedge) return [startMs, durationMs];

@@ -2,8 +2,7 @@
  * One request on its way to a target: the candidates, the attempts that were made, and the selection of the next target
  * after a failure.
  */
-import { sleep } from "../lib/sleep.ts";
-import type { Timers } from "../lib/timers.ts";
+import { sleep, type Timers } from "../lib/timers.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { Attempt } from "./attempt.ts";
 import { probeTimeoutMs } from "./health/circuit-breaker.ts";

@@ -1,11 +1,10 @@
 /**
  * Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
-import { sleep } from "../lib/sleep.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import { sleep } from "../lib/timers.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 import { markMayBeBilled } from "./may-have-been-billed.ts";
@@ -19,7 +18,7 @@ export type SendAuthenticated = (
 /** Reads the response to the first request. An error in it that came with status 200 is thrown as that error. */
 export type ReadFirst = (response: UpstreamResponse) => Promise<ImageResponse | PendingJob>;
 
-export interface ImageJob<Q extends GenerationQuery> {
+interface ImageJob<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;

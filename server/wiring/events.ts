@@ -13,10 +13,10 @@ import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import { sendByFetch } from "../upstream/transport/fetch-response.ts";
+import { sendByFetch } from "../upstream/transport/transport.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-export interface EventsWiringOptions {
+interface EventsWiringOptions {
   readonly settings: Pick<Settings, "VEXEL_DATA">;
   readonly snapshot: () => Snapshot;
   readonly log: Log;

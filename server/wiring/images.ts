@@ -1,11 +1,10 @@
 /** Wires the image pipeline: image worker, downloads behind the SSRF guard, and the idempotency store. */
-
 import { join } from "node:path";
 import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
 import type { Execute } from "../pipeline/handle-request.ts";

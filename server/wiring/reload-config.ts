@@ -20,7 +20,7 @@ import { storeSource } from "../config/sources/store-source.ts";
 import { yamlSource } from "../config/sources/yaml-source.ts";
 import { StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-config.ts";
-import { createSerialize } from "../lib/serialize.ts";
+import { createSerialize } from "../lib/tasks.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
@@ -29,7 +29,7 @@ import type { KeyStore } from "../storage/ports/key-store.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
 import type { EventsWiring } from "./events.ts";
 
-export interface ConfigurationOptions {
+interface ConfigurationOptions {
   readonly settings: Settings;
   readonly configNamed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -44,7 +44,7 @@ export interface ConfigurationOptions {
   readonly events: () => Pick<EventsWiring, "emit" | "onKeysChanged"> | undefined;
 }
 
-export type LoadedConfiguration =
+type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;

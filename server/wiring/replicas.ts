@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../events/events.ts";
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { LeasedPool, SharedPools } from "../lib/leased-pool.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
 import type { Log } from "../observe/log.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { Settings } from "../settings.ts";
@@ -19,7 +19,7 @@ import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   readonly settings: Pick<
     Settings,
     "VEXEL_DATA" | "VEXEL_RESPONSE_TTL" | "VEXEL_CACHE_REDIS_TTL" | "VEXEL_CACHE_TTL"
@@ -33,7 +33,7 @@ export interface ReplicasOptions {
   readonly now: () => number;
 }
 
-export interface Replicas {
+interface Replicas {
   readonly pools: SharedPools;
   readonly claims: RequestClaims;
   /** Undefined: it is off. */

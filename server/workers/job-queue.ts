@@ -2,10 +2,10 @@
  * Job queue of a worker pool with fair queueing between API keys: the key that has used the least worker time recently
  * is next, so slow jobs of one key do not starve quick jobs of another. Large jobs run one at a time, to bound memory.
  */
-import { throwIfAborted } from "../lib/abort-error.ts";
+import { throwIfAborted } from "../lib/abort.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
@@ -17,14 +17,14 @@ export interface JobQueueOptions {
   readonly clock?: () => number;
 }
 
-export interface QueuedWork {
+interface QueuedWork {
   readonly signal: AbortSignal;
   readonly isLarge?: boolean;
   /** The API key whose time it uses. */
   readonly key?: string;
 }
 
-export interface JobQueue {
+interface JobQueue {
   run<T>(turn: QueuedWork, work: () => Promise<T>): Promise<T>;
 }
 

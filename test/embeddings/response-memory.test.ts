@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { sendResponse } from "../../server/http/server/send-response.ts";
 import { SocketWriter } from "../../server/http/server/socket-writer.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
-import { ignoreRejection } from "../../server/lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../server/lib/tasks.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import { testKey } from "../harness.ts";
 import {

@@ -1,13 +1,11 @@
 /** Pipeline stages without a gateway around them, and an upstream that can be paused, inspected and made to fail. */
-
 import type { Model } from "../../server/config/snapshot.ts";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { SignalClient } from "../../server/request/client.ts";
-import { Deadline } from "../../server/request/deadline.ts";
+import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { Send, StageRequest } from "../../server/request/stage.ts";
 import type {

@@ -1,5 +1,4 @@
 /** An upstream that responds when the test says so, with vectors that depend on the upstream request alone. */
-
 import { expect } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import {
@@ -9,12 +8,11 @@ import {
 import { quarterTokens } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { SignalClient } from "../../server/request/client.ts";
-import { Deadline } from "../../server/request/deadline.ts";
+import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { StageRequest } from "../../server/request/stage.ts";
 import type {

@@ -1,5 +1,4 @@
 /** Embedding cache and single-flight: each request gets the vectors it would get alone, and none waits forever. */
-
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
@@ -10,7 +9,7 @@ import {
 import { writeBase64Response } from "../../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { joinChunks } from "../../server/request/operation.ts";
+import { joinChunks } from "../../server/request/http-types.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { scaled, tries } from "../depth.ts";
 import {

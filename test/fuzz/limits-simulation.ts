@@ -6,7 +6,7 @@ import { expect } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission, type AdmissionTicket } from "../../server/limits/admission.ts";
-import type { LimitScope } from "../../server/limits/limit-scope.ts";
+import type { LimitScope } from "../../server/limits/limiter.ts";
 import {
   type Demand,
   localRateLimitCounters,

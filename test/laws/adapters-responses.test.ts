@@ -1,10 +1,9 @@
 /** The fast parser of embeddings responses gives the same result as JSON.parse. */
-
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspectVector } from "../../server/embeddings/vector-formats.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";

@@ -1,14 +1,13 @@
 /** Vector validation: NaN, infinite and all-zero vectors are detected by each implementation. */
-
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   checkNumbers,
   checkVector,
   checkVectorInWasm,
+  EncodedVector,
   type VectorValidity,
 } from "../../server/lib/codec/base64.ts";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";

@@ -421,7 +421,7 @@ describe("side effects are confined:", () => {
 
   test("only one file calls fetch", () => {
     const callers = server.filter((file) => /(?<![.\w])fetch\(/.test(codeOf(file)));
-    expect(callers).toEqual(["server/upstream/transport/fetch-response.ts"]);
+    expect(callers).toEqual(["server/upstream/transport/transport.ts"]);
   });
 
   test("clocks and randomness are parameters", () => {

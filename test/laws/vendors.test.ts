@@ -1,10 +1,9 @@
 /**
  * Laws over every embeddings vendor: it understands the upstream request, and only valid responses reach the client.
  */
-
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";

@@ -1,6 +1,8 @@
 /** The timeline in the ledger row: waits and attempts with their times, and nothing for cached requests. */
 import { afterEach, expect, test } from "bun:test";
-import { readTimeline, type TimelineSource, writeTimeline } from "../../server/request/timeline.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import { readTimeline, type TimedAttempt, writeTimeline } from "../../server/request/timeline.ts";
+import type { Target } from "../../server/upstream/contract.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
@@ -11,19 +13,15 @@ afterEach(closeSetups);
 
 const always = { times: Number.POSITIVE_INFINITY };
 
-const source: TimelineSource = {
-  startedAt: 1000,
-  latencyMs: 50,
-  error: undefined,
-  queuedMs: 0,
-  attempts: undefined,
-  target: undefined,
-  candidates: 1,
-  policy: undefined,
-  batchSize: undefined,
-  adapted: undefined,
-  dropped: undefined,
-};
+/** A request that arrived at 1000 ms and took 50 ms. */
+function recordOf(target?: Target, timedAttempts?: TimedAttempt[]): RequestRecord {
+  const record = new RequestRecord("req", "embeddings", 0);
+  record.startedAt = 1000;
+  record.outcome.latencyMs = 50;
+  record.routing.target = target;
+  record.routing.timedAttempts = timedAttempts;
+  return record;
+}
 
 test("a failed attempt and the failover after it are in the timeline, in order", async () => {
   const { gateway, fakes, embed } = arrange({ upstreams: 2 });
@@ -57,25 +55,19 @@ test("a request that is served from the cache stores no timeline", async () => {
 test("one successful attempt takes few bytes", () => {
   const target = targetNamed("a");
   const attempt = { target, startedAt: 1000.42, endedAt: 1032.5, isHedge: false };
-  const text = writeTimeline({
-    ...source,
-    target,
-    attempts: [{ ...attempt, error: undefined, queuedMs: 0 }],
-  });
+  const text = writeTimeline(recordOf(target, [{ ...attempt, error: undefined, queuedMs: 0 }]));
   expect(text).toBe('{"a":[[0.4,32.1]]}');
 });
 
 test("a hedged attempt that lost is canceled, and a stream that still runs is not", () => {
   const [winner, loser] = [targetNamed("winner"), targetNamed("loser")];
   const running = { endedAt: undefined, error: undefined, queuedMs: 0 };
-  const text = writeTimeline({
-    ...source,
-    target: winner,
-    attempts: [
+  const text = writeTimeline(
+    recordOf(winner, [
       { ...running, target: loser, startedAt: 1000, isHedge: false },
       { ...running, target: winner, startedAt: 1020, isHedge: true },
-    ],
-  });
+    ]),
+  );
   expect(readTimeline(text).attempts).toEqual([
     {
       startMs: 0,
@@ -90,8 +82,11 @@ test("a hedged attempt that lost is canceled, and a stream that still runs is no
 });
 
 test("the time in the queue, adapted and dropped parameters are in the timeline", () => {
-  const text = writeTimeline({ ...source, queuedMs: 12.34, adapted: ["size"], dropped: ["user"] });
-  expect(readTimeline(text)).toMatchObject({
+  const record = recordOf();
+  record.queuedMs = 12.34;
+  record.parameters.adapted = ["size"];
+  record.parameters.dropped = ["user"];
+  expect(readTimeline(writeTimeline(record))).toMatchObject({
     queuedMs: 12.3,
     adapted: ["size"],
     dropped: ["user"],

@@ -1,6 +1,6 @@
 /** Work on a stack runs with bounded concurrency, and nothing is left running afterwards. */
 import { describe, expect, test } from "bun:test";
-import { runConcurrently } from "../../server/lib/run-concurrently.ts";
+import { runConcurrently } from "../../server/lib/tasks.ts";
 import { outcomeOf, settled } from "../embeddings/stage-fixture.ts";
 
 /** Work that the test settles. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { FairQueue, type Waiter } from "../../server/limits/fair-queue.ts";
-import type { Priority } from "../../server/request/request-headers.ts";
+import type { Priority } from "../../server/request/http-types.ts";
 
 interface QueuedRequest extends Waiter {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
-import type { Priority } from "../../server/request/request-headers.ts";
+import type { Priority } from "../../server/request/http-types.ts";
 import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
 
 let limited: Limited | undefined;

@@ -1,7 +1,6 @@
 /** The request timeout and the client's disconnect, as one signal. */
 import { expect, test } from "bun:test";
-import { SignalClient } from "../../server/request/client.ts";
-import { Deadline } from "../../server/request/deadline.ts";
+import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 
 const connected = (): AbortSignal => new AbortController().signal;
 

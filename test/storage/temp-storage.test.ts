@@ -1,7 +1,7 @@
 /** Request temp storage: each API key has a fair share of it, and every byte is released when its file is closed. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { spool } from "../../server/http/spool.ts";
+import { spool } from "../../server/http/form.ts";
 import { DiskReserve } from "../../server/lib/disk-reserve.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";

@@ -3,11 +3,10 @@
  * client's query, the upstream request, the vendor's response and our response. UPDATE_GOLDENS=1 rewrites `request`;
  * check the difference before you commit it.
  */
-
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";

@@ -7,7 +7,7 @@ import type { Snapshot } from "../../config/snapshot.ts";
 import type { Budget } from "../../lib/budget.ts";
 import type { Limits } from "../../lib/limits.ts";
 import type { Admission } from "../../limits/admission.ts";
-import type { LimitScope } from "../../limits/limit-scope.ts";
+import type { LimitScope } from "../../limits/limiter.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
 

@@ -1,7 +1,7 @@
 /** Authenticates a request to the admin API: by the admin token of a script, or by the session of a user. */
 import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { isSameSecret } from "../../lib/is-same-secret.ts";
+import { isSameSecret } from "../../lib/key-hash.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
 

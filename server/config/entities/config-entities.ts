@@ -3,7 +3,7 @@
  * the code that validates the file, before it is written. Running gateways publish it within a second.
  */
 import { isDeepStrictEqual } from "node:util";
-import { createSerialize } from "../../lib/serialize.ts";
+import { createSerialize } from "../../lib/tasks.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type {
   ConfigEntityStore,
@@ -33,7 +33,7 @@ import {
   usesCurrentKey,
 } from "./secret-fields.ts";
 
-export interface ConfigEntitiesOptions {
+interface ConfigEntitiesOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
   /** The other sources, as they are now. */
@@ -57,7 +57,7 @@ export class EntityRefused extends Error {
   }
 }
 
-export interface ReadEntity extends StoredEntity {
+interface ReadEntity extends StoredEntity {
   readonly problem?: string;
 }
 

@@ -2,11 +2,10 @@
  * Cache stage with single-flight: cached inputs are served from memory, inputs in flight for another request are waited
  * for, duplicates are deduplicated, and the remaining inputs are sent on as one request.
  */
-
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { overloadedError } from "../../limits/load-shedder.ts";
 import type { Route } from "../../request/caller.ts";
-import { joinChunks } from "../../request/operation.ts";
+import { joinChunks } from "../../request/http-types.ts";
 import type { Send, Stage, StageRequest } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type {

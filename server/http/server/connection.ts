@@ -2,9 +2,8 @@
  * A client's connection: reads HTTP/1.1 requests one after the other, and writes each response before it reads the
  * next.
  */
-
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { type ByteSocket, ClientSocket, ConnectionPhase } from "./client-socket.ts";
 import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";

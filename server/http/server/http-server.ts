@@ -3,7 +3,7 @@
  * Bun's sockets; another transport, such as one on `Bun.serve`, would implement the same promises.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { RequestClient } from "../../request/client.ts";
+import type { RequestClient } from "../../request/deadline.ts";
 import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.ts";
 
 export interface HttpServerOptions {

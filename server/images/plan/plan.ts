@@ -19,8 +19,7 @@ import {
   type PostProcessing,
   unsupportedOption,
 } from "./image-plan.ts";
-import { planCompression, planSize, planStream, planUser } from "./plan-options.ts";
-import { checkSources } from "./plan-sources.ts";
+import { checkSources, planCompression, planSize, planStream, planUser } from "./plan-options.ts";
 
 /** Throws GatewayError where this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(

@@ -9,7 +9,7 @@ export {
   checkVector,
   decodeBlocks,
   decodeText,
+  EncodedVector,
   type VectorValidity,
 } from "./base64.ts";
-export { EncodedVector } from "./encoded-vector.ts";
 export { maxTextBytes, printFloats } from "./print-floats.ts";

@@ -3,19 +3,19 @@
  * metrics of its workers with the same functions.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { isSameSecret } from "../../lib/is-same-secret.ts";
+import { isSameSecret } from "../../lib/key-hash.ts";
 import { toErrorResponse, toGatewayError } from "../../request/error-response.ts";
 import type { RequestHeaders } from "../../request/http-types.ts";
 import { contentTypes, formatMetrics } from "./format-metrics.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
-export interface MetricsEndpointOptions {
+interface MetricsEndpointOptions {
   /** Empty: no token is needed. */
   readonly token: string;
   readonly collect: () => Promise<readonly MetricSnapshot[]> | readonly MetricSnapshot[];
 }
 
-export interface MetricsResponse {
+interface MetricsResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
@@ -42,7 +42,7 @@ export async function respondWithMetrics(
   };
 }
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
 }

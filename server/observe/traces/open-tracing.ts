@@ -2,20 +2,19 @@
  * OpenTelemetry traces over OTLP/HTTP. This file and the packages that it imports are loaded only if a collector is
  * configured. A slow or unreachable collector loses spans and never a request: at most `maxPendingSpans` wait for it.
  */
-
 import { ExportResultCode } from "@opentelemetry/core";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace";
-import { withTimeout } from "../../lib/with-timeout.ts";
+import { withTimeout } from "../../lib/timers.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { StartTrace } from "../../request/request-trace.ts";
 import type { Log } from "../log.ts";
 import { requestSpans } from "./request-spans.ts";
 import { createStartTrace, type SamplingOptions } from "./trace-context.ts";
 
-export interface TracingOptions {
+interface TracingOptions {
   /** The base URL of the collector. */
   readonly endpoint: string;
   readonly protocol: "http/protobuf" | "http/json";
@@ -27,7 +26,7 @@ export interface TracingOptions {
   readonly clock: () => number;
 }
 
-export interface TraceCounts {
+interface TraceCounts {
   /** Spans that the collector accepted. */
   readonly exported: number;
   /** Spans that the collector refused, or did not respond to. */

@@ -3,7 +3,7 @@
  * semantic conventions. Attributes are names, counts and error codes; never a key, a prompt or a message.
  */
 import type { Attributes } from "@opentelemetry/api";
-import type { Operation } from "../../request/operation.ts";
+import type { Operation } from "../../request/http-types.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { RequestTrace } from "../../request/request-trace.ts";
 import { canceled, type TimedAttempt } from "../../request/timeline.ts";

@@ -4,7 +4,7 @@
  */
 import { SQL } from "bun";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 import { migrate } from "./migrate.ts";
 import { type PostgresMigration, postgresMigrations } from "./migrations/index.ts";

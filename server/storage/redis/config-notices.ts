@@ -2,7 +2,7 @@
  * Notices of changed API keys and entities between replicas. A replica that misses a notice reads the change at its next
  * poll of the database.
  */
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { RedisConnection } from "./client.ts";
 
 const channel = "vexel:config-changed";

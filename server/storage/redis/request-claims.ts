@@ -3,7 +3,7 @@
  * claim is abandoned and stays: it is unknown whether the images were billed.
  */
 import { randomUUID } from "node:crypto";
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type {
   ClaimAnswer,
   ClaimOutcome,

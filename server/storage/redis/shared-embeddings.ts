@@ -4,7 +4,7 @@
  * miss. The generation is a random value in Redis: clearing the cache replaces it, and all earlier values are misses.
  */
 import { randomBytes } from "node:crypto";
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { PersistedEmbedding } from "../ports/embedding-cache-store.ts";
 import type { SharedEmbedding, SharedEmbeddings } from "../ports/shared-embeddings.ts";
 import type { RedisConnection } from "./client.ts";

@@ -5,7 +5,7 @@
 import { S3Client, type S3File } from "bun";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { runConcurrently } from "../../lib/run-concurrently.ts";
+import { runConcurrently } from "../../lib/tasks.ts";
 import type { BlobLocation } from "./blob-url.ts";
 
 export interface ObjectStoreOptions {

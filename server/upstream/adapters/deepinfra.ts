@@ -3,8 +3,8 @@ import type { Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
-import { openaiEndpoints } from "./openai/endpoints.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
+import { openaiEndpoints } from "./wire/build-request.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 

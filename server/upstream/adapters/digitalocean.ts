@@ -4,8 +4,8 @@ import type { GenerationQuery } from "../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { openaiEndpoints } from "./openai/endpoints.ts";
 import { openaiGenerations } from "./openai/images.ts";
+import { openaiEndpoints } from "./wire/build-request.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
 const baseUrl = "https://inference.do-ai.run/v1";

@@ -3,9 +3,8 @@ import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../ada
 import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import type { Vendor } from "../vendor.ts";
-import { openaiEndpoints } from "./openai/endpoints.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
-import { bearer, imageJsonRequest } from "./wire/build-request.ts";
+import { bearer, imageJsonRequest, openaiEndpoints } from "./wire/build-request.ts";
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn } from "./wire/image-list.ts";

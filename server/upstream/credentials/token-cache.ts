@@ -2,20 +2,19 @@
  * Token cache for upstreams with short-lived credentials: one token for each upstream, fetched by single-flight and
  * renewed before it expires.
  */
-
-import { abortable } from "../../lib/abortable.ts";
+import { abortable } from "../../lib/abort.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/transport.ts";
 
-export interface TokenCacheOptions {
+interface TokenCacheOptions {
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-export interface TokenCache {
+interface TokenCache {
   /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
   authenticate(
     request: UpstreamRequest,

@@ -2,11 +2,10 @@
  * Downloads an image from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
  * only images, and bounded in bytes and time.
  */
-
-import { abortable } from "../../lib/abortable.ts";
+import { abortable } from "../../lib/abort.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../lib/request-temp.ts";
-import { sleep } from "../../lib/sleep.ts";
+import { sleep } from "../../lib/timers.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
 import {
@@ -29,7 +28,7 @@ import {
   systemResolve,
 } from "./ssrf-guard.ts";
 
-export interface DownloadOptions {
+interface DownloadOptions {
   readonly maxBytes: number;
   /** Timeout of the whole download, over all redirects and retries. */
   readonly timeoutMs: number;
@@ -51,7 +50,7 @@ export interface DownloadRequest {
   readonly svg?: boolean;
 }
 
-export type Download = (url: string, request: DownloadRequest) => Promise<CollectedImage>;
+type Download = (url: string, request: DownloadRequest) => Promise<CollectedImage>;
 
 const maxRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

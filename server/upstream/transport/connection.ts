@@ -3,8 +3,8 @@
  * response.
  */
 import { isIP } from "node:net";
-import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { LargeJson } from "../../lib/large-json.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { AmbiguousResponse, ConnectionLost, NotConnected } from "./transport-error.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";

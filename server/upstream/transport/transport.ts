@@ -1,5 +1,4 @@
 /** Step 12: the transport sends a request with the gateway's own HTTP client, or with `fetch` where that is needed. */
-
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import type { TlsTrust } from "./connection.ts";
@@ -11,10 +10,9 @@ import {
   type Unsolicited,
 } from "./connection-pool.ts";
 import { BufferedExchange, type Endpoint, StreamedExchange } from "./exchange.ts";
-import { sendByFetch } from "./fetch-response.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { NotConnected, toTransportError } from "./transport-error.ts";
-import { BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
+import { BoundedResponse, BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
 
 /** Throws GatewayError. The response has a status and headers; its body is buffered or arrives in chunks. */
 export type Send = (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>;
@@ -218,3 +216,52 @@ function serializeRequest(
     ? `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     : `${head}content-length: ${body.length}\r\n\r\n`;
 }
+
+/**
+ * Sends any request with `fetch`: through a proxy, over TLS, compressed, streamed. The only use of `fetch` for
+ * upstreams.
+ */
+export async function sendByFetch(
+  { url, headers, body, method, maxResponseBytes }: UpstreamRequest,
+  signal: AbortSignal,
+  maxBytes: number,
+): Promise<UpstreamResponse> {
+  const streamed = typeof body === "object" ? body : undefined;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: streamed ? { ...headers, "content-length": String(streamed.length) } : headers,
+      body: streamed
+        ? (streamed.open() as unknown as ReadableStream)
+        : (body as string | undefined),
+      signal,
+      // A redirect would send the upstream's API key to another host.
+      redirect: "manual",
+      // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one
+      // response too many would make the next request get another client's image. So each request has its own
+      // connection.
+      keepalive: false,
+      // Bun gives up after five silent minutes; the request's own deadline applies here.
+      timeout: false,
+    });
+  } catch (error) {
+    throw toTransportError(error, signal);
+  }
+  const { status, headers: responseHeaders } = response;
+  return new BoundedResponse({
+    status,
+    headers: responseHeaders,
+    chunks: () => response.body ?? nothing(),
+    // A length in the header is the length on the wire: only without compression does it bound the body.
+    readWhole: (max) =>
+      Number(responseHeaders.get("content-length") ?? Number.NaN) <= max &&
+      !responseHeaders.has("content-encoding")
+        ? response.bytes()
+        : undefined,
+    signal,
+    maxBytes: Math.min(maxBytes, maxResponseBytes ?? maxBytes),
+  });
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

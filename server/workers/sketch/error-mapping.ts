@@ -1,6 +1,6 @@
 /** Maps errors of the drawing program: its error codes are names of the gateway's error table. */
 import { SketchError } from "@vexel/sketch";
-import { abortError } from "../../lib/abort-error.ts";
+import { abortError } from "../../lib/abort.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 /** `signal` is the one that the drawing program got: after an abort it throws the signal's reason. */

@@ -15,7 +15,7 @@ import type {
   ImageResult,
   Target,
 } from "../../contract.ts";
-import { isUsage } from "../openai/image-metadata.ts";
+import { isUsage } from "../openai/images.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";

@@ -16,9 +16,12 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import type { EndpointResolver } from "../openai/endpoints.ts";
 import { openaiGenerations } from "../openai/images.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import {
+  type EndpointResolver,
+  imageFormRequest,
+  imageJsonRequest,
+} from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 import { fieldParts } from "../wire/multipart.ts";

@@ -1,7 +1,7 @@
 /** LocalAI: OpenAI-compatible embeddings and generations, native edits. */
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, fullLengthCapabilities } from "../openai/dialect.ts";
-import { openaiEndpoints } from "../openai/endpoints.ts";
+import { openaiEndpoints } from "../wire/build-request.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { localaiEdits, localaiGenerations, localaiImageCapabilities } from "./images.ts";

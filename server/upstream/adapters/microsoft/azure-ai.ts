@@ -5,7 +5,7 @@ import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
-import type { EndpointResolver } from "../openai/endpoints.ts";
+import type { EndpointResolver } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
 import { azureHeaders } from "./endpoints.ts";

@@ -1,7 +1,6 @@
 /** Azure's URLs and authentication headers. */
 import type { Upstream } from "../../contract.ts";
-import type { EndpointResolver } from "../openai/endpoints.ts";
-import { headersOf, type WireHeaders } from "../wire/build-request.ts";
+import { type EndpointResolver, headersOf, type WireHeaders } from "../wire/build-request.ts";
 
 export const azureHeaders = (upstream: Upstream): WireHeaders =>
   headersOf(upstream, (key) => ({ "api-key": key }));

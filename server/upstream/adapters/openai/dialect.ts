@@ -2,10 +2,10 @@
 import type { Adapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
+import { openaiEndpoints } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
-import { openaiEndpoints } from "./endpoints.ts";
 import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect {
@@ -60,7 +60,7 @@ export const openaiCapabilities: EmbeddingCapabilities = {
 };
 
 /** The image adapter of a vendor with OpenAI-compatible embeddings and its own image API. */
-export type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
+type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
 
 export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {
   const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;

@@ -1,5 +1,4 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
-
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
 import { largeJsonBytes } from "../../../lib/upstream-json.ts";
@@ -12,10 +11,9 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { jsonRequest } from "../wire/build-request.ts";
+import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, isCount } from "../wire/members.ts";
-import type { EndpointResolver } from "./endpoints.ts";
-import { isEstimated } from "./image-metadata.ts";
+import { isEstimated } from "./images.ts";
 import {
   type ParsedResponse,
   parseEmbeddingsResponse,

@@ -1,11 +1,11 @@
 /** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
-import type { Adapter } from "../../adapter.ts";
+import type { Adapter, ModerationAdapter } from "../../adapter.ts";
 import { openaiImageCapabilities } from "../../catalog/images/index.ts";
 import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
-import type { EndpointResolver } from "./endpoints.ts";
+import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
+import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
-import { openaiModerations } from "./moderations.ts";
 import { bySurface, responsesRequest, throughResponses } from "./responses.ts";
 
 type ImageEndpoints = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
@@ -58,4 +58,27 @@ export const openaiCompatibleImages = (resolveEndpoint: EndpointResolver): Image
   edits: openaiEdits(resolveEndpoint),
   imageCapabilities: () => open,
   moderations: openaiModerations(resolveEndpoint),
+});
+
+/** OpenAI's moderation of a prompt. It runs before the image request, which is billed. */
+const openaiModerations = (resolveEndpoint: EndpointResolver): ModerationAdapter => ({
+  toUpstream: (prompt, target) => {
+    const { url, headers } = resolveEndpoint(target, "moderations");
+    return jsonRequest(url, headers, { model: target.model, input: prompt });
+  },
+  fromUpstream: async (response) => {
+    const body = await response.json();
+    const [result] = listOf(memberOf(body, "results"));
+    const flagged = memberOf(result, "flagged");
+    if (typeof flagged !== "boolean")
+      throw invalidResponse("it does not say whether the prompt is flagged");
+    const categories = Object.entries(memberOf(result, "categories") ?? {});
+    // OpenAI reports no usage; Mistral and others with the same API do.
+    const inputTokens = memberOf(memberOf(body, "usage"), "prompt_tokens");
+    return {
+      flagged,
+      categories: categories.filter(([, is]) => is === true).map(([name]) => name),
+      ...(typeof inputTokens === "number" && inputTokens > 0 && { usage: { inputTokens } }),
+    };
+  },
 });

@@ -1,5 +1,4 @@
 /** OpenAI's Images API: JSON generations, multipart or JSON edits, buffered or streamed responses. */
-
 import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type {
   ErrorContext,
@@ -12,21 +11,25 @@ import type {
   ExtraFields,
   GenerationQuery,
   ImageEvent,
+  ImageMetadata,
   ImageOptions,
   ImageResponse,
   ImageResult,
+  ImageUsage,
   Target,
 } from "../../contract.ts";
-import { imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import {
+  type EndpointResolver,
+  imageFormRequest,
+  imageJsonRequest,
+} from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { createdIn, imageIn, loadedImageIn } from "../wire/image-list.ts";
 import { isEventStream, readImageStream } from "../wire/image-stream.ts";
-import { invalidResponse, listIn, objectOf } from "../wire/members.ts";
+import { invalidResponse, isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
-import type { EndpointResolver } from "./endpoints.ts";
-import { estimatedField, isEstimated, isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 export const openaiGenerations = (
@@ -161,3 +164,29 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
     extraFields,
   };
 }
+
+/**
+ * Fields of OpenAI's image responses besides the images, and the mark on `usage` that a Vexel gateway has estimated:
+ * the next gateway does not account for it as reported usage.
+ */
+const metadataNames = ["size", "quality", "background", "output_format"] as const;
+
+export const metadataIn = (value: unknown): ImageMetadata =>
+  Object.fromEntries(
+    metadataNames.flatMap((name) => {
+      const fact = memberOf(value, name);
+      return typeof fact === "string" ? [[name, fact]] : [];
+    }),
+  );
+
+/** Usage is valid only if all its totals are present and are counts: a partial or negative count is unknown. */
+export const isUsage = (usage: unknown): usage is ImageUsage =>
+  ["total_tokens", "input_tokens", "output_tokens"].every((name) => isCount(memberOf(usage, name)));
+
+/** The response header. */
+export const usageHeader = "vexel-usage";
+/** The same in a stream event, since the headers are sent before the usage is known. */
+export const estimatedField = "vexel_usage";
+
+export const isEstimated = ({ headers }: Pick<UpstreamResponse, "headers">): boolean =>
+  headers.get(usageHeader) === "estimated";

@@ -19,15 +19,14 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { imageJsonRequest } from "../wire/build-request.ts";
+import { type EndpointResolver, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageContentIn, loadedImageIn } from "../wire/image-list.ts";
 import { isEventStream, readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
-import type { EndpointResolver } from "./endpoints.ts";
-import { isUsage, metadataIn } from "./image-metadata.ts";
+import { isUsage, metadataIn } from "./images.ts";
 import { referenceTo } from "./references.ts";
 
 /**

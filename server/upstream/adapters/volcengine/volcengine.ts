@@ -19,7 +19,7 @@ import type {
 } from "../../contract.ts";
 import type { Vendor } from "../../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
-import { isUsage } from "../openai/image-metadata.ts";
+import { isUsage } from "../openai/images.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";

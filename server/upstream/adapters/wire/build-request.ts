@@ -4,7 +4,7 @@
  */
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
-import type { ExtraFields, Upstream } from "../../contract.ts";
+import type { ExtraFields, Target, Upstream } from "../../contract.ts";
 import { jsonBody } from "./json-with-files.ts";
 import { type Part, writeForm } from "./multipart.ts";
 
@@ -75,3 +75,19 @@ export const bearer = (upstream: Upstream): WireHeaders =>
 /** In lower case, so that a configured header replaces the adapter's instead of being sent next to it. */
 const withLowerCaseNames = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** URLs and authentication headers of an OpenAI-compatible upstream. */
+type Path = "embeddings" | "images/generations" | "images/edits" | "responses" | "moderations";
+
+export type EndpointResolver = (
+  target: Target,
+  path: Path,
+) => { readonly url: string; readonly headers: WireHeaders };
+
+/** `{baseUrl}/embeddings` with a bearer token, as OpenAI has it. */
+export const openaiEndpoints =
+  (defaultBaseUrl: string | undefined): EndpointResolver =>
+  ({ upstream }, path) => ({
+    url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
+    headers: bearer(upstream),
+  });

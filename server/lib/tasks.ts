@@ -1,0 +1,76 @@
+/** Asynchronous work: with bounded concurrency, one after the other, all despite failures. */
+
+/**
+ * Runs work on a stack of items with bounded concurrency. The work may push more items. Settles when no work is running: after the first failure no further item is started, and that failure is thrown. No recursion, and no promise for items that wait, so the stack may have any size.
+ */
+export function runConcurrently<T>(
+  stack: T[],
+  maxParallel: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let running = 0;
+  let failure: { readonly error: unknown } | undefined;
+  const startNext = (): void => {
+    while (!failure && running < maxParallel && stack.length > 0) {
+      running++;
+      work(stack.pop() as T).then(done, fail);
+    }
+    if (running > 0) return;
+    if (failure) reject(failure.error);
+    else resolve();
+  };
+  const done = (): void => {
+    running--;
+    startNext();
+  };
+  const fail = (error: unknown): void => {
+    failure ??= { error };
+    done();
+  };
+  startNext();
+  return promise;
+}
+
+/**
+ * Starts every release, also after another has failed, and waits for all of them. Rejects with the failure, or with all
+ * of them as an AggregateError, once the last release is over.
+ */
+export async function releaseAll(
+  releases: readonly (() => Promise<unknown> | unknown)[],
+): Promise<void> {
+  const outcomes = await Promise.allSettled(releases.map(async (release) => release()));
+  const failures = outcomes.flatMap((outcome) =>
+    outcome.status === "rejected" ? [outcome.reason as unknown] : [],
+  );
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) {
+    throw new AggregateError(failures, `${failures.length} resources could not be released.`);
+  }
+}
+
+/**
+ * Runs asynchronous work one after the other (a mutex): the next begins when the one before has ended, with or without
+ * an error.
+ */
+type Serialize = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createSerialize(): Serialize {
+  let turn: Promise<void> = Promise.resolve();
+  return async (work) => {
+    const before = turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    turn = promise;
+    await before;
+    try {
+      return await work();
+    } finally {
+      resolve();
+    }
+  };
+}
+
+/** Ignores a rejection that no code waits for: an unhandled rejection would end the process. */
+export function ignoreRejection(work: Promise<unknown> | undefined): void {
+  work?.catch(() => undefined);
+}
