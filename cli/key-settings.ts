@@ -3,13 +3,8 @@
  * of vexel.yaml.
  */
 
-import { budgetOf, budget as budgetSchema } from "../server/config/budget.ts";
-import { limits as limitsSchema } from "../server/config/limits.ts";
-import {
-  defaults as defaultsSchema,
-  expires as expiresSchema,
-  parameters as parametersSchema,
-} from "../server/config/schema.ts";
+import { keyBody, parameters as parametersSchema } from "../contract/schemas/keys.ts";
+import { budgetOf } from "../server/config/budget.ts";
 import { type Budget, periods } from "../server/lib/budget.ts";
 import type { Limits } from "../server/lib/limits.ts";
 import type { KeySettings } from "../server/storage/ports/key-store.ts";
@@ -55,7 +50,7 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
     throw new UsageError("--project must have 1 to 200 printable characters.");
   }
-  if (expires !== undefined && !expiresSchema.safeParse(expires).success) {
+  if (expires !== undefined && !keyBody.shape.expires.safeParse(expires).success) {
     throw new UsageError(`--expires must be a date such as 2027-01-31, not "${expires}".`);
   }
   if (expires !== undefined && Date.parse(expires) <= now) {
@@ -89,7 +84,7 @@ function readDefaults(values: SettingValues): Pick<KeySettings, "defaults"> {
     return model === undefined ? [] : [[kind, model] as const];
   });
   for (const [kind, model] of given) {
-    if (defaultsSchema.safeParse({ [kind]: model }).success) continue;
+    if (keyBody.shape.defaults.safeParse({ [kind]: model }).success) continue;
     throw new UsageError(`--default-${kind} must be a model id, not "${model}".`);
   }
   return given.length > 0 ? { defaults: Object.fromEntries(given) } : {};
@@ -101,7 +96,7 @@ function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
     const given = values[argument];
     if (given === undefined) continue;
     const number = toNumber(given);
-    if (!limitsSchema.safeParse({ [name]: number }).success) {
+    if (!keyBody.shape.limits.safeParse({ [name]: number }).success) {
       throw new UsageError(`--${argument} must be a number above 0, not "${given}".`);
     }
     limits[name] = number;
@@ -117,13 +112,16 @@ function readBudget(values: SettingValues): Pick<KeySettings, "budget"> {
   const unknownPrice = values["unknown-price"];
   if (given.length === 0 && unknownPrice === undefined) return {};
   for (const [period, amount] of given) {
-    if (budgetSchema.safeParse({ [period]: toNumber(amount) }).success) continue;
+    if (keyBody.shape.budget.safeParse({ [period]: toNumber(amount) }).success) continue;
     throw new UsageError(
       `--budget-${period} must be US dollars, a number from 0 to 1000000000, not "${amount}".`,
     );
   }
   const dollars = Object.fromEntries(given.map(([period, amount]) => [period, toNumber(amount)]));
-  const { data } = budgetSchema.safeParse({ ...dollars, ...(unknownPrice && { unknownPrice }) });
+  const { data } = keyBody.shape.budget.safeParse({
+    ...dollars,
+    ...(unknownPrice && { unknownPrice }),
+  });
   if (!data || unknownPrice === "") {
     throw new UsageError(`--unknown-price must be allow or refuse, not "${unknownPrice}".`);
   }

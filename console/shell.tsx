@@ -9,9 +9,9 @@ import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { Icon } from "./ui/icon.tsx";
-import { Select } from "./ui/input.tsx";
 import { Page } from "./ui/page.tsx";
-import { type Theme, themes, useTheme } from "./ui/theme.ts";
+import { Select } from "./ui/select.tsx";
+import { themes, useTheme } from "./ui/theme.ts";
 
 export function Shell() {
   const t = useT();
@@ -126,25 +126,18 @@ function Preferences() {
         <Select
           aria-label={t("app.theme")}
           value={theme}
-          onChange={(event) => setTheme(event.target.value as Theme)}
-        >
-          {themes.map((each) => (
-            <option key={each} value={each}>
-              {t(`app.theme.${each}`)}
-            </option>
-          ))}
-        </Select>
+          onChange={setTheme}
+          options={themes.map((each) => ({ value: each, label: t(`app.theme.${each}`) }))}
+        />
         <Select
           aria-label={t("app.language")}
           value={language}
-          onChange={(event) => setLanguage(event.target.value as Language)}
-        >
-          {Object.entries(languages).map(([code, name]) => (
-            <option key={code} value={code}>
-              {name}
-            </option>
-          ))}
-        </Select>
+          onChange={setLanguage}
+          options={Object.entries(languages).map(([code, name]) => ({
+            value: code as Language,
+            label: name,
+          }))}
+        />
       </div>
       <div className="flex items-center justify-between gap-2 px-1">
         <span className="min-w-0 truncate text-muted">{session?.user.name}</span>

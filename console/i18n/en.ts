@@ -51,6 +51,11 @@ export const en = {
   "field.pastDay": "This day is in the past. Choose today or a later day.",
   "field.noDay": "Enter a complete date.",
   "field.noNumber": "Enter a number without thousands separators, such as 250000 or 0.5.",
+  "field.missing": "This field is required.",
+  "field.noWholeNumber": "Enter a whole number.",
+  "field.tooSmall": "Enter a number of at least {minimum}.",
+  "field.tooLarge": "Enter a number of at most {maximum}.",
+  "field.tooLong": "Enter at most {maximum} characters.",
   "state.connectionLost":
     "Connection lost, showing data as of {time}. The console connects again by itself.",
   "state.unknown": "unknown",

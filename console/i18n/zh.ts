@@ -51,6 +51,11 @@ export const zh: Messages = {
   "field.pastDay": "该日期已过。请选择今天或之后的日期。",
   "field.noDay": "请输入完整的日期。",
   "field.noNumber": "请输入不带千位分隔符的数字，例如 250000 或 0.5。",
+  "field.missing": "此项为必填。",
+  "field.noWholeNumber": "请输入整数。",
+  "field.tooSmall": "请输入不小于 {minimum} 的数字。",
+  "field.tooLarge": "请输入不大于 {maximum} 的数字。",
+  "field.tooLong": "最多可输入 {maximum} 个字符。",
   "state.connectionLost": "连接已断开，显示的是 {time} 的数据。控制台会自动重新连接。",
   "state.unknown": "未知",
 

@@ -57,7 +57,7 @@ async function copyText(text: string, button: HTMLElement): Promise<boolean> {
 function copySelection(text: string, button: HTMLElement): boolean {
   const area = document.createElement("textarea");
   area.value = text;
-  (button.closest("dialog") ?? document.body).append(area);
+  (button.closest("[role=dialog]") ?? document.body).append(area);
   select(area);
   try {
     return document.activeElement === area && document.execCommand("copy");

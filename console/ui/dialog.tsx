@@ -1,5 +1,6 @@
-/** A modal dialog: the browser's own, which keeps the focus inside and closes with Escape. */
-import { type ReactNode, useEffect, useId, useRef } from "react";
+/** A modal dialog. It keeps the focus inside and closes with Escape, but not with a click beside it: input would be lost. */
+import * as Radix from "@radix-ui/react-dialog";
+import { type ReactNode, useRef } from "react";
 import { useT } from "../i18n/messages.ts";
 import { Icon } from "./icon.tsx";
 
@@ -16,53 +17,41 @@ interface DialogProps {
 export function Dialog(props: DialogProps) {
   const { title, description, isOpen, onClose, ignoresEscape = false, children } = props;
   const t = useT();
-  const id = useId();
-  const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (isOpen) element.current?.showModal();
-    else element.current?.close();
-  }, [isOpen]);
+  const opener = useRef<Element>(null);
   return (
-    <dialog
-      ref={element}
-      onKeyDown={(event) => {
-        if (ignoresEscape && event.key === "Escape") event.preventDefault();
-      }}
-      onCancel={(event) => {
-        if (ignoresEscape) event.preventDefault();
-      }}
-      onClose={(event) => {
-        // React passes the event of a dialog inside this one on.
-        if (event.target !== event.currentTarget) return;
-        // The back gesture of a phone closes a dialog the second time, whatever the handler of the first one says.
-        if (ignoresEscape && isOpen) element.current?.showModal();
-        else onClose();
-      }}
-      aria-labelledby={`${id}-title`}
-      {...(description !== undefined && { "aria-describedby": `${id}-description` })}
-      className="m-auto max-h-[90dvh] w-[min(36rem,94vw)] overflow-y-auto rounded-lg border border-line bg-surface p-5 text-ink shadow-xl backdrop:bg-black/40"
-    >
-      <div className="mb-4 flex items-start justify-between gap-4">
-        <div>
-          <h2 id={`${id}-title`} className="text-base font-semibold">
-            {title}
-          </h2>
-          {description !== undefined && (
-            <p id={`${id}-description`} className="mt-1 text-muted">
-              {description}
-            </p>
-          )}
-        </div>
-        <button
-          type="button"
-          aria-label={t("action.close")}
-          onClick={onClose}
-          className="rounded p-1 text-muted hover:bg-sunken"
+    <Radix.Root open={isOpen} onOpenChange={(isNowOpen) => !isNowOpen && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-30 bg-black/40" />
+        <Radix.Content
+          {...(description === undefined && { "aria-describedby": undefined })}
+          onEscapeKeyDown={(event) => ignoresEscape && event.preventDefault()}
+          onOpenAutoFocus={() => {
+            opener.current = document.activeElement;
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (opener.current instanceof HTMLElement) opener.current.focus();
+          }}
+          onInteractOutside={(event) => event.preventDefault()}
+          className="fixed top-1/2 left-1/2 z-30 max-h-[90dvh] w-[min(36rem,94vw)] -translate-1/2 overflow-y-auto rounded-lg border border-line bg-surface p-5 text-ink shadow-xl"
         >
-          <Icon name="close" />
-        </button>
-      </div>
-      {isOpen && children}
-    </dialog>
+          <div className="mb-4 flex items-start justify-between gap-4">
+            <div>
+              <Radix.Title className="text-base font-semibold">{title}</Radix.Title>
+              {description !== undefined && (
+                <Radix.Description className="mt-1 text-muted">{description}</Radix.Description>
+              )}
+            </div>
+            <Radix.Close
+              aria-label={t("action.close")}
+              className="rounded p-1 text-muted hover:bg-sunken"
+            >
+              <Icon name="close" />
+            </Radix.Close>
+          </div>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
   );
 }

@@ -20,6 +20,7 @@ const paths = {
     "M4 5h16v14H4zM8.500 11a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3zM4 17l5-4 3 2.500L16 11l4 4",
   reference: "M5 4h10a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h10",
   menu: "M4 7h16M4 12h16M4 17h16",
+  chevron: "M7 10l5 5 5-5",
   close: "M6 6l12 12M18 6L6 18",
   projects: "M3 6h6l2 2h10v11H3z",
   webhooks:

@@ -1,10 +1,7 @@
 /** The fields of limits and budgets, which keys, projects, models and upstreams share. */
-import type { BudgetValue, LimitsValue } from "../../contract/admin.ts";
+import type { BudgetValue } from "../../contract/admin.ts";
 import { useT } from "../i18n/messages.ts";
-import { numbersOf, type Texts } from "../lib/text-values.ts";
-import { Field } from "./field.tsx";
-import { NumberInput, Select } from "./input.tsx";
-import type { FormProblem } from "./use-form-problem.ts";
+import { NumberField, SelectField } from "./form-fields.tsx";
 
 export const limitNames = [
   "requestsPerMinute",
@@ -15,80 +12,40 @@ export const limitNames = [
 ] as const;
 export const budgetNames = ["day", "month", "total"] as const;
 
-/** Undefined: no limit is set. */
-export const limitsIn = (texts: Texts): LimitsValue | undefined => numbersOf(texts, limitNames);
+/** The values of BudgetFields. A budget without amounts is none, so the default of `unknownPrice` is absent. */
+export const budgetValues = ({ unknownPrice, ...amounts }: BudgetValue = {}): BudgetValue => ({
+  ...amounts,
+  ...(unknownPrice === "refuse" && { unknownPrice }),
+});
 
-/** Undefined: no budget is set. */
-export function budgetIn(texts: Texts): BudgetValue | undefined {
-  const amounts = numbersOf(texts, budgetNames);
-  if (!amounts) return undefined;
-  return { ...amounts, ...(texts.unknownPrice === "refuse" && { unknownPrice: "refuse" }) };
-}
-
-interface FieldsProps {
-  readonly texts: Texts;
-  readonly onChange: (texts: Texts) => void;
-  readonly problem: FormProblem;
-}
-
-export function LimitFields(props: FieldsProps) {
+export function LimitFields() {
   const t = useT();
   return (
     <fieldset className="grid gap-3 sm:grid-cols-2">
       <legend className="mb-1 text-xs font-semibold">{t("model.limits")}</legend>
       {limitNames.map((name) => (
-        <NumberField key={name} {...props} name={name} path={`limits.${name}`} />
+        <NumberField key={name} name={`limits.${name}`} label={t(`limits.${name}`)} />
       ))}
     </fieldset>
   );
 }
 
-export function BudgetFields(props: FieldsProps) {
+export function BudgetFields() {
   const t = useT();
-  const { texts, onChange } = props;
   return (
     <fieldset className="grid gap-3 sm:grid-cols-2">
       <legend className="mb-1 text-xs font-semibold">{t("budget.title")}</legend>
       {budgetNames.map((name) => (
-        <NumberField key={name} {...props} name={name} path={`budget.${name}`} />
+        <NumberField key={name} name={`budget.${name}`} label={t(`budget.${name}`)} />
       ))}
-      <Field label={t("budget.unknownPrice")}>
-        {(ids) => (
-          <Select
-            {...ids}
-            value={texts.unknownPrice ?? "allow"}
-            onChange={({ target }) => onChange({ ...texts, unknownPrice: target.value })}
-          >
-            <option value="allow">{t("budget.unknownPrice.allow")}</option>
-            <option value="refuse">{t("budget.unknownPrice.refuse")}</option>
-          </Select>
-        )}
-      </Field>
+      <SelectField
+        name="budget.unknownPrice"
+        label={t("budget.unknownPrice")}
+        options={[
+          { value: "", label: t("budget.unknownPrice.allow") },
+          { value: "refuse", label: t("budget.unknownPrice.refuse") },
+        ]}
+      />
     </fieldset>
-  );
-}
-
-/** `path`: the field in errors of the admin API, and the key of its label. */
-function NumberField({
-  texts,
-  onChange,
-  problem,
-  name,
-  path,
-}: FieldsProps & {
-  readonly name: string;
-  readonly path: `limits.${(typeof limitNames)[number]}` | `budget.${(typeof budgetNames)[number]}`;
-}) {
-  const t = useT();
-  return (
-    <Field label={t(path)} error={problem.of(path)}>
-      {(ids) => (
-        <NumberInput
-          {...ids}
-          value={texts[name] ?? ""}
-          onChange={({ target }) => onChange({ ...texts, [name]: target.value })}
-        />
-      )}
-    </Field>
   );
 }

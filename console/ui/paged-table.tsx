@@ -14,7 +14,13 @@ interface PagedTableProps<Row> {
   readonly empty: string;
 }
 
-export function PagedTable<Row>({ label, query, columns, rowKey, empty }: PagedTableProps<Row>) {
+export function PagedTable<Row extends object>({
+  label,
+  query,
+  columns,
+  rowKey,
+  empty,
+}: PagedTableProps<Row>) {
   const t = useT();
   return (
     <QueryView query={query}>
@@ -23,7 +29,13 @@ export function PagedTable<Row>({ label, query, columns, rowKey, empty }: PagedT
         if (rows.length === 0) return <Empty title={empty} />;
         return (
           <>
-            <Table label={label} columns={columns} rows={rows} rowKey={rowKey} />
+            <Table
+              label={label}
+              columns={columns}
+              rows={rows}
+              rowKey={rowKey}
+              isComplete={!query.hasNextPage}
+            />
             {query.hasNextPage && (
               <div className="border-t border-line p-3 text-center">
                 <Button onClick={() => query.fetchNextPage()} disabled={query.isFetchingNextPage}>

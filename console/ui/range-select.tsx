@@ -1,7 +1,7 @@
 /** The time range of a page. */
 import { useT } from "../i18n/messages.ts";
 import { type Range, ranges } from "../lib/range.ts";
-import { Select } from "./input.tsx";
+import { Select } from "./select.tsx";
 
 interface RangeSelectProps {
   readonly value: Range;
@@ -15,14 +15,9 @@ export function RangeSelect({ value, onChange }: RangeSelectProps) {
       <Select
         aria-label={t("range.label")}
         value={value}
-        onChange={(event) => onChange(event.target.value as Range)}
-      >
-        {ranges.map((range) => (
-          <option key={range} value={range}>
-            {t(`range.${range}`)}
-          </option>
-        ))}
-      </Select>
+        onChange={onChange}
+        options={ranges.map((range) => ({ value: range, label: t(`range.${range}`) }))}
+      />
     </div>
   );
 }

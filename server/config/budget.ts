@@ -1,18 +1,8 @@
 /** `budget` in vexel.yaml, and the budgets that the requests of an API key are charged to. */
-import { z } from "zod";
+import type { z } from "zod";
+import { budget } from "../../contract/schemas/limits.ts";
 import type { Budget, BudgetedOwner } from "../lib/budget.ts";
 import type { Key, Snapshot } from "./snapshot.ts";
-
-const dollars = z.number().min(0).max(1_000_000_000);
-
-/** In US dollars; days and months in UTC. */
-export const budget = z.strictObject({
-  day: dollars.optional(),
-  month: dollars.optional(),
-  total: dollars.optional(),
-  /** Whether requests without a known price are allowed. */
-  unknownPrice: z.enum(["allow", "refuse"]).default("allow"),
-});
 
 export const budgetKeys: readonly string[] = Object.keys(budget.shape);
 

@@ -2,13 +2,14 @@
  * Well-known environment variables -> upstreams and their catalog models, so that a provider's API key alone is enough.
  */
 
+import { id as idSchema, secret } from "../../contract/schemas/names.ts";
+import { baseUrl as baseUrlSchema } from "../../contract/schemas/upstreams.ts";
 import { isShutDown, shutdownDateOf } from "../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { type CatalogModel, catalogModels } from "./catalog-models.ts";
 import type { Environment } from "./parse-yaml.ts";
 import { type Provider, providers, variablesOf } from "./providers.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
-import { baseUrl as baseUrlSchema, id as idSchema, secret } from "./schema.ts";
 
 export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];

@@ -1,19 +1,9 @@
 /** `limits` in vexel.yaml, and the scope names under which usage is counted. */
-import { z } from "zod";
+import type { z } from "zod";
+import { limits } from "../../contract/schemas/limits.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Key, Model, Snapshot } from "./snapshot.ts";
-
-const perMinute = z.int().min(1).max(1_000_000_000);
-
-export const limits = z.strictObject({
-  requestsPerMinute: perMinute.optional(),
-  tokensPerMinute: perMinute.optional(),
-  imagesPerMinute: perMinute.optional(),
-  // The upper bound keeps pixel counts exact.
-  megapixelsPerMinute: z.number().min(0.001).max(100_000).optional(),
-  concurrent: z.int().min(1).max(1_000_000).optional(),
-});
 
 export const limitKeys: readonly string[] = Object.keys(limits.shape);
 

@@ -1,104 +1,31 @@
 /** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
+import { defaults, key, parameters, project } from "../../contract/schemas/keys.ts";
+import { dimensions, modelMembers, targetMembers } from "../../contract/schemas/models.ts";
+import { id } from "../../contract/schemas/names.ts";
+import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
 import { type Kind, kinds } from "../upstream/kinds.ts";
-import { budget, budgetKeys } from "./budget.ts";
-import { limitKeys, limits } from "./limits.ts";
+import { budgetKeys } from "./budget.ts";
+import { limitKeys } from "./limits.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price.ts";
-import { storeContent, storeContentKeys } from "./store-content.ts";
-import { policy, targetOrder, targetOrderKeys } from "./target-order.ts";
+import { storeContentKeys } from "./store-content.ts";
 import { webhookKeys, webhooksSchema } from "./webhooks.ts";
-
-/** An id that clients send and URLs contain: printable, without spaces. */
-export const id = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\s\p{C}]*$/u, "must not contain spaces, line breaks or invisible characters");
-
-const name = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
-
-/** Sent in a header: a trailing line break, which secret files often have, would break every request. */
-export const secret = z
-  .string()
-  .min(1)
-  .max(4096)
-  .regex(
-    /^[\x21-\x7e]*$/,
-    "contains a space, a line break or another character that is not visible ASCII",
-  );
-
-const headers = z.record(
-  z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not a valid header name"),
-  z
-    .string()
-    .max(4096)
-    .regex(
-      /^[\x20-\x7e]*$/,
-      "contains a line break or another character that is not allowed in a header",
-    ),
-);
-
-export const baseUrl = z
-  .string()
-  .max(2000)
-  .transform((text, context) => {
-    const problem = urlProblem(text);
-    if (problem) context.addIssue({ code: "custom", message: problem });
-    return text.replace(/\/+$/, "");
-  });
-
-function urlProblem(text: string): string | undefined {
-  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
-  const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:")
-    return "must start with http:// or https://";
-  if (url.username || url.password) return "must not contain a user name or password: use apiKey";
-  if (text.includes("?") || text.includes("#"))
-    return "must not contain a query (?) or fragment (#)";
-  return undefined;
-}
-
-const upstream = {
-  id: id.describe("The name by which models refer to the upstream."),
-  baseUrl: baseUrl.optional().describe("The address of the API."),
-  apiKey: secret.optional().describe("The API key or token of the vendor."),
-  headers: headers.default({}).describe("Extra headers of every request to the upstream."),
-  limits: limits.optional().describe("Limits over all models of the upstream."),
-};
 
 /** The schema of an upstream of this kind. The console renders its form from this schema. */
 export const upstreamOf = (kind: Kind) =>
-  z.strictObject({ ...kind.options, ...upstream, kind: z.literal(kind.name) });
+  z.strictObject({ ...kind.options, ...upstreamMembers, kind: z.literal(kind.name) });
 
 const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
   ReturnType<typeof upstreamOf>,
   ...ReturnType<typeof upstreamOf>[],
 ];
 
-const target = { upstream: id, model: id, ...targetOrder, limits: limits.optional() };
-
-const model = {
-  id,
-  /** Timeout of a whole request, in seconds. Absent: the setting applies. */
-  timeout: z.number().min(1).max(86_400).optional(),
-  targets: z.array(z.strictObject(target)).min(1),
-  description: z.string().max(2000).optional(),
-  policy: policy.optional(),
-  limits: limits.optional(),
-  /** Stores prompts, inputs, vectors and images of its requests for this time. Absent: nothing is stored. */
-  storeContent: storeContent.optional(),
-};
-
 const embedding = z.strictObject({
-  ...model,
+  ...modelMembers,
   kind: z.literal("embedding"),
-  targets: z.array(z.strictObject({ ...target, price: embeddingPrice.optional() })).min(1),
+  targets: z.array(z.strictObject({ ...targetMembers, price: embeddingPrice.optional() })).min(1),
   price: embeddingPrice.optional(),
-  dimensions: z.int().min(1).max(65_536).optional(),
+  dimensions: dimensions.optional(),
   /** The targets name different models, and the author declares their vectors to be comparable. */
   sameSpace: z.boolean().optional(),
   /**
@@ -113,16 +40,13 @@ const embedding = z.strictObject({
   tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
 });
 
-/** How options that a target does not support are handled. */
-export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
-
 const image = z.strictObject({
-  ...model,
+  ...modelMembers,
   kind: z.literal("image"),
   targets: z
     .array(
       z.strictObject({
-        ...target,
+        ...targetMembers,
         /** OpenAI's Images API, or the image tool of its Responses API. */
         surface: z.enum(["images", "responses"]).default("images"),
         /** The language model that calls the image tool. */
@@ -151,36 +75,6 @@ const image = z.strictObject({
   maxImages: z.int().min(1).max(10).default(10),
 });
 
-/** A date, from midnight UTC, or a time. */
-export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
-
-/** The models of requests without `model`. */
-export const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
-
-export const key = z.strictObject({
-  name,
-  key: secret.min(16),
-  models: z.array(id).min(1).default(["*"]),
-  /** Default models of this key. They override the top-level defaults. */
-  defaults: defaults.optional(),
-  /** For image requests with this key. Overrides the model's. */
-  parameters: parameters.optional(),
-  /** All requests with this key are batch requests. Absent: the request decides. */
-  priority: z.enum(["batch"]).optional(),
-  project: name.optional(),
-  limits: limits.optional(),
-  budget: budget.optional(),
-  /** When the key stops working. */
-  expires: expires.optional(),
-});
-
-/** A group of keys that share limits and a budget. */
-const project = z.strictObject({
-  name,
-  limits: limits.optional(),
-  budget: budget.optional(),
-});
-
 export const fileSchema = z.strictObject({
   upstreams: z.array(z.discriminatedUnion("kind", [firstKind, ...otherKinds])).default([]),
   models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
@@ -197,8 +91,8 @@ export const fileSchema = z.strictObject({
 
 /** The keys that can be checked in an entry with an unknown `kind`. */
 export const entriesWithoutKind = {
-  upstreams: z.looseObject(upstream),
-  models: z.looseObject(model),
+  upstreams: z.looseObject(upstreamMembers),
+  models: z.looseObject(modelMembers),
 };
 
 export type ConfigFile = z.output<typeof fileSchema>;
@@ -224,10 +118,7 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
     return priceKeys[kindName === "image" ? "image" : "embedding"];
   if (path.length === 4)
     return [
-      "upstream",
-      "model",
-      ...targetOrderKeys,
-      "limits",
+      ...Object.keys(targetMembers),
       ...(kindName === "image" ? ["surface", "via"] : []),
       "price",
     ];

@@ -1,18 +1,4 @@
 /** The settings that order a model's targets: `tier` and `weight` of a target, `policy` of a model. */
-import { z } from "zod";
-
-export const targetOrder = {
-  /** Lower tiers first; the next tier only while no target of the previous one is available. */
-  tier: z.int().min(0).max(1000).optional(),
-  /** Share of the requests, compared with the other targets of its tier. */
-  weight: z.number().positive().max(1_000_000).optional(),
-};
-
-export const targetOrderKeys = Object.keys(targetOrder);
-
-/** How one of several targets of a tier is selected. */
-export const policy = z.enum(["p2c", "weighted", "cost", "sticky"]);
-
 interface Ordered {
   readonly tier?: number | undefined;
   readonly weight?: number | undefined;

@@ -17,7 +17,8 @@ export async function bundleConsole(folder: string): Promise<BundledFile[]> {
     return found.name;
   };
   const page = (await Bun.file(join(folder, "index.html")).text()).replace(
-    /\{([\w-]+)\}/g,
+    // `{nonce}` is replaced in each response.
+    /\{(?!nonce\})([\w-]+)\}/g,
     (_, stem: string) => `/console/${nameOf(stem)}`,
   );
   const icon = await Bun.file(join(folder, "icon.svg")).bytes();

@@ -1,4 +1,5 @@
 /** GET /console and below: the files of the console. Every path without a file is a page of the console. */
+import { randomBytes } from "node:crypto";
 import { refuseMethod } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
@@ -13,33 +14,33 @@ const contentTypes: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
-  html: "text/html; charset=utf-8",
 };
 
-/** No inline script, nothing from other hosts, no frame around it. `blob:` and `data:` are images made in the page. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob: data:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-].join("; ");
+/**
+ * No inline script, nothing from other hosts, no frame around it. `blob:` and `data:` are images made in the page. Style
+ * elements that the scripts of the page create have its nonce.
+ */
+const contentSecurityPolicy = (styleNonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${styleNonce && ` 'nonce-${styleNonce}'`}`,
+    "img-src 'self' blob: data:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join("; ");
 
 /** The headers of every response, errors included. */
 export const pageHeaders: Readonly<Record<string, string>> = {
-  "content-security-policy": contentSecurityPolicy,
+  "content-security-policy": contentSecurityPolicy(""),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };
-
-/** Names contain a hash of the content, except these. */
-const unhashed: ReadonlySet<string> = new Set(["index.html", "icon.svg"]);
 
 export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) {
   let loading: Promise<ConsoleFiles> | undefined;
@@ -60,6 +61,7 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
     const requested = path.slice("/console/".length);
     const name = built.has(requested) ? requested : "index.html";
     const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
+    if (name === "index.html") return page(gzipped);
     const acceptsGzip = /\bgzip\b/.test(headers.get("accept-encoding") ?? "");
     return {
       status: 200,
@@ -67,9 +69,24 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
         "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
         ...(acceptsGzip && { "content-encoding": "gzip" }),
         vary: "accept-encoding",
-        "cache-control": unhashed.has(name) ? "no-cache" : "public, max-age=31536000, immutable",
+        "cache-control": name === "icon.svg" ? "no-cache" : "public, max-age=31536000, immutable",
       },
       body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
     };
+  };
+}
+
+/** Too small to be worth compressing. */
+function page(gzipped: Uint8Array<ArrayBuffer>): OutgoingResponse {
+  const nonce = randomBytes(16).toString("base64");
+  const html = new TextDecoder().decode(Bun.gunzipSync(gzipped)).replace("{nonce}", nonce);
+  return {
+    status: 200,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": contentSecurityPolicy(nonce),
+      "cache-control": "no-cache",
+    },
+    body: new TextEncoder().encode(html),
   };
 }

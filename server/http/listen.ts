@@ -142,7 +142,7 @@ async function handle(
   const { headers } = outgoing;
   // The admin API and the console allow no other origin.
   const corsHeaders = mount ? undefined : options.cors(incoming.headers);
-  if (mount) Object.assign(headers, mount.headers);
+  if (mount) Object.assign(headers, { ...mount.headers, ...headers });
   if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
   // The rest of a body that timed out may still arrive.
   if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";

@@ -1,6 +1,12 @@
 /** Tests in a real browser. Each has its own browser context; the gateway and the browser are shared. */
 import { expect } from "bun:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Locator,
+  Page,
+} from "playwright-core";
 import { sharedBrowser, testInChromium } from "./chromium.ts";
 import { adminPassword, type ConsoleGateway, sharedGateway } from "./console-gateway.ts";
 import { collectProblems, type PageProblems } from "./page-problems.ts";
@@ -73,6 +79,12 @@ export async function setUpAdmin(page: Page, { setupUrl }: ConsoleGateway): Prom
   await page.getByRole("button", { name: "Create and sign in" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith("/setup"));
   await settled(page);
+}
+
+/** Chooses an option of a select by its text. */
+export async function choose(select: Locator, option: string): Promise<void> {
+  await select.click();
+  await select.page().getByRole("option", { name: option, exact: true }).click();
 }
 
 export async function signIn(page: Page, name: string, password: string): Promise<void> {

@@ -54,7 +54,7 @@ browserTest(
     expect(await page.getByLabel("Texts", { exact: true }).inputValue()).toBe(
       "one, two\nthree\nfour",
     );
-    expect(await page.getByLabel("Column").inputValue()).toBe("text");
+    expect(await page.getByLabel("Column").textContent()).toBe("text");
     await page.getByLabel("File with texts").setInputFiles({
       name: "texts.txt",
       mimeType: "text/plain",

@@ -63,8 +63,8 @@ browserTest(
     await page.getByRole("button", { name: "Create key" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
-    // Keys of other tests have closed dialogs. The dialog is visible a moment before it has the focus.
-    const hasFocus = "document.querySelector('dialog[open]').contains(document.activeElement)";
+    // The dialog is visible a moment before it has the focus.
+    const hasFocus = "document.querySelector('[role=dialog]').contains(document.activeElement)";
     await until(() => page.evaluate<boolean>(hasFocus));
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });

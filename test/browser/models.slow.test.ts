@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { root } from "../harness.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, choose } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 /** The code as it is printed on the page. */
@@ -39,15 +39,27 @@ browserTest("the TypeScript and curl samples of a model work as they are printed
 });
 
 browserTest(
-  "the catalog is searched, and a model shows its id, its keys and its targets",
+  "the catalog is sorted and searched, and a model shows its id, its keys and its targets",
   async (test) => {
     const { page, open } = test;
     await open("/models");
+    const ids = () => page.getByRole("row").getByRole("link").allTextContents();
+    const sort = page.getByRole("columnheader", { name: "Model" }).getByRole("button");
+    for (const [order, compare] of [
+      ["ascending", (a: string, b: string) => a.localeCompare(b, "en", { numeric: true })],
+      ["descending", (a: string, b: string) => b.localeCompare(a, "en", { numeric: true })],
+    ] as const) {
+      await sort.click();
+      await page.locator(`[aria-sort=${order}]`).waitFor();
+      const shown = await ids();
+      expect(shown.length).toBeGreaterThan(2);
+      expect(shown).toEqual(shown.toSorted(compare));
+    }
     await page.getByLabel("Search models").fill("minilm");
     expect(await page.getByRole("row").count()).toBe(2);
-    await page.getByLabel("Kind").selectOption("image");
+    await choose(page.getByLabel("Kind"), "image");
     await page.getByText("No model matches.").waitFor();
-    await page.getByLabel("Kind").selectOption("");
+    await choose(page.getByLabel("Kind"), "All kinds");
     await page.getByRole("link", { name: "all-minilm-l6-v2" }).click();
     await page.getByRole("heading", { name: "all-minilm-l6-v2" }).waitFor();
     await page

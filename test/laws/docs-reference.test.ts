@@ -5,13 +5,13 @@
 import { describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
+import { policies } from "../../contract/admin.ts";
 import { type ErrorDefinition, type ErrorKind, errorTable } from "../../contract/errors.ts";
 import manifest from "../../package.json";
 import { buildOpenapi } from "../../server/api/openapi.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { knownKeys } from "../../server/config/schema.ts";
-import { policy } from "../../server/config/target-order.ts";
 import { jsonBounds } from "../../server/http/json-bounds.ts";
 import { routes } from "../../server/http/routes.ts";
 import { settingsTable } from "../../server/settings.ts";
@@ -284,6 +284,6 @@ describe("docs/configuration.md", () => {
 
   test("has every policy of target selection and no other", () => {
     const names = firstCodes(sectionOf(path, "Load balancing and failover"));
-    expect(names).toEqual(policy.options);
+    expect(names).toEqual([...policies]);
   });
 });

@@ -468,7 +468,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/security.md",
     "Characters of an API key in `vexel.yaml`",
     "at least 16",
-    "server/config/schema.ts",
+    "contract/schemas/keys.ts",
     "secret.min(16)",
   ],
 ];

@@ -30,6 +30,7 @@ export function BudgetsPage() {
             {
               key: "owner",
               header: t("budgets.owner"),
+              sortBy: ({ name }) => name,
               cell: ({ scope, name }) => (
                 <>
                   <Badge>{t(`budgets.scope.${scope}`)}</Badge> {name}
@@ -44,6 +45,7 @@ export function BudgetsPage() {
             {
               key: "used",
               header: t("budgets.used"),
+              sortBy: ({ spent, limit }) => spent / limit,
               cell: ({ name, period, spent, limit }) => (
                 <UsedBar
                   label={`${name} ${t(`budgets.period.${period}`)}`}
@@ -56,18 +58,21 @@ export function BudgetsPage() {
             {
               key: "reserved",
               header: t("budgets.reserved"),
+              sortBy: ({ reserved }) => reserved,
               align: "right",
               cell: ({ reserved }) => dollars(reserved),
             },
             {
               key: "left",
               header: t("budgets.left"),
+              sortBy: ({ left }) => left,
               align: "right",
               cell: ({ left }) => dollars(left),
             },
             {
               key: "resets",
               header: t("budgets.resets"),
+              sortBy: ({ resets_at }) => resets_at,
               cell: ({ resets_at }) => <Time iso={resets_at} />,
             },
           ]}

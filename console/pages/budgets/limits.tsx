@@ -27,6 +27,7 @@ export function Limits() {
           {
             key: "owner",
             header: t("limits.owner"),
+            sortBy: ({ name }) => name,
             cell: ({ scope, name }) => (
               <>
                 <Badge>{scopeName(scope, t)}</Badge> {name}
@@ -37,6 +38,7 @@ export function Limits() {
           {
             key: "used",
             header: t("limits.used"),
+            sortBy: ({ used, limit }) => used / limit,
             cell: ({ name, rate, used, limit }) => (
               <UsedBar
                 label={`${name} ${t(`limits.rate.${rate}`)}`}
@@ -49,12 +51,14 @@ export function Limits() {
           {
             key: "left",
             header: t("budgets.left"),
+            sortBy: ({ left }) => left,
             align: "right",
             cell: ({ left }) => count(left),
           },
           {
             key: "queued",
             header: t("limits.queued"),
+            sortBy: ({ queued }) => queued,
             align: "right",
             cell: ({ queued }) => count(queued),
           },

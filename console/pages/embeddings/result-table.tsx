@@ -29,23 +29,27 @@ export function ResultTable({ texts, results }: ResultTableProps) {
         {
           key: "model",
           header: t("requests.model"),
+          sortBy: ({ model }) => model,
           cell: ({ model }) => <code className="font-mono text-xs">{model}</code>,
         },
         {
           key: "dimensions",
           header: t("models.dimensions"),
+          sortBy: ({ vectors }) => vectors[0]?.length ?? 0,
           align: "right",
           cell: ({ vectors }) => vectors[0]?.length ?? 0,
         },
         {
           key: "tokens",
           header: t("figure.tokens"),
+          sortBy: ({ tokens }) => tokens,
           align: "right",
           cell: ({ tokens }) => count(tokens),
         },
         {
           key: "latency",
           header: t("requests.latency"),
+          sortBy: ({ durationMs }) => durationMs,
           align: "right",
           cell: ({ durationMs }) => milliseconds(durationMs),
         },

@@ -4,7 +4,8 @@ import { errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
-import { Select, TextArea } from "../../ui/input.tsx";
+import { TextArea } from "../../ui/input.tsx";
+import { optionsOf, Select } from "../../ui/select.tsx";
 import { decodeText, maxTexts, type ReadTexts, readTexts, UnreadableLine } from "./read-texts.ts";
 
 interface TextInputProps {
@@ -88,13 +89,10 @@ export function TextInput({ content, onChange }: TextInputProps) {
             <label htmlFor={`${id}-column`}>{t("embeddings.column")}</label>
             <Select
               id={`${id}-column`}
-              value={loaded.read.column}
-              onChange={(event) => load(loaded.name, loaded.text, event.target.value)}
-            >
-              {loaded.read.columns.map((column) => (
-                <option key={column}>{column}</option>
-              ))}
-            </Select>
+              value={loaded.read.column ?? ""}
+              onChange={(column) => load(loaded.name, loaded.text, column)}
+              options={optionsOf(loaded.read.columns)}
+            />
           </div>
         )}
       </div>

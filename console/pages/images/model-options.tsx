@@ -3,7 +3,8 @@ import { useId } from "react";
 import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input } from "../../ui/input.tsx";
+import { Select } from "../../ui/select.tsx";
 import { optionsOf } from "./image-request.ts";
 
 interface ModelOptionsProps {
@@ -142,13 +143,14 @@ function OptionInput({ option, value, onChange, ...ids }: OptionInputProps) {
     );
   }
   return (
-    <Select {...ids} value={value} onChange={(event) => onChange(event.target.value)}>
-      <option value="">{t("images.default")}</option>
-      {option.values.map((each) => (
-        <option key={each} value={each}>
-          {each}
-        </option>
-      ))}
-    </Select>
+    <Select
+      {...ids}
+      value={value}
+      onChange={onChange}
+      options={[
+        { value: "", label: t("images.default") },
+        ...option.values.map((each) => ({ value: each, label: each })),
+      ]}
+    />
   );
 }

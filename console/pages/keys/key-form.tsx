@@ -1,68 +1,36 @@
 /** The form of an API key: its project, models, expiry, limits and budget. */
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useWatch } from "react-hook-form";
 import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
+import { keyBody } from "../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { matchesGlob } from "../../lib/glob.ts";
-import { type Texts, textsOf } from "../../lib/text-values.ts";
 import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
-import { EntityForm } from "../../ui/entity-form.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
-import {
-  BudgetFields,
-  budgetIn,
-  budgetNames,
-  LimitFields,
-  limitNames,
-  limitsIn,
-} from "../../ui/limit-fields.tsx";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { ListField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
-import { useFormProblem } from "../../ui/use-form-problem.ts";
+import { optionsOf } from "../../ui/select.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 
-const globsIn = (text: string): readonly string[] =>
-  text
-    .split(",")
-    .map((glob) => glob.trim())
-    .filter((glob) => glob !== "");
+const dayOf = (key: ApiKey | undefined): string | undefined =>
+  key?.expires_at ? localDay(new Date(key.expires_at)) : undefined;
 
-/** Members of empty inputs are absent. */
-function bodyOf(texts: Texts, limits: Texts, budget: Texts, before: ApiKey | undefined): object {
-  const { name = "", models = "", project, expires, priority, embedding, image } = texts;
-  const limit = limitsIn(limits);
-  const amounts = budgetIn(budget);
-  const isSameDay = expires !== "" && expires === dayOf(before);
-  return {
-    name: name.trim(),
-    models: globsIn(models),
-    ...(project && { project }),
-    // The form shows the day only: an unchanged day keeps its time.
-    ...(expires && { expires: isSameDay ? before?.expires_at : endOfDay(expires) }),
-    ...(priority === "batch" && { priority }),
-    ...(before?.parameters && { parameters: before.parameters }),
-    ...((embedding || image) && {
-      defaults: { ...(embedding && { embedding }), ...(image && { image }) },
-    }),
-    ...(limit && { limits: limit }),
-    ...(amounts && { budget: amounts }),
-  };
-}
-
-const dayOf = (key: ApiKey | undefined): string =>
-  key?.expires_at ? localDay(new Date(key.expires_at)) : "";
-
-/** The models that no model of the gateway matches. It may be a mistake, or a model that will be added. */
-const unmatched = (text: string, ids: readonly string[]): readonly string[] =>
-  globsIn(text).filter((glob) => !ids.some((id) => matchesGlob(glob, id)));
-
-const textsIn = (key: ApiKey): Texts => ({
-  ...textsOf(key),
-  ...textsOf(key.defaults),
-  models: key.models.join(", "),
+const valuesOf = (key: ApiKey) => ({
+  name: key.name,
+  models: [...key.models],
+  project: key.project ?? undefined,
   expires: dayOf(key),
+  priority: key.priority === "batch" ? ("batch" as const) : undefined,
+  parameters: key.parameters ?? undefined,
+  defaults: {
+    embedding: key.defaults.embedding ?? undefined,
+    image: key.defaults.image ?? undefined,
+  },
+  limits: key.limits ?? {},
+  budget: budgetValues(key.budget ?? undefined),
 });
 
 interface KeyFormProps<Saved> {
@@ -78,110 +46,78 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   const t = useT();
   const { data: projects } = useQuery(projectsQuery);
   const { data: models } = useQuery(modelsQuery);
-  const [texts, setTexts] = useState<Texts>(() => (apiKey ? textsIn(apiKey) : { models: "*" }));
-  const [limits, setLimits] = useState<Texts>(() => textsOf(apiKey?.limits ?? undefined));
-  const [budget, setBudget] = useState<Texts>(() => textsOf(apiKey?.budget ?? undefined));
-  const problem = useFormProblem([
-    ...["name", "project", "models", "expires", "defaults"],
-    ...limitNames.map((each) => `limits.${each}`),
-    ...budgetNames.map((each) => `budget.${each}`),
-  ]);
-  const save = async (): Promise<void> => {
-    const body = bodyOf(texts, limits, budget, apiKey);
-    const saved = apiKey
-      ? call<Saved>(`/keys/${apiKey.id}`, { method: "PUT", body })
-      : call<Saved>("/keys", { method: "POST", body });
-    await onSaved(await saved);
-  };
-  const control = (name: string) => ({
-    value: texts[name] ?? "",
-    onChange: ({ target }: { target: { value: string } }) =>
-      setTexts({ ...texts, [name]: target.value }),
-  });
+  const form = useSchemaForm(keyBody, apiKey ? valuesOf(apiKey) : { models: ["*"] });
+  const { control } = form;
+  const [globs = [], expires] = useWatch({ control, name: ["models", "expires"] });
+  // A glob without a model may be a mistake, or for a model that will be added.
+  const unmatched = globs.filter(
+    (glob) => models && !models.data.some(({ id }) => matchesGlob(glob, id)),
+  );
   const modelsOf = (kind: "embedding" | "image") =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
-  const unknown = models
-    ? unmatched(
-        texts.models ?? "",
-        models.data.map(({ id }) => id),
-      )
-    : [];
   return (
-    <EntityForm
-      problem={problem}
-      save={save}
+    <SchemaForm
+      form={form}
       action={apiKey ? t("action.save") : t("action.create")}
+      save={async ({ expires: day, ...values }) => {
+        // The form shows the day only: an unchanged day keeps its time.
+        const time = day === dayOf(apiKey) ? apiKey?.expires_at : day && endOfDay(day);
+        const body = { ...values, ...(time && { expires: time }) };
+        const saved = apiKey
+          ? call<Saved>(`/keys/${apiKey.id}`, { method: "PUT", body })
+          : call<Saved>("/keys", { method: "POST", body });
+        await onSaved(await saved);
+      }}
     >
-      <Field label={t("keys.name")} error={problem.of("name")} required>
-        {(ids) => <Input {...ids} {...control("name")} />}
-      </Field>
-      <Field label={t("keys.project")} error={problem.of("project")}>
-        {(ids) => (
-          <Select {...ids} {...control("project")}>
-            <option value="">{t("keys.noProject")}</option>
-            {projects?.data.map(({ id }) => (
-              <option key={id}>{id}</option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field
+      <TextField name="name" label={t("keys.name")} required />
+      <SelectField
+        name="project"
+        label={t("keys.project")}
+        options={[
+          { value: "", label: t("keys.noProject") },
+          ...optionsOf(projects?.data.map(({ id }) => id) ?? []),
+        ]}
+      />
+      <ListField
+        name="models"
         label={t("keys.models")}
         hint={
-          unknown.length === 0 ? (
+          unmatched.length === 0 ? (
             t("keys.modelsHint")
           ) : (
             <span className="text-warn">
-              {t("keys.modelsUnknown", { models: unknown.join(", ") })}
+              {t("keys.modelsUnknown", { models: unmatched.join(", ") })}
             </span>
           )
         }
-        error={problem.of("models")}
-      >
-        {(ids) => <Input {...ids} {...control("models")} />}
-      </Field>
-      <Field
+      />
+      <TextField
+        name="expires"
         label={t("keys.expires")}
         hint={t("keys.expiresHint", { zone: timeZone() })}
-        error={problem.of("expires")}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            {...control("expires")}
-            type="date"
-            min={texts.expires === dayOf(apiKey) ? undefined : localDay(new Date())}
-          />
-        )}
-      </Field>
+        type="date"
+        min={expires === dayOf(apiKey) ? undefined : localDay(new Date())}
+      />
       <More label={t("keys.more")}>
-        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
-        <BudgetFields texts={budget} onChange={setBudget} problem={problem} />
-        <Field label={t("keys.priority")}>
-          {(ids) => (
-            <Select {...ids} {...control("priority")}>
-              <option value="">{t("keys.priority.normal")}</option>
-              <option value="batch">{t("keys.priority.batch")}</option>
-            </Select>
-          )}
-        </Field>
+        <LimitFields />
+        <BudgetFields />
+        <SelectField
+          name="priority"
+          label={t("keys.priority")}
+          options={[
+            { value: "", label: t("keys.priority.normal") },
+            { value: "batch", label: t("keys.priority.batch") },
+          ]}
+        />
         {(["embedding", "image"] as const).map((kind) => (
-          <Field
+          <SelectField
             key={kind}
+            name={`defaults.${kind}`}
             label={t(kind === "embedding" ? "keys.defaultEmbedding" : "keys.defaultImage")}
-            error={problem.of(`defaults.${kind}`)}
-          >
-            {(ids) => (
-              <Select {...ids} {...control(kind)}>
-                <option value="">{t("upstreams.default")}</option>
-                {modelsOf(kind).map((id) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
+            options={[{ value: "", label: t("upstreams.default") }, ...optionsOf(modelsOf(kind))]}
+          />
         ))}
       </More>
-    </EntityForm>
+    </SchemaForm>
   );
 }

@@ -60,6 +60,7 @@ export function KeysPage() {
             {
               key: "name",
               header: t("keys.name"),
+              sortBy: ({ name }) => name,
               cell: ({ name, hint, origin }) => (
                 <div className="flex flex-col gap-0.5">
                   <span className="flex items-center gap-2 font-medium">
@@ -72,11 +73,13 @@ export function KeysPage() {
             {
               key: "state",
               header: t("keys.state"),
+              sortBy: ({ state }) => t(`keys.state.${state}`),
               cell: ({ state }) => <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>,
             },
             {
               key: "project",
               header: t("keys.project"),
+              sortBy: ({ project }) => project,
               cell: ({ project }) => <LongText text={project ?? "–"} />,
             },
             {
@@ -89,6 +92,7 @@ export function KeysPage() {
             {
               key: "expires",
               header: t("keys.expires"),
+              sortBy: ({ expires_at }) => expires_at,
               cell: ({ expires_at }) => <Time iso={expires_at} />,
             },
             {

@@ -1,159 +1,94 @@
 /** The form of a model: its id, its targets, how one of them is selected, and its limits. */
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { type ModelEntity, type ModelValue, policies } from "../../../contract/admin.ts";
+import { useWatch } from "react-hook-form";
+import { z } from "zod";
+import { type ModelEntity, policies } from "../../../contract/admin.ts";
+import { dimensions, modelMembers, targetMembers } from "../../../contract/schemas/models.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
-import { type Texts, textsOf } from "../../lib/text-values.ts";
-import { EntityForm } from "../../ui/entity-form.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input, NumberInput, Select } from "../../ui/input.tsx";
-import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
-import { useFormProblem } from "../../ui/use-form-problem.ts";
-import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
-import { emptyTarget, TargetFields, type TargetTexts, targetValue } from "./target-fields.tsx";
+import { TargetFields } from "./target-fields.tsx";
+
+/** Members that the form does not show are kept as they are. */
+const schema = z.looseObject({
+  ...modelMembers,
+  kind: z.enum(["embedding", "image"]),
+  targets: z.array(z.looseObject(targetMembers)).min(1),
+  dimensions: dimensions.optional(),
+});
 
 interface ModelFormProps {
   readonly model: ModelEntity | undefined;
   readonly onSaved: (saved: ModelEntity) => unknown;
 }
 
-const shownMembers = [
-  ...["policy", "timeout", "dimensions", "description", "limits", "storeContent"],
-];
-
 export function ModelForm({ model, onSaved }: ModelFormProps) {
   const t = useT();
-  const { data: upstreams } = useQuery(upstreamsQuery);
-  const before = model?.value;
-  const [texts, setTexts] = useState<Texts>(() => ({ kind: "embedding", ...textsOf(before) }));
-  const [id, setId] = useState(model?.id ?? "");
-  const [storedFor, setStoredFor] = useState(before?.storeContent?.for ?? "");
-  const [limits, setLimits] = useState(() => textsOf(before?.limits));
-  const [targets, setTargets] = useState<readonly TargetTexts[]>(() =>
-    before
-      ? before.targets.map((target) => ({ texts: textsOf(target), before: target }))
-      : [emptyTarget],
+  const form = useSchemaForm(
+    schema,
+    model
+      ? { ...model.value, targets: [...model.value.targets], id: model.id }
+      : { kind: "embedding", targets: [{}] },
   );
-  const problem = useFormProblem([
-    ...["id", "kind", "description", "policy", "timeout", "dimensions", "storeContent.for"],
-    ...limitNames.map((name) => `limits.${name}`),
-  ]);
-  const value = (): ModelValue => {
-    // Members that the form does not show are kept.
-    const others = Object.fromEntries(
-      Object.entries(before ?? {}).filter(([name]) => !shownMembers.includes(name)),
-    );
-    const limit = limitsIn(limits);
-    const text = (name: string): string => texts[name]?.trim() ?? "";
-    return {
-      ...others,
-      kind: texts.kind === "image" ? "image" : "embedding",
-      targets: targets.map(targetValue),
-      ...(text("description") !== "" && { description: text("description") }),
-      ...(text("policy") !== "" && { policy: text("policy") as (typeof policies)[number] }),
-      ...(text("timeout") !== "" && { timeout: Number(text("timeout")) }),
-      ...(text("dimensions") !== "" && { dimensions: Number(text("dimensions")) }),
-      ...(limit && { limits: limit }),
-      ...(storedFor.trim() !== "" && { storeContent: { for: storedFor.trim() } }),
-    };
-  };
-  const save = async (): Promise<void> => {
-    const body = model ? value() : { id: id.trim(), ...value() };
-    await onSaved(await saveEntity<ModelEntity>("/models", model, body));
-  };
-  const input = (name: "description" | "timeout" | "dimensions", Control: typeof Input) => (
-    <Field label={t(`models.form.${name}`)} error={problem.of(name)}>
-      {(ids) => (
-        <Control
-          {...ids}
-          value={texts[name] ?? ""}
-          onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
-        />
-      )}
-    </Field>
-  );
+  const [kind, storeContent] = useWatch({ control: form.control, name: ["kind", "storeContent"] });
   return (
-    <EntityForm problem={problem} save={save}>
-      <Field
+    <SchemaForm
+      form={form}
+      save={async ({ id, dimensions: count, ...value }) => {
+        const body = { ...value, ...(value.kind === "embedding" && { dimensions: count }) };
+        await onSaved(
+          await saveEntity<ModelEntity>("/models", model, model ? body : { id, ...body }),
+        );
+      }}
+    >
+      <TextField
+        name="id"
         label={t("models.id")}
         hint={t("models.form.idHint")}
         required
-        error={problem.of("id")}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            value={id}
-            disabled={model !== undefined}
-            onChange={({ target }) => setId(target.value)}
-          />
-        )}
-      </Field>
-      <Field label={t("models.kind")} required error={problem.of("kind")}>
-        {(ids) => (
-          <Select
-            {...ids}
-            value={texts.kind ?? ""}
-            onChange={({ target }) => setTexts({ ...texts, kind: target.value })}
-          >
-            <option value="embedding">{t("model.kind.embedding")}</option>
-            <option value="image">{t("model.kind.image")}</option>
-          </Select>
-        )}
-      </Field>
-      {input("description", Input)}
-      <TargetFields
-        targets={targets}
-        upstreams={upstreams?.data.map((upstream) => upstream.id) ?? []}
-        onChange={setTargets}
+        disabled={model !== undefined}
       />
+      <SelectField
+        name="kind"
+        label={t("models.kind")}
+        required
+        options={[
+          { value: "embedding", label: t("model.kind.embedding") },
+          { value: "image", label: t("model.kind.image") },
+        ]}
+      />
+      <TextField name="description" label={t("models.form.description")} />
+      <TargetFields />
       <More label={t("upstreams.more")}>
-        <Field
+        <SelectField
+          name="policy"
           label={t("models.form.policy")}
           hint={t("models.form.policyHint")}
-          error={problem.of("policy")}
-        >
-          {(ids) => (
-            <Select
-              {...ids}
-              value={texts.policy ?? ""}
-              onChange={({ target }) => setTexts({ ...texts, policy: target.value })}
-            >
-              <option value="">{t("upstreams.default")}</option>
-              {policies.map((policy) => (
-                <option key={policy} value={policy}>
-                  {t(`policy.${policy}`)}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+          options={[
+            { value: "", label: t("upstreams.default") },
+            ...policies.map((policy) => ({ value: policy, label: t(`policy.${policy}`) })),
+          ]}
+        />
         <div className="grid gap-3 sm:grid-cols-2">
-          {input("timeout", NumberInput)}
-          {texts.kind === "embedding" && input("dimensions", NumberInput)}
+          <NumberField name="timeout" label={t("models.form.timeout")} />
+          {kind === "embedding" && (
+            <NumberField name="dimensions" label={t("models.form.dimensions")} />
+          )}
         </div>
-        <Field
+        <TextField
+          name="storeContent.for"
           label={t("models.form.storeContent")}
           hint={t("models.form.storeContentHint")}
-          error={problem.of("storeContent.for")}
-        >
-          {(ids) => (
-            <Input
-              {...ids}
-              value={storedFor}
-              onChange={({ target }) => setStoredFor(target.value)}
-            />
-          )}
-        </Field>
-        {storedFor.trim() !== "" && (
+        />
+        {storeContent?.for !== undefined && (
           <p role="status" className="rounded-md bg-warn-soft p-3 text-sm text-warn">
             {t("models.form.storeContentWarning")}
           </p>
         )}
-        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
+        <LimitFields />
       </More>
-    </EntityForm>
+    </SchemaForm>
   );
 }

@@ -28,10 +28,16 @@ export function ModelKeys({ model }: { model: string }) {
               rows={keys}
               rowKey={({ id }) => id}
               columns={[
-                { key: "name", header: t("keys.name"), cell: ({ name }) => name },
+                {
+                  key: "name",
+                  header: t("keys.name"),
+                  sortBy: ({ name }) => name,
+                  cell: ({ name }) => name,
+                },
                 {
                   key: "project",
                   header: t("keys.project"),
+                  sortBy: ({ project }) => project,
                   cell: ({ project }) => project ?? "–",
                 },
               ]}

@@ -5,8 +5,9 @@ import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
+import { Select } from "../../ui/select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Capabilities } from "./capabilities.tsx";
@@ -34,13 +35,14 @@ export function ModelsPage() {
         <Select
           aria-label={t("models.kind")}
           value={kind}
-          onChange={(event) => setKind(event.target.value)}
+          onChange={setKind}
           className="max-w-44"
-        >
-          <option value="">{t("models.allKinds")}</option>
-          <option value="embedding">{t("model.kind.embedding")}</option>
-          <option value="image">{t("model.kind.image")}</option>
-        </Select>
+          options={[
+            { value: "", label: t("models.allKinds") },
+            { value: "embedding", label: t("model.kind.embedding") },
+            { value: "image", label: t("model.kind.image") },
+          ]}
+        />
       </div>
       <Card>
         <QueryView query={query}>
@@ -76,6 +78,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
         {
           key: "id",
           header: t("models.id"),
+          sortBy: ({ id }) => id,
           cell: ({ id, description }) => (
             <div className="flex flex-col gap-0.5">
               <span className="flex items-center gap-2">
@@ -100,6 +103,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
         {
           key: "space",
           header: t("model.space"),
+          sortBy: ({ vector_space }) => vector_space,
           cell: ({ vector_space }) =>
             vector_space === null ? "–" : <code className="font-mono text-xs">{vector_space}</code>,
         },

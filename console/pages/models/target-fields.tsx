@@ -1,98 +1,41 @@
 /** The targets of a model: upstream, the model's name there, its weight and its tier. */
-import type { TargetValue } from "../../../contract/admin.ts";
+import { useQuery } from "@tanstack/react-query";
+import { useFieldArray } from "react-hook-form";
 import { useT } from "../../i18n/messages.ts";
-import type { Texts } from "../../lib/text-values.ts";
 import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input, NumberInput, Select } from "../../ui/input.tsx";
+import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { optionsOf } from "../../ui/select.tsx";
+import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
 
-export interface TargetTexts {
-  readonly texts: Texts;
-  /** The stored target, whose other members are kept. */
-  readonly before: TargetValue | undefined;
-}
-
-export const emptyTarget: TargetTexts = { texts: {}, before: undefined };
-
-export function targetValue({ texts, before }: TargetTexts): TargetValue {
-  const { weight: _, tier: __, ...others } = before ?? {};
-  const { upstream = "", model = "", weight = "", tier = "" } = texts;
-  return {
-    ...others,
-    upstream,
-    model: model.trim(),
-    ...(weight.trim() !== "" && { weight: Number(weight) }),
-    ...(tier.trim() !== "" && { tier: Number(tier) }),
-  };
-}
-
-interface TargetFieldsProps {
-  readonly targets: readonly TargetTexts[];
-  /** The ids of all upstreams. */
-  readonly upstreams: readonly string[];
-  readonly onChange: (targets: readonly TargetTexts[]) => void;
-}
-
-export function TargetFields({ targets, upstreams, onChange }: TargetFieldsProps) {
+export function TargetFields() {
   const t = useT();
-  const set = (at: number, name: string, text: string): void =>
-    onChange(
-      targets.map((target, index) =>
-        index === at ? { ...target, texts: { ...target.texts, [name]: text } } : target,
-      ),
-    );
+  const { data: upstreams } = useQuery(upstreamsQuery);
+  const { fields, append, remove } = useFieldArray({ name: "targets" });
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="mb-1 text-xs font-semibold">{t("models.targets")}</legend>
-      {targets.map(({ texts }, at) => (
-        <div key={at} className="grid gap-2 rounded-md border border-line p-2 sm:grid-cols-2">
-          <Field label={t("models.form.upstream")} required>
-            {(ids) => (
-              <Select
-                {...ids}
-                value={texts.upstream ?? ""}
-                onChange={({ target }) => set(at, "upstream", target.value)}
-              >
-                <option value="" />
-                {upstreams.map((id) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          <Field label={t("models.form.model")} required>
-            {(ids) => (
-              <Input
-                {...ids}
-                value={texts.model ?? ""}
-                onChange={({ target }) => set(at, "model", target.value)}
-              />
-            )}
-          </Field>
-          <Field label={t("models.form.weight")} hint={t("models.form.weightHint")}>
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={texts.weight ?? ""}
-                onChange={({ target }) => set(at, "weight", target.value)}
-              />
-            )}
-          </Field>
-          <Field label={t("models.form.tier")} hint={t("models.form.tierHint")}>
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={texts.tier ?? ""}
-                onChange={({ target }) => set(at, "tier", target.value)}
-              />
-            )}
-          </Field>
-          {targets.length > 1 && (
+      {fields.map(({ id }, at) => (
+        <div key={id} className="grid gap-2 rounded-md border border-line p-2 sm:grid-cols-2">
+          <SelectField
+            name={`targets.${at}.upstream`}
+            label={t("models.form.upstream")}
+            required
+            options={optionsOf(upstreams?.data.map((upstream) => upstream.id) ?? [])}
+          />
+          <TextField name={`targets.${at}.model`} label={t("models.form.model")} required />
+          <NumberField
+            name={`targets.${at}.weight`}
+            label={t("models.form.weight")}
+            hint={t("models.form.weightHint")}
+          />
+          <NumberField
+            name={`targets.${at}.tier`}
+            label={t("models.form.tier")}
+            hint={t("models.form.tierHint")}
+          />
+          {fields.length > 1 && (
             <div>
-              <Button
-                size="small"
-                onClick={() => onChange(targets.filter((_, index) => index !== at))}
-              >
+              <Button size="small" onClick={() => remove(at)}>
                 {t("action.remove")}
               </Button>
             </div>
@@ -100,7 +43,7 @@ export function TargetFields({ targets, upstreams, onChange }: TargetFieldsProps
         </div>
       ))}
       <div>
-        <Button size="small" onClick={() => onChange([...targets, emptyTarget])}>
+        <Button size="small" onClick={() => append({})}>
           {t("models.form.addTarget")}
         </Button>
       </div>

@@ -17,6 +17,7 @@ export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
         {
           key: "target",
           header: t("target.name"),
+          sortBy: ({ upstream, model }) => `${upstream} ${model}`,
           cell: ({ upstream, model }) => (
             <>
               {upstream} <code className="font-mono text-xs text-muted">{model}</code>
@@ -32,18 +33,21 @@ export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
         {
           key: "inFlight",
           header: t("target.inFlight"),
+          sortBy: ({ in_flight }) => in_flight,
           align: "right",
           cell: ({ in_flight, limit }) => `${in_flight} / ${limit}`,
         },
         {
           key: "errors",
           header: t("figure.errors"),
+          sortBy: ({ error_share }) => error_share,
           align: "right",
           cell: ({ error_share }) => percent(error_share),
         },
         {
           key: "p95",
           header: t("figure.p95"),
+          sortBy: ({ latency }) => latency[0]?.p95_ms ?? null,
           align: "right",
           cell: ({ latency }) => milliseconds(latency[0]?.p95_ms ?? null),
         },

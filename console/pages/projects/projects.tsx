@@ -30,6 +30,7 @@ export function ProjectsPage() {
     {
       key: "name",
       header: t("projects.name"),
+      sortBy: ({ id }) => id,
       cell: ({ id, origin, problem }) => (
         <span className="flex flex-wrap items-center gap-2 font-medium">
           <LongText text={id} /> <OriginBadge origin={origin} />
@@ -38,7 +39,13 @@ export function ProjectsPage() {
       ),
     },
     { key: "limits", header: t("model.limits"), cell: (project) => <Limits project={project} /> },
-    { key: "keys", header: t("projects.keys"), align: "right", cell: ({ keys }) => keys },
+    {
+      key: "keys",
+      header: t("projects.keys"),
+      sortBy: ({ keys }) => keys,
+      align: "right",
+      cell: ({ keys }) => keys,
+    },
   ];
   const adminColumns: readonly Column<ProjectEntity>[] = [
     {

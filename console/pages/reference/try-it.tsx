@@ -3,6 +3,7 @@
  * the session.
  */
 import { useState } from "react";
+import { useForm } from "react-hook-form";
 import { csrfHeader, errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds } from "../../lib/format.ts";
@@ -26,14 +27,15 @@ const maxShown = 20_000;
 export function TryIt({ operation }: { operation: Operation }) {
   const t = useT();
   const isAdmin = operation.path.startsWith("/admin/api");
-  const [key, setKey] = useState(() => sessionStorage.getItem(keyName) ?? "");
-  const [path, setPath] = useState(operation.path);
-  const [body, setBody] = useState(() =>
-    operation.example === undefined ? "" : JSON.stringify(operation.example, null, 2),
-  );
+  const { register, handleSubmit, formState, setError } = useForm({
+    defaultValues: {
+      key: sessionStorage.getItem(keyName) ?? "",
+      path: operation.path,
+      body: operation.example === undefined ? "" : JSON.stringify(operation.example, null, 2),
+    },
+  });
   const [outcome, setOutcome] = useState<Outcome>();
-  const [problem, setProblem] = useState<string>();
-  const send = async (): Promise<void> => {
+  const send = handleSubmit(async ({ key, path, body }) => {
     if (!isAdmin) sessionStorage.setItem(keyName, key);
     const startedAt = performance.now();
     try {
@@ -47,59 +49,36 @@ export function TryIt({ operation }: { operation: Operation }) {
       });
       const text = (await response.text()).slice(0, maxShown);
       setOutcome({ status: response.status, durationMs: performance.now() - startedAt, text });
-      setProblem(undefined);
     } catch (error) {
-      setProblem(errorText(error));
+      setError("root", { message: errorText(error) });
     }
-  };
+  });
   return (
-    <form
-      className="flex flex-col gap-3 rounded-md border border-line p-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
+    <form className="flex flex-col gap-3 rounded-md border border-line p-3" onSubmit={send}>
       <h3 className="font-semibold">{t("reference.tryIt")}</h3>
       {isAdmin ? (
         <p className="text-xs text-muted">{t("reference.session")}</p>
       ) : (
         <Field label={t("reference.key")} hint={t("reference.keyHint")}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="password"
-              autoComplete="off"
-              value={key}
-              onChange={(event) => setKey(event.target.value)}
-            />
-          )}
+          {(ids) => <Input {...ids} type="password" autoComplete="off" {...register("key")} />}
         </Field>
       )}
       {operation.path.includes("{") && (
         <Field label={t("reference.path")}>
-          {(ids) => (
-            <Input {...ids} value={path} onChange={(event) => setPath(event.target.value)} />
-          )}
+          {(ids) => <Input {...ids} {...register("path")} />}
         </Field>
       )}
       {operation.requestBody && (
         <Field label={t("reference.body")}>
           {(ids) => (
-            <TextArea
-              {...ids}
-              rows={6}
-              className="font-mono text-xs"
-              value={body}
-              onChange={(event) => setBody(event.target.value)}
-            />
+            <TextArea {...ids} rows={6} className="font-mono text-xs" {...register("body")} />
           )}
         </Field>
       )}
       <div>
         <Button type="submit">{t("reference.send")}</Button>
       </div>
-      <FormError message={problem} />
+      <FormError message={formState.errors.root?.message} />
       {outcome && (
         <div className="flex flex-col gap-2" aria-live="polite">
           <span>

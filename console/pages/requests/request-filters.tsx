@@ -1,9 +1,10 @@
 /** The filters of the request list. A text filter applies when the field is left, or with Enter. */
 import { type MessageKey, useT } from "../../i18n/messages.ts";
-import { type Range, ranges } from "../../lib/range.ts";
+import { ranges } from "../../lib/range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input } from "../../ui/input.tsx";
+import { Select } from "../../ui/select.tsx";
 import type { FilterName, RequestsSearch } from "./requests-search.ts";
 
 const texts: readonly (readonly [FilterName, MessageKey])[] = [
@@ -58,15 +59,12 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
             <Select
               {...ids}
               value={search.range ?? ""}
-              onChange={(event) => onChange({ range: event.target.value as Range })}
-            >
-              <option value="">{t("requests.range.all")}</option>
-              {ranges.map((range) => (
-                <option key={range} value={range}>
-                  {t(`range.${range}`)}
-                </option>
-              ))}
-            </Select>
+              onChange={(range) => onChange({ range })}
+              options={[
+                { value: "", label: t("requests.range.all") },
+                ...ranges.map((range) => ({ value: range, label: t(`range.${range}`) })),
+              ]}
+            />
           )}
         </Field>
         <Field label={t("requests.status")}>
@@ -74,14 +72,12 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
             <Select
               {...ids}
               value={search.status ?? ""}
-              onChange={(event) => onChange({ status: event.target.value })}
-            >
-              {statuses.map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label ? t(label) : value}
-                </option>
-              ))}
-            </Select>
+              onChange={(status) => onChange({ status })}
+              options={statuses.map(([value, label]) => ({
+                value,
+                label: label ? t(label) : value,
+              }))}
+            />
           )}
         </Field>
         {(["from", "to"] as const).map((name) => (

@@ -24,6 +24,7 @@ export function SettingsPage() {
                 {
                   key: "name",
                   header: t("settings.name"),
+                  sortBy: ({ name }) => name,
                   cell: ({ name, description }) => (
                     <>
                       <code className="font-mono text-xs">{name}</code>

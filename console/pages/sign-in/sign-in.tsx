@@ -1,13 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useForm } from "react-hook-form";
-import type { SignInRequest } from "../../../contract/admin.ts";
-import { errorText } from "../../api/client.ts";
+import { signInBody } from "../../../contract/schemas/users.ts";
 import { sessionQuery, signIn, signInOptionsQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input } from "../../ui/input.tsx";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { SignInFrame } from "./frame.tsx";
 import type { SignInSearch } from "./sign-in-search.ts";
 
@@ -18,17 +15,7 @@ export function SignInPage() {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const { data: options } = useQuery(signInOptionsQuery);
-  const { register, handleSubmit, setError, formState } = useForm<SignInRequest>({
-    defaultValues: { name: "", password: "" },
-  });
-  const submit = handleSubmit(async (credentials) => {
-    try {
-      queryClient.setQueryData(sessionQuery.queryKey, await signIn(credentials));
-      await navigate({ href: next ?? "/" });
-    } catch (error) {
-      setError("root", { message: errorText(error) });
-    }
-  });
+  const form = useSchemaForm(signInBody, {});
   return (
     <SignInFrame title={t("signIn.title")}>
       {options?.needs_setup && (
@@ -39,26 +26,23 @@ export function SignInPage() {
           {t(`signIn.oidc.${oidc}`)}
         </p>
       )}
-      <form onSubmit={submit} className="flex flex-col gap-3" noValidate>
-        <Field label={t("signIn.name")}>
-          {(ids) => (
-            <Input {...ids} {...register("name", { required: true })} autoComplete="username" />
-          )}
-        </Field>
-        <Field label={t("signIn.password")} error={formState.errors.root?.message}>
-          {(ids) => (
-            <Input
-              {...ids}
-              {...register("password", { required: true })}
-              type="password"
-              autoComplete="current-password"
-            />
-          )}
-        </Field>
-        <Button look="primary" type="submit" disabled={formState.isSubmitting}>
-          {t("signIn.submit")}
-        </Button>
-      </form>
+      <SchemaForm
+        form={form}
+        action={t("signIn.submit")}
+        save={async (body) => {
+          queryClient.setQueryData(sessionQuery.queryKey, await signIn(body));
+          await navigate({ href: next ?? "/" });
+        }}
+      >
+        <TextField name="name" label={t("signIn.name")} autoComplete="username" read={String} />
+        <TextField
+          name="password"
+          label={t("signIn.password")}
+          type="password"
+          autoComplete="current-password"
+          read={String}
+        />
+      </SchemaForm>
       {options?.oidc && (
         <a
           href="/admin/api/session/oidc"

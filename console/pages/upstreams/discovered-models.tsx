@@ -2,7 +2,8 @@
 import { useState } from "react";
 import type { DiscoveredModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Input, Select } from "../../ui/input.tsx";
+import { Input } from "../../ui/input.tsx";
+import { Select } from "../../ui/select.tsx";
 
 /** The kind of each ticked model, by the upstream's name. */
 export type TickedModels = Readonly<Record<string, "embedding" | "image">>;
@@ -53,17 +54,13 @@ export function DiscoveredModels({ models, ticked, onChange, idOf }: DiscoveredM
               <span className="w-32 shrink-0">
                 <Select
                   aria-label={t("upstreams.kindOf", { model: model.id })}
-                  value={ticked[model.id]}
-                  onChange={({ target }) =>
-                    onChange({
-                      ...ticked,
-                      [model.id]: target.value === "image" ? "image" : "embedding",
-                    })
-                  }
-                >
-                  <option value="embedding">{t("model.kind.embedding")}</option>
-                  <option value="image">{t("model.kind.image")}</option>
-                </Select>
+                  value={ticked[model.id] ?? "embedding"}
+                  onChange={(kind) => onChange({ ...ticked, [model.id]: kind })}
+                  options={[
+                    { value: "embedding", label: t("model.kind.embedding") },
+                    { value: "image", label: t("model.kind.image") },
+                  ]}
+                />
               </span>
             )}
             {ticked[model.id] && idOf(model.id) !== model.id && (

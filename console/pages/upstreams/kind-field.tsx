@@ -1,65 +1,44 @@
 /** One field of the upstream form. Its control depends on the type that the kind gives it. */
 import type { FormField } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Field } from "../../ui/field.tsx";
-import { Input, NumberInput, Select, TextArea } from "../../ui/input.tsx";
+import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { optionsOf } from "../../ui/select.tsx";
 import { PairsField } from "./pairs-field.tsx";
-import { type FieldValue, isSecretValue } from "./upstream-values.ts";
+import { isSecretValue } from "./upstream-values.ts";
 
-interface KindFieldProps {
-  readonly field: FormField;
-  readonly value: FieldValue | undefined;
-  readonly error: string | undefined;
-  readonly onChange: (value: FieldValue) => void;
-}
-
-export function KindField({ field, value, error, onChange }: KindFieldProps) {
+/** `stored`: the value of the upstream that is changed. */
+export function KindField({ field, stored }: { field: FormField; stored: unknown }) {
   const t = useT();
   const { name, type, required, description, choices } = field;
-  if (type === "pairs") {
-    const pairs = Array.isArray(value) ? value : [];
-    return <PairsField field={field} pairs={pairs} error={error} onChange={onChange} />;
+  if (type === "pairs") return <PairsField field={field} stored={stored} />;
+  const shared = { name, label: name, hint: description, required };
+  if (choices || type === "boolean") {
+    return (
+      <SelectField
+        {...shared}
+        options={[
+          { value: "", label: t("upstreams.default") },
+          ...optionsOf(choices ?? ["true", "false"]),
+        ]}
+        {...(type === "boolean" && { read: (text: string) => text === "true" })}
+      />
+    );
   }
-  const stored = isSecretValue(value) ? value : undefined;
-  const text = typeof value === "string" ? value : "";
-  const placeholder = stored
+  const placeholder = isSecretValue(stored)
     ? t("upstreams.secretSet", { ending: stored.lastFour ?? "" })
     : String(field.default ?? "");
+  if (type === "number") return <NumberField {...shared} placeholder={placeholder} />;
+  // A multiline secret is pasted once; the browser has no password field with line breaks.
+  if (type === "lines") {
+    return <TextField {...shared} placeholder={placeholder} rows={4} read={String} />;
+  }
   return (
-    <Field label={name} hint={description} required={required} error={error}>
-      {(ids) => {
-        if (choices || type === "boolean") {
-          return (
-            <Select {...ids} value={text} onChange={({ target }) => onChange(target.value)}>
-              <option value="">{t("upstreams.default")}</option>
-              {(choices ?? ["true", "false"]).map((choice) => (
-                <option key={choice}>{choice}</option>
-              ))}
-            </Select>
-          );
-        }
-        const shared = { ...ids, value: text, placeholder, spellCheck: false };
-        // A multiline secret is pasted once; the browser has no password field with line breaks.
-        if (type === "lines") {
-          return (
-            <TextArea
-              {...shared}
-              rows={4}
-              autoComplete="off"
-              onChange={({ target }) => onChange(target.value)}
-            />
-          );
-        }
-        const Control = type === "number" ? NumberInput : Input;
-        return (
-          <Control
-            {...shared}
-            type={field.secret ? "password" : "text"}
-            autoComplete={field.secret ? "new-password" : "off"}
-            onChange={({ target }) => onChange(target.value)}
-          />
-        );
-      }}
-    </Field>
+    <TextField
+      {...shared}
+      placeholder={placeholder}
+      spellCheck={false}
+      type={field.secret ? "password" : "text"}
+      autoComplete={field.secret ? "new-password" : "off"}
+    />
   );
 }

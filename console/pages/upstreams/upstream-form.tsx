@@ -1,6 +1,8 @@
 /** The guided form of an upstream: the fields depend on its kind. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useWatch } from "react-hook-form";
+import { z } from "zod";
 import type {
   ConnectionTest,
   FormField,
@@ -8,20 +10,22 @@ import type {
   UpstreamEntity,
   UpstreamKind,
 } from "../../../contract/admin.ts";
+import { upstreamMembers } from "../../../contract/schemas/upstreams.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
-import { textsOf } from "../../lib/text-values.ts";
-import { EntityForm } from "../../ui/entity-form.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input, Select } from "../../ui/input.tsx";
-import { LimitFields, limitNames, limitsIn } from "../../ui/limit-fields.tsx";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
-import { useFormProblem } from "../../ui/use-form-problem.ts";
 import { modelsQuery } from "../models/models-query.ts";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { DiscoveredModels, type TickedModels } from "./discovered-models.tsx";
 import { KindField } from "./kind-field.tsx";
-import { type FieldValue, type FieldValues, membersOf, valuesOf } from "./upstream-values.ts";
+import { membersOf, valuesOf } from "./upstream-values.ts";
+
+const { headers: _, ...members } = upstreamMembers;
+/** The server validates the members that only some kinds have, and those with several inputs. */
+const schema = z.looseObject({ ...members, kind: z.string() });
 
 interface UpstreamFormProps {
   readonly kinds: readonly UpstreamKind[];
@@ -32,41 +36,37 @@ interface UpstreamFormProps {
 export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
   const t = useT();
   const queryClient = useQueryClient();
-  const [kindName, setKindName] = useState(upstream?.value.kind ?? "openai");
-  const kind = kinds.find(({ kind: name }) => name === kindName);
-  const fields = kind?.fields ?? [];
-  const [id, setId] = useState(upstream?.id ?? kindName);
-  const [values, setValues] = useState<FieldValues>(() => valuesOf(fields, upstream?.value));
   const [stored, setStored] = useState(upstream);
-  const [limits, setLimits] = useState(() => textsOf(upstream?.value.limits));
+  const firstKind = upstream?.value.kind ?? "openai";
+  const fieldsOf = (name: string) => kinds.find(({ kind }) => kind === name)?.fields ?? [];
+  const form = useSchemaForm(schema, {
+    ...(upstream && valuesOf(fieldsOf(firstKind), upstream.value)),
+    id: upstream?.id ?? firstKind,
+    kind: firstKind,
+    limits: upstream?.value.limits ?? {},
+  });
+  const [id = "", kindName] = useWatch({ control: form.control, name: ["id", "kind"] });
+  const kind = kinds.find((each) => each.kind === kindName);
+  const fields = kind?.fields ?? [];
   const [test, setTest] = useState<{ kind: string; result: ConnectionTest }>();
   const [ticked, setTicked] = useState<TickedModels>({});
   const { data: models } = useQuery(modelsQuery);
-  const problem = useFormProblem([
-    ...["id", ...fields.map(({ name }) => name)],
-    ...limitNames.map((name) => `limits.${name}`),
-  ]);
 
-  const value = () => {
-    const limit = limitsIn(limits);
-    return {
-      ...(id.trim() !== "" && { id: id.trim() }),
-      kind: kindName,
-      ...membersOf(fields, values),
-      ...(limit && { limits: limit }),
-    };
-  };
+  const bodyOf = (values: z.input<typeof schema>) => ({
+    id: values.id,
+    kind: values.kind,
+    limits: values.limits,
+    ...membersOf(fields, values, stored?.value),
+  });
   const chooseKind = (name: string): void => {
-    // The proposed id follows the kind until it is edited.
-    if (id === kindName) setId(name);
-    setKindName(name);
     // The values, among them the credential, and the models belong to the vendor that was chosen before.
-    setValues({});
+    // The proposed id follows the kind until it is edited.
+    form.reset({ kind: name, id: id === kindName ? name : id, limits: form.getValues("limits") });
     setTest(undefined);
     setTicked({});
   };
-  const save = async (): Promise<void> => {
-    const saved = await saveEntity<UpstreamEntity>("/upstreams", stored, value());
+  const save = async (values: z.input<typeof schema>): Promise<void> => {
+    const saved = await saveEntity<UpstreamEntity>("/upstreams", stored, bodyOf(values));
     // If one of its models is refused, the next attempt changes this upstream.
     setStored(saved);
     const existing = await queryClient.fetchQuery({ ...modelsQuery, staleTime: 0 });
@@ -80,53 +80,30 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     }
     await onSaved();
   };
-  const set = (name: string) => (changed: FieldValue) => setValues({ ...values, [name]: changed });
   const showField = (field: FormField) => (
-    <KindField
-      key={`${kindName} ${field.name}`}
-      field={field}
-      value={values[field.name]}
-      error={problem.of(field.name)}
-      onChange={set(field.name)}
-    />
+    <KindField key={`${kindName} ${field.name}`} field={field} stored={stored?.value[field.name]} />
   );
   const isUsual = ({ name, required }: FormField): boolean =>
     required ||
     ["baseUrl", "apiKey"].includes(name) ||
     (kind?.needs_one_of ?? []).some((names) => names.includes(name));
   return (
-    <EntityForm problem={problem} save={save}>
-      <Field label={t("upstreams.kind")} required>
-        {(ids) => (
-          <Select
-            {...ids}
-            value={kindName}
-            disabled={stored !== undefined}
-            onChange={({ target }) => chooseKind(target.value)}
-          >
-            {kinds.map((each) => (
-              <option key={each.kind} value={each.kind}>
-                {each.title}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field
+    <SchemaForm form={form} save={save}>
+      <SelectField
+        name="kind"
+        label={t("upstreams.kind")}
+        required
+        disabled={stored !== undefined}
+        options={kinds.map((each) => ({ value: each.kind, label: each.title }))}
+        onChange={chooseKind}
+      />
+      <TextField
+        name="id"
         label={t("upstreams.id")}
         hint={t("upstreams.idHint")}
         required
-        error={problem.of("id")}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            value={id}
-            disabled={stored !== undefined}
-            onChange={({ target }) => setId(target.value)}
-          />
-        )}
-      </Field>
+        disabled={stored !== undefined}
+      />
       {kind?.needs_one_of && (
         <p className="text-xs text-muted">
           {t("upstreams.needsOneOf", {
@@ -137,12 +114,12 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
       {fields.filter(isUsual).map(showField)}
       <More label={t("upstreams.more")}>
         {fields.filter((field) => !isUsual(field)).map(showField)}
-        <LimitFields texts={limits} onChange={setLimits} problem={problem} />
+        <LimitFields />
       </More>
       <ConnectionTestPanel
         key={kindName}
         path="/upstreams/test"
-        body={() => ({ upstream: value() })}
+        body={() => ({ upstream: bodyOf(form.getValues()) })}
         paidModel={Object.keys(ticked)[0]}
         onResult={(result) => setTest({ kind: kindName, result })}
       />
@@ -151,10 +128,10 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
           models={test.result.models}
           ticked={ticked}
           onChange={setTicked}
-          idOf={(model) => modelId(model, id.trim(), models?.data ?? [])}
+          idOf={(model) => modelId(model, id, models?.data ?? [])}
         />
       )}
-    </EntityForm>
+    </SchemaForm>
   );
 }
 

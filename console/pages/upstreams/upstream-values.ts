@@ -1,48 +1,51 @@
-/** The values of the upstream form: texts in inputs, and the JSON of the admin API. */
+/** The values of the upstream form, and the JSON of the admin API. */
 import type { FormField, SecretValue, UpstreamValue } from "../../../contract/admin.ts";
-
-export type Pair = readonly [name: string, value: string | SecretValue];
-export type FieldValue = string | SecretValue | readonly Pair[];
-export type FieldValues = Readonly<Record<string, FieldValue>>;
 
 export const isSecretValue = (value: unknown): value is SecretValue =>
   typeof value === "object" && value !== null && "$secret" in value;
 
-/** The stored values; a stored secret stays a placeholder until it is replaced. */
+interface Pair {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The stored values. The input of a stored secret is empty until it is replaced. */
 export const valuesOf = (
   fields: readonly FormField[],
-  value: UpstreamValue | undefined,
-): FieldValues =>
-  Object.fromEntries(
-    fields.flatMap(({ name, type }): [string, FieldValue][] => {
-      const member = value?.[name];
-      if (member === undefined) return [];
-      if (isSecretValue(member)) return [[name, member]];
-      if (type === "pairs") return [[name, Object.entries(member as Record<string, string>)]];
-      return [[name, String(member)]];
-    }),
-  );
-
-/** The members of the upstream. Empty inputs are absent. */
-export const membersOf = (
-  fields: readonly FormField[],
-  values: FieldValues,
+  stored: UpstreamValue,
 ): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap(({ name, type }): [string, unknown][] => {
-      const value = values[name];
-      if (value === undefined || value === "") return [];
-      if (isSecretValue(value)) return [[name, value]];
-      if (typeof value !== "string") {
-        const pairs = value.filter(([header]) => header.trim() !== "");
-        return pairs.length === 0 ? [] : [[name, Object.fromEntries(pairs)]];
-      }
-      return [[name, typedText(type, value)]];
+      const value = stored[name];
+      if (type === "pairs") return [[name, pairsOf(value)]];
+      return isSecretValue(value) ? [] : [[name, value]];
     }),
   );
 
-function typedText(type: FormField["type"], text: string): string | number | boolean {
-  if (type === "number") return Number(text);
-  if (type === "boolean") return text === "true";
-  return type === "lines" ? text : text.trim();
-}
+const pairsOf = (value: unknown): readonly Pair[] =>
+  Object.entries(value ?? {}).map(([name, each]: [string, unknown]) => ({
+    name,
+    value: isSecretValue(each) ? "" : String(each),
+  }));
+
+/** The members of the upstream. A stored secret whose input is empty is kept. */
+export const membersOf = (
+  fields: readonly FormField[],
+  values: Readonly<Record<string, unknown>>,
+  stored: UpstreamValue | undefined,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap(({ name, type }): [string, unknown][] => {
+      const before = stored?.[name];
+      if (type !== "pairs") {
+        const value = values[name] ?? (isSecretValue(before) ? before : undefined);
+        return value === undefined ? [] : [[name, value]];
+      }
+      const pairs = ((values[name] ?? []) as readonly Pair[]).filter(
+        (pair) => pair.name.trim() !== "",
+      );
+      const known = (before ?? {}) as Readonly<Record<string, unknown>>;
+      const members = pairs.map((pair) => [pair.name, pair.value || (known[pair.name] ?? "")]);
+      return pairs.length === 0 ? [] : [[name, Object.fromEntries(members)]];
+    }),
+  );

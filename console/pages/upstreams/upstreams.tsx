@@ -76,6 +76,7 @@ export function UpstreamsPage() {
                   {
                     key: "id",
                     header: t("nav.upstreams"),
+                    sortBy: ({ id }) => id,
                     cell: (upstream) => <Name upstream={upstream} title={titleOf} />,
                   },
                   {

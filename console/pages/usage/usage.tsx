@@ -11,9 +11,9 @@ import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useT } from "../../i18n/messages.ts";
 import { endOf, type Range, startOf } from "../../lib/range.ts";
 import { Card } from "../../ui/card.tsx";
-import { Select } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { RangeSelect } from "../../ui/range-select.tsx";
+import { Select } from "../../ui/select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { UsageTable } from "./usage-table.tsx";
 
@@ -54,6 +54,10 @@ export function UsagePage() {
     interval: "day",
     group_by: groupBy.join(","),
   });
+  const optionOf = (name: UsageDimension) => ({
+    value: name,
+    label: t(`usage.dimension.${name}`),
+  });
   return (
     <Page
       title={t("nav.usage")}
@@ -65,34 +69,20 @@ export function UsagePage() {
             <Select
               aria-label={t("usage.groupBy")}
               value={dimensions[0]}
-              onChange={(event) =>
-                setDimensions([event.target.value as UsageDimension, dimensions[1]])
-              }
-            >
-              {usageDimensions.map((name) => (
-                <option key={name} value={name}>
-                  {t(`usage.dimension.${name}`)}
-                </option>
-              ))}
-            </Select>
+              onChange={(name) => setDimensions([name, dimensions[1]])}
+              options={usageDimensions.map(optionOf)}
+            />
           </div>
           <div>
             <Select
               aria-label={`${t("usage.groupBy")} 2`}
               value={dimensions[1]}
-              onChange={(event) =>
-                setDimensions([dimensions[0], event.target.value as UsageDimension | ""])
-              }
-            >
-              <option value="">–</option>
-              {usageDimensions
-                .filter((name) => name !== dimensions[0])
-                .map((name) => (
-                  <option key={name} value={name}>
-                    {t(`usage.dimension.${name}`)}
-                  </option>
-                ))}
-            </Select>
+              onChange={(name) => setDimensions([dimensions[0], name])}
+              options={[
+                { value: "", label: "–" },
+                ...usageDimensions.filter((name) => name !== dimensions[0]).map(optionOf),
+              ]}
+            />
           </div>
           <a
             href={csv}

@@ -45,10 +45,16 @@ export function UsersPage() {
               rows={data}
               rowKey={({ id }) => id}
               columns={[
-                { key: "name", header: t("users.name"), cell: ({ name }) => name },
+                {
+                  key: "name",
+                  header: t("users.name"),
+                  sortBy: ({ name }) => name,
+                  cell: ({ name }) => name,
+                },
                 {
                   key: "role",
                   header: t("users.role"),
+                  sortBy: ({ role }) => t(`role.${role}`),
                   cell: ({ role }) => <Badge>{t(`role.${role}`)}</Badge>,
                 },
                 {
@@ -60,6 +66,7 @@ export function UsersPage() {
                 {
                   key: "last",
                   header: t("users.lastSignIn"),
+                  sortBy: ({ last_sign_in_at }) => last_sign_in_at,
                   cell: ({ last_sign_in_at }) => <Time iso={last_sign_in_at} />,
                 },
                 {

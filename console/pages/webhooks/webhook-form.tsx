@@ -1,15 +1,19 @@
 /** The form of a webhook: its URL, its signing secret and the events that are sent. */
-import { useState } from "react";
+import { useWatch } from "react-hook-form";
 import type { WebhookEntity } from "../../../contract/admin.ts";
 import { eventTypes } from "../../../contract/events.ts";
+import { name } from "../../../contract/schemas/names.ts";
+import { webhook as webhookSchema } from "../../../contract/schemas/webhooks.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { EntityForm } from "../../ui/entity-form.tsx";
-import { Field } from "../../ui/field.tsx";
-import { Input } from "../../ui/input.tsx";
-import { useFormProblem } from "../../ui/use-form-problem.ts";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { ListField, TextField } from "../../ui/form-fields.tsx";
+
+const newWebhook = webhookSchema.extend({ name: name.optional() });
+/** What is stored stays, unless it is typed again. */
+const changedWebhook = newWebhook.partial({ url: true, secret: true });
 
 interface WebhookFormProps {
   readonly webhook: WebhookEntity | undefined;
@@ -18,78 +22,46 @@ interface WebhookFormProps {
 
 export function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
   const t = useT();
-  const [name, setName] = useState(webhook?.name ?? "");
-  const [url, setUrl] = useState("");
-  const [secret, setSecret] = useState("");
-  const [events, setEvents] = useState((webhook?.events ?? ["*"]).join(", "));
-  const problem = useFormProblem(["name", "url", "secret", "events"]);
-  const save = async (): Promise<void> => {
-    const globs = events.split(",").map((glob) => glob.trim());
-    await saveEntity("/webhooks", webhook, {
-      ...(!webhook && name.trim() !== "" && { name: name.trim() }),
-      // What is stored stays, unless it is typed again.
-      url: url.trim() === "" && webhook ? webhook.value.url : url.trim(),
-      secret: secret === "" && webhook ? webhook.value.secret : secret.trim(),
-      events: globs.filter((glob) => glob !== ""),
-    });
-    await onSaved();
-  };
+  const form = useSchemaForm(webhook ? changedWebhook : newWebhook, {
+    name: webhook?.name ?? undefined,
+    events: [...(webhook?.events ?? ["*"])],
+  });
+  const secret = useWatch({ control: form.control, name: "secret" });
   return (
-    <EntityForm problem={problem} save={save}>
-      <Field label={t("webhooks.name")} error={problem.of("name")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            value={name}
-            disabled={webhook !== undefined}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
-      <Field label={t("webhooks.url")} required={!webhook} error={problem.of("url")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            value={url}
-            placeholder={webhook?.url}
-            onChange={({ target }) => setUrl(target.value)}
-          />
-        )}
-      </Field>
-      <Field
+    <SchemaForm
+      form={form}
+      save={async (values) => {
+        const { url, secret: storedSecret } = webhook?.value ?? {};
+        await saveEntity("/webhooks", webhook, { url, secret: storedSecret, ...values });
+        await onSaved();
+      }}
+    >
+      <TextField name="name" label={t("webhooks.name")} disabled={webhook !== undefined} />
+      <TextField
+        name="url"
+        label={t("webhooks.url")}
+        required={!webhook}
+        placeholder={webhook?.url}
+      />
+      <TextField
+        name="secret"
         label={t("webhooks.secret")}
         hint={t("webhooks.secretHint")}
         required={!webhook}
-        error={problem.of("secret")}
+        autoComplete="off"
+        placeholder={webhook ? t("upstreams.secretSet", { ending: "" }) : undefined}
       >
-        {(ids) => (
-          <div className="flex gap-2">
-            <Input
-              {...ids}
-              value={secret}
-              autoComplete="off"
-              placeholder={webhook ? t("upstreams.secretSet", { ending: "" }) : undefined}
-              onChange={({ target }) => setSecret(target.value)}
-            />
-            <Button onClick={() => setSecret(newSecret())}>{t("webhooks.generate")}</Button>
-            {secret !== "" && <CopyButton text={secret} />}
-          </div>
-        )}
-      </Field>
-      <Field
-        label={t("webhooks.events")}
-        hint={t("webhooks.eventsHint")}
-        error={problem.of("events")}
-      >
-        {(ids) => (
-          <Input {...ids} value={events} onChange={({ target }) => setEvents(target.value)} />
-        )}
-      </Field>
+        <Button onClick={() => form.setValue("secret", newSecret())}>
+          {t("webhooks.generate")}
+        </Button>
+        {secret && <CopyButton text={secret} />}
+      </TextField>
+      <ListField name="events" label={t("webhooks.events")} hint={t("webhooks.eventsHint")} />
       <details className="text-xs text-muted">
         <summary className="cursor-pointer">{t("webhooks.types")}</summary>
         <p className="mt-1 font-mono break-words">{Object.keys(eventTypes).join(", ")}</p>
       </details>
-    </EntityForm>
+    </SchemaForm>
   );
 }
 

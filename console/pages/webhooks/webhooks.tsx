@@ -49,6 +49,7 @@ export function WebhooksPage() {
                   {
                     key: "url",
                     header: t("webhooks.name"),
+                    sortBy: ({ name, url }) => name ?? url,
                     cell: ({ name, url, origin, problem }) => (
                       <div className="flex flex-col gap-0.5">
                         <span className="flex flex-wrap items-center gap-2 font-medium">
@@ -69,6 +70,7 @@ export function WebhooksPage() {
                   {
                     key: "state",
                     header: t("keys.state"),
+                    sortBy: ({ state }) => t(`events.webhook.${state}`),
                     cell: ({ state }) => (
                       <Badge tone={state === "active" ? "good" : "bad"}>
                         {t(`events.webhook.${state}`)}

@@ -1,11 +1,11 @@
 /** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
-import { z } from "zod";
+import type { z } from "zod";
 import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
+import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf } from "../../config/budget.ts";
 import { limitsOf } from "../../config/limits.ts";
 import { originOf } from "../../config/origin.ts";
-import { key as keySchema } from "../../config/schema.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
@@ -28,20 +28,7 @@ export interface KeyRoutesOptions {
 
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
-/** An old key works this long beside the new one, unless the request says otherwise. */
-const defaultOverlapHours = 24;
-const maxOverlapHours = 30 * 24;
 const expiringWithinMs = 7 * dayMs;
-
-const creation = keySchema.omit({ key: true });
-const rotation = z.strictObject({
-  overlapHours: z
-    .number()
-    .min(0)
-    .max(maxOverlapHours)
-    .default(defaultOverlapHours)
-    .describe("How long the old key still works. 0: it is revoked at once."),
-});
 
 export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   const { keys, snapshot, applyKeyChanges, audit, now } = options;
@@ -66,7 +53,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   };
 
   const create = async (context: AdminApiContext): Promise<Response> => {
-    const body = await readBody(context, creation);
+    const body = await readBody(context, keyBody);
     requireProject(context, body.project ?? null, snapshot());
     const settings = settingsOf(body);
     requireFuture(settings.expiresAt, now());
@@ -75,7 +62,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
 
   const update = async (context: AdminApiContext): Promise<Response> => {
     const before = await findActive(context);
-    const body = await readBody(context, creation);
+    const body = await readBody(context, keyBody);
     if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
     const { id, hash, hint, createdAt } = before;
     const changed = { name: body.name, models: body.models, ...settingsOf(body) };
@@ -97,7 +84,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   };
 
   const rotate = async (context: AdminApiContext): Promise<Response> => {
-    const { overlapHours } = await readBody(context, rotation);
+    const { overlapHours } = await readBody(context, rotationBody);
     const before = await findActive(context);
     const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } = before;
     // The new key is valid for as long as the old one was, and not only until the old one ends.
@@ -181,7 +168,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       role: "developer",
       scope: "project",
       summary: "Create an API key. The response is the only one that contains it.",
-      body: creation,
+      body: keyBody,
       response: "CreatedApiKey",
       status: 201,
       handle: create,
@@ -193,7 +180,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       scope: "project",
       summary:
         "Replace the name, models, limits and other settings of an API key. The key itself stays.",
-      body: creation,
+      body: keyBody,
       response: "ApiKey",
       handle: update,
     },
@@ -203,7 +190,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
       role: "developer",
       scope: "project",
       summary: "Replace an API key by a new one. The old one works for the time of overlapHours.",
-      body: rotation,
+      body: rotationBody,
       response: "CreatedApiKey",
       status: 201,
       handle: rotate,
@@ -253,7 +240,7 @@ function requireFuture(expiresAt: number | undefined, now: number): void {
 const noActiveKey = (): GatewayError =>
   new GatewayError("entity_not_found", "No active key has this id.");
 
-const settingsOf = (body: z.output<typeof creation>): KeySettings => ({
+const settingsOf = (body: z.output<typeof keyBody>): KeySettings => ({
   ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),
   ...(body.project !== undefined && { project: body.project }),
   ...limitsOf(body.limits),

@@ -1,9 +1,7 @@
 /** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
-import { z } from "zod";
 import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
-import { budget } from "../../config/budget.ts";
+import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
-import { limits } from "../../config/limits.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
@@ -20,12 +18,6 @@ export interface ProjectRoutesOptions extends EntityChangesOptions {
   readonly users: UserStore;
 }
 
-const body = z.looseObject({
-  name: z.string(),
-  limits: limits.optional(),
-  budget: budget.optional(),
-});
-const membersBody = z.strictObject({ users: z.array(z.string().max(200)).max(10_000) });
 const shownKeys = 5;
 
 export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRoute[] {
@@ -114,7 +106,7 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
     path: "/projects",
     noun: "a project",
     type: "ProjectEntity",
-    body,
+    body: project,
     scope: "all-projects",
     show: showOne,
   });

@@ -1,6 +1,6 @@
 /** /session: sign-in, the first administrator, sign-out. */
-import { z } from "zod";
 import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
+import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UserStore } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
@@ -15,7 +15,6 @@ import type { ActiveSession, Sessions } from "../sign-in/sessions.ts";
 import type { SetupToken } from "../sign-in/setup-token.ts";
 import type { SignInThrottle } from "../sign-in/sign-in-throttle.ts";
 import { startSession } from "../sign-in/start-session.ts";
-import { userName } from "./users.ts";
 
 export interface SessionRoutesOptions {
   readonly users: UserStore;
@@ -30,14 +29,11 @@ export interface SessionRoutesOptions {
   readonly now: () => number;
 }
 
-const credentials = z.strictObject({ name: z.string().max(200), password: z.string() });
-const setup = z.strictObject({ name: userName, password: z.string(), token: z.string().max(200) });
-
 export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRoute[] {
   const { users, sessions, passwords, throttle, setupToken, audit, oidc, now } = options;
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
-    const { name, password } = await readBody(context, credentials);
+    const { name, password } = await readBody(context, signInBody);
     const address = addressOf(context);
     const user = await users.findByName(name);
     const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
@@ -58,7 +54,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
-    const { name, password, token } = await readBody(context, setup);
+    const { name, password, token } = await readBody(context, setupBody);
     const address = addressOf(context);
     throttle.check({ address });
     if (!setupToken.matches(token)) {
@@ -147,7 +143,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       role: "anyone",
       scope: "gateway",
       summary: "Sign in with a name and a password. The session is a cookie.",
-      body: credentials,
+      body: signInBody,
       response: "Session",
       handle: signIn,
     },
@@ -157,7 +153,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       role: "anyone",
       scope: "gateway",
       summary: "Create the first administrator with the token of the one-time link, and sign in.",
-      body: setup,
+      body: setupBody,
       response: "Session",
       handle: setUp,
     },

@@ -1,6 +1,6 @@
 /** /users: who may sign in to the console. */
-import { z } from "zod";
-import { type Role, roles, type User } from "../../../contract/admin.ts";
+import type { Role, User } from "../../../contract/admin.ts";
+import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser, UserChanges, UserStore } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
@@ -18,30 +18,6 @@ export interface UserRoutesOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
 }
-
-export const userName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
-
-const projects = z
-  .union([z.literal("all"), z.array(z.string().min(1).max(200)).max(1000)])
-  .describe("The projects that the user sees, or `all`. Administrators always see all projects.");
-const creation = z.strictObject({
-  name: userName,
-  password: z.string(),
-  role: z.enum(roles),
-  // The safe default: a user who sees all projects is created on purpose.
-  projects: projects.default([]),
-});
-const change = z.strictObject({
-  name: userName.optional(),
-  password: z.string().optional(),
-  role: z.enum(roles).optional(),
-  projects: projects.optional(),
-});
 
 export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   const { users, sessions, passwords, audit, now } = options;
@@ -75,7 +51,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     });
 
   const create = async (context: AdminApiContext): Promise<Response> => {
-    const { password, ...body } = await readBody(context, creation);
+    const { password, ...body } = await readBody(context, newUserBody);
     const passwordHash = await passwords.hash(password);
     const user = newUser({
       ...body,
@@ -91,7 +67,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
 
   const update = async (context: AdminApiContext): Promise<Response> => {
     const user = await find(context);
-    const { password, ...body } = await readBody(context, change);
+    const { password, ...body } = await readBody(context, changedUserBody);
     const { role = user.role, projects: visible = user.projects ?? "all" } = body;
     const changes: UserChanges = {
       ...(body.name !== undefined && { name: body.name }),
@@ -146,7 +122,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
       role: "admin",
       scope: "all-projects",
       summary: "Create a user with a password.",
-      body: creation,
+      body: newUserBody,
       response: "User",
       status: 201,
       handle: create,
@@ -157,7 +133,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
       role: "admin",
       scope: "all-projects",
       summary: "Change a user. The sessions of the user end.",
-      body: change,
+      body: changedUserBody,
       response: "User",
       handle: update,
     },

@@ -1,5 +1,5 @@
 /** Passwords of console users: argon2id. Hashing is slow and takes memory on purpose, so few run at the same time. */
-import { minPasswordLength } from "../../../contract/admin.ts";
+import { maxPasswordLength } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 export interface HashCost {
@@ -11,7 +11,6 @@ export interface HashCost {
 
 /** Above OWASP's minimum for argon2id of 19 MiB and two passes. */
 const productionCost: HashCost = { memoryCost: 64 * 1024, timeCost: 2 };
-const maxPasswordLength = 200;
 /** Each hash takes 64 MiB. */
 const maxConcurrent = 2;
 const maxWaiting = 20;
@@ -27,8 +26,7 @@ export class Passwords {
     this.#cost = cost;
   }
 
-  async hash(password: string): Promise<string> {
-    checkLength(password);
+  hash(password: string): Promise<string> {
     return this.#limited(() => this.#hash(password));
   }
 
@@ -80,13 +78,4 @@ export class Passwords {
       else this.#running--;
     }
   }
-}
-
-function checkLength({ length }: string): void {
-  if (length >= minPasswordLength && length <= maxPasswordLength) return;
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid 'password': it must have ${minPasswordLength} to ${maxPasswordLength} characters.`,
-    { param: "password" },
-  );
 }

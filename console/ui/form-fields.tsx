@@ -1,0 +1,155 @@
+/** The fields of a form. `name` is the path of the member in the body, and of the errors of the server. An empty input is an absent member. */
+import type { ComponentProps, ReactNode } from "react";
+import { Controller, type FieldError, get, useFormContext } from "react-hook-form";
+import { Field } from "./field.tsx";
+import { FormError } from "./form-error.tsx";
+import { Input, TextArea } from "./input.tsx";
+import { type Option, Select } from "./select.tsx";
+
+interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly required?: boolean;
+}
+
+type TextFieldProps = FieldProps &
+  Pick<
+    ComponentProps<"input">,
+    "type" | "inputMode" | "autoComplete" | "placeholder" | "disabled" | "min" | "spellCheck"
+  > & {
+    /** The value of a text that is not empty. Absent: the text without spaces around it. */
+    readonly read?: (text: string) => unknown;
+    /** With line breaks. */
+    readonly rows?: number;
+    /** Beside the input. */
+    readonly children?: ReactNode;
+  };
+
+export function TextField(props: TextFieldProps) {
+  const { name, label, hint, required, read = trimmed, rows, children, ...input } = props;
+  const { register, formState } = useFormContext();
+  const registered = register(name, {
+    setValueAs: (value: unknown) =>
+      typeof value !== "string" ? value : value.trim() === "" ? undefined : read(value),
+  });
+  return (
+    <Field
+      label={label}
+      hint={hint}
+      required={required ?? false}
+      error={(get(formState.errors, name) as FieldError | undefined)?.message}
+    >
+      {(ids) =>
+        rows === undefined ? (
+          <div className="flex gap-2">
+            <Input {...input} {...ids} {...registered} />
+            {children}
+          </div>
+        ) : (
+          <TextArea
+            {...ids}
+            {...registered}
+            rows={rows}
+            autoComplete="off"
+            spellCheck={false}
+            placeholder={input.placeholder}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+const trimmed = (text: string): string => text.trim();
+
+/** A number as text: an input of the type `number` gives an empty value for text that is no number. */
+export const NumberField = (props: FieldProps & { placeholder?: string }) => (
+  <TextField {...props} inputMode="decimal" read={Number} />
+);
+
+/** Values with commas between them. */
+export const ListField = (props: FieldProps) => <TextField {...props} read={listIn} />;
+
+export const listIn = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map(trimmed)
+    .filter((each) => each !== "");
+
+interface SelectFieldProps extends FieldProps {
+  readonly options: readonly Option[];
+  readonly disabled?: boolean;
+  /** Absent: the text of the option. */
+  readonly read?: (value: string) => unknown;
+  readonly onChange?: (value: string) => void;
+}
+
+export function SelectField(props: SelectFieldProps) {
+  const { name, label, hint, required, options, disabled, read = trimmed, onChange } = props;
+  return (
+    <Controller
+      name={name}
+      render={({ field, fieldState }) => (
+        <Field
+          label={label}
+          hint={hint}
+          required={required ?? false}
+          error={fieldState.error?.message}
+        >
+          {(ids) => (
+            <Select
+              {...ids}
+              name={name}
+              value={String(field.value ?? "")}
+              options={options}
+              {...(disabled && { disabled })}
+              onChange={(value) => {
+                field.onChange(value === "" ? undefined : read(value));
+                onChange?.(value);
+              }}
+            />
+          )}
+        </Field>
+      )}
+    />
+  );
+}
+
+interface CheckListProps {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly options: readonly { readonly value: string; readonly label: ReactNode }[];
+}
+
+/** Check boxes for the entries of a list. */
+export const CheckList = ({ name, label, hint, options }: CheckListProps) => (
+  <Controller
+    name={name}
+    render={({ field: { value: checked, onChange }, fieldState }) => (
+      <fieldset className="flex flex-col gap-1">
+        <legend className="mb-1 text-xs font-semibold">{label}</legend>
+        <p className="text-xs text-muted">{hint}</p>
+        {options.map(({ value, label: text }) => (
+          <label key={value} className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              name={name}
+              checked={checked.includes(value)}
+              onChange={({ target }) =>
+                onChange(
+                  target.checked
+                    ? [...checked, value]
+                    : checked.filter((each: string) => each !== value),
+                )
+              }
+            />
+            {text}
+          </label>
+        ))}
+        <FormError message={fieldState.error?.message} />
+      </fieldset>
+    )}
+  />
+);

@@ -1,0 +1,145 @@
+/** A form of react-hook-form, whose values are validated by the schema with which the server validates the same body. */
+import { zodResolver } from "@hookform/resolvers/zod";
+import type { ReactNode } from "react";
+import {
+  type DefaultValues,
+  type FieldErrors,
+  type FieldValues,
+  FormProvider,
+  type Path,
+  type UseFormReturn,
+  useForm,
+} from "react-hook-form";
+import { z } from "zod";
+import { ApiError, errorText } from "../api/client.ts";
+import { type Translate, useT } from "../i18n/messages.ts";
+import { Button } from "./button.tsx";
+import { FormError } from "./form-error.tsx";
+
+// Compiled schemas need `eval`, which the content security policy refuses.
+z.config({ jitless: true });
+
+export function useSchemaForm<Values extends FieldValues>(
+  schema: z.ZodType<unknown, Values>,
+  defaultValues: DefaultValues<NoInfer<Values>>,
+): UseFormReturn<Values> {
+  const t = useT();
+  // `raw`: the values as they are sent, without the defaults of the schema.
+  const validate = zodResolver(schema, { error: (issue) => issueText(issue, t) }, { raw: true });
+  return useForm<Values>({
+    defaultValues,
+    resolver: (values, context, options) =>
+      validate(withoutEmpty(values) as Values, context, options),
+  });
+}
+
+/** Undefined: the message of the schema. */
+function issueText(issue: z.core.$ZodRawIssue, t: Translate): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return t("field.missing");
+      return issue.expected === "int" ? t("field.noWholeNumber") : t("field.noNumber");
+    case "too_small":
+      if (issue.origin === "string" || issue.origin === "array") return t("field.missing");
+      return t("field.tooSmall", { minimum: String(issue.minimum) });
+    case "too_big":
+      return t(issue.origin === "string" ? "field.tooLong" : "field.tooLarge", {
+        maximum: String(issue.maximum),
+      });
+    default:
+      return undefined;
+  }
+}
+
+interface SchemaFormProps<Values extends FieldValues> {
+  readonly form: UseFormReturn<Values>;
+  readonly save: (values: Values) => Promise<unknown>;
+  /** The text of the button. Absent: "Save". */
+  readonly action?: string;
+  readonly children: ReactNode;
+}
+
+export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Values>) {
+  const { form, save, action, children } = props;
+  const t = useT();
+  const { errors, isSubmitting } = form.formState;
+  const submit = (element: HTMLFormElement) =>
+    form.handleSubmit(
+      async (values) => {
+        try {
+          await save(values);
+        } catch (error) {
+          const name = error instanceof ApiError ? fieldOf(element, error.param ?? "") : undefined;
+          form.setError((name as Path<Values>) ?? "root", { message: errorText(error) });
+        }
+      },
+      (invalid) => {
+        for (const [name, message] of messagesIn(invalid)) {
+          const field = fieldOf(element, name);
+          if (field === undefined) form.setError("root", { message: `${name}: ${message}` });
+          // A closed group would hide the message.
+          else controlOf(element, field)?.closest("details")?.setAttribute("open", "");
+        }
+      },
+    );
+  return (
+    <FormProvider {...form}>
+      <form
+        className="flex flex-col gap-3"
+        noValidate
+        onSubmit={(event) => {
+          // React passes the event of a form in a dialog of this form on.
+          event.stopPropagation();
+          const element = event.currentTarget;
+          // The browser gives an incomplete date as an empty value.
+          const date = element.querySelector<HTMLInputElement>("input[type=date]:invalid");
+          if (!date) return submit(element)(event);
+          event.preventDefault();
+          const message = t(date.validity.rangeUnderflow ? "field.pastDay" : "field.noDay");
+          form.setError(date.name as Path<Values>, { message }, { shouldFocus: true });
+        }}
+      >
+        {children}
+        <FormError message={errors.root?.message} />
+        <div className="flex justify-end">
+          <Button look="primary" type="submit" disabled={isSubmitting}>
+            {action ?? t("action.save")}
+          </Button>
+        </div>
+      </form>
+    </FormProvider>
+  );
+}
+
+const controlOf = (form: HTMLFormElement, name: string): Element | undefined =>
+  [...form.elements].find((element) => element.getAttribute("name") === name);
+
+/** The field that shows an error of `path`, such as `targets[0].model`. Undefined: no field of the form. */
+function fieldOf(form: HTMLFormElement, path: string): string | undefined {
+  const steps = path.replaceAll(/\[(\d+)\]/g, ".$1").split(".");
+  return steps
+    .map((_, at) => steps.slice(0, steps.length - at).join("."))
+    .find((name) => controlOf(form, name));
+}
+
+/** The errors by the paths of their fields. */
+const messagesIn = (errors: FieldErrors, path = ""): [path: string, message: string][] =>
+  Object.entries(errors).flatMap(([name, error]) => {
+    if (typeof error !== "object") return [];
+    return typeof error.message === "string"
+      ? [[`${path}${name}`, error.message]]
+      : messagesIn(error as FieldErrors, `${path}${name}.`);
+  });
+
+/** Leaves out absent members, and objects of absent members. */
+const withoutEmpty = (values: object): object =>
+  Object.fromEntries(
+    Object.entries(values).filter(
+      ([, value]: [string, unknown]) =>
+        value !== undefined &&
+        (!isObject(value) || Object.values(value).some((member) => member !== undefined)),
+    ),
+  );
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

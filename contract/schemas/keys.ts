@@ -1,0 +1,51 @@
+/** API keys and projects: the entries of vexel.yaml, and the bodies of the admin API. */
+import { z } from "zod";
+import { budget, limits } from "./limits.ts";
+import { id, name, secret } from "./names.ts";
+
+/** How options that a target does not support are handled. */
+export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
+
+/** The models of requests without `model`. */
+export const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
+
+/** A key without its secret, which the gateway generates for keys of the admin API. */
+export const keyBody = z.strictObject({
+  name,
+  models: z.array(id).min(1).default(["*"]),
+  /** Default models of this key. They override the top-level defaults. */
+  defaults: defaults.optional(),
+  /** For image requests with this key. Overrides the model's. */
+  parameters: parameters.optional(),
+  /** All requests with this key are batch requests. Absent: the request decides. */
+  priority: z.enum(["batch"]).optional(),
+  project: name.optional(),
+  limits: limits.optional(),
+  budget: budget.optional(),
+  /** When the key stops working: a date, from midnight UTC, or a time. */
+  expires: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).optional(),
+});
+
+export const key = keyBody.extend({ key: secret.min(16) });
+
+/** An old key works this long beside the new one, unless the request says otherwise. */
+const defaultOverlapHours = 24;
+const maxOverlapHours = 30 * 24;
+
+export const rotationBody = z.strictObject({
+  overlapHours: z
+    .number()
+    .min(0)
+    .max(maxOverlapHours)
+    .default(defaultOverlapHours)
+    .describe("How long the old key still works. 0: it is revoked at once."),
+});
+
+/** A group of keys that share limits and a budget. */
+export const project = z.strictObject({
+  name,
+  limits: limits.optional(),
+  budget: budget.optional(),
+});
+
+export const membersBody = z.strictObject({ users: z.array(z.string().max(200)).max(10_000) });

@@ -1,0 +1,24 @@
+/** `limits` and `budget` of vexel.yaml, of the admin API and of the forms of the console. */
+import { z } from "zod";
+
+const perMinute = z.int().min(1).max(1_000_000_000);
+
+export const limits = z.strictObject({
+  requestsPerMinute: perMinute.optional(),
+  tokensPerMinute: perMinute.optional(),
+  imagesPerMinute: perMinute.optional(),
+  // The upper bound keeps pixel counts exact.
+  megapixelsPerMinute: z.number().min(0.001).max(100_000).optional(),
+  concurrent: z.int().min(1).max(1_000_000).optional(),
+});
+
+const dollars = z.number().min(0).max(1_000_000_000);
+
+/** In US dollars; days and months in UTC. */
+export const budget = z.strictObject({
+  day: dollars.optional(),
+  month: dollars.optional(),
+  total: dollars.optional(),
+  /** Whether requests without a known price are allowed. */
+  unknownPrice: z.enum(["allow", "refuse"]).default("allow"),
+});

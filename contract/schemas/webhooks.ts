@@ -1,0 +1,37 @@
+/** Webhooks: their URLs, signing secrets and event types. */
+import { z } from "zod";
+
+/** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
+const url = z
+  .string()
+  .max(2000)
+  .superRefine((text, context) => {
+    const problem = urlProblem(text);
+    if (problem) context.addIssue({ code: "custom", message: problem });
+  });
+
+function urlProblem(text: string): string | undefined {
+  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  const { protocol, username, password } = new URL(text);
+  if (protocol !== "http:" && protocol !== "https:") return "must start with http:// or https://";
+  if (username || password)
+    return "must not contain a user name or password: requests are authenticated by their signature";
+  return text.includes("#") ? "must not contain a fragment (#)" : undefined;
+}
+
+// Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, behind `whsec_`.
+const [minSecretBytes, maxSecretBytes] = [24, 64];
+const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const secret = z.string().refine((text) => {
+  if (!base64.test(text)) return false;
+  const { length } = atob(text.slice("whsec_".length));
+  return length >= minSecretBytes && length <= maxSecretBytes;
+}, `must be whsec_ and ${minSecretBytes} to ${maxSecretBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
+
+export const webhook = z.strictObject({
+  url,
+  secret,
+  /** Globs over event types. */
+  events: z.array(z.string().min(1).max(200)).min(1).max(100).default(["*"]),
+});
