@@ -19,7 +19,7 @@ const overloaded: TargetBehavior = {
 };
 const limited: TargetBehavior = { kind: "limited" };
 const well = (ms: number): TargetBehavior => ({ kind: "well", ms });
-const seeds = [1, 2];
+const seeds = [2, 3];
 
 interface Capacity {
   readonly slots: number;
