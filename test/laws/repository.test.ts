@@ -339,6 +339,16 @@ describe("dependencies", () => {
     }
   });
 
+  test("package-lock.json has the packages of every platform, so that `npm ci` works", () => {
+    const packages: Readonly<Record<string, { optionalDependencies?: object }>> = lock.packages;
+    const missing = Object.values(packages)
+      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+      .filter(
+        (name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`)),
+      );
+    expect(missing).toEqual([]);
+  });
+
   test("every locked package has a checksum, and none comes from a private registry", () => {
     const packages = Object.entries(lock.packages as Readonly<Record<string, Locked>>);
     const odd = packages
