@@ -340,7 +340,7 @@ describe("dependencies", () => {
   });
 
   test("package-lock.json has the packages of every platform, so that `npm ci` works", () => {
-    const packages: Readonly<Record<string, { optionalDependencies?: object }>> = lock.packages;
+    const packages = lock.packages as Readonly<Record<string, { optionalDependencies?: object }>>;
     const missing = Object.values(packages)
       .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
       .filter(
