@@ -24,7 +24,7 @@ import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
-import { migrateDataFolder } from "./storage/files/migrate-folders.ts";
+import { refuseEarlierDataFolder } from "./storage/files/earlier-folder.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
@@ -125,7 +125,7 @@ export function build({
   const configuredCertificate = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
-  migrateDataFolder(folder);
+  refuseEarlierDataFolder(folder);
   const clock = () => performance.now();
   const clocksAndRandom = { now: Date.now, clock, random: Math.random };
   const temp = wireTempStorage({ settings, log, clock });

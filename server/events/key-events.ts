@@ -17,14 +17,21 @@ interface KeyEventsOptions {
 }
 
 const markName = "key-revision";
-/** Earlier versions saved the time of the latest change instead of its revision. */
-const earlierMarkName = "keys";
 /** Events of one page are recorded before the next page is read, so that they are not too many in memory. */
 const pageSize = 1000;
 
 /** Called whenever keys may have changed. The first call finds the changes made while the gateway was down. */
 export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions) {
   let revision: number | undefined;
+
+  const readMark = async (): Promise<number | undefined> => {
+    try {
+      return await store.mark(markName);
+    } catch (error) {
+      report(messageOf(error));
+      return undefined;
+    }
+  };
 
   const saveMark = async (): Promise<void> => {
     try {
@@ -35,16 +42,12 @@ export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions
   };
 
   const emitChanges = async (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
-    const start = revision ?? (await markOf(store, markName, report));
-    // At the first start after an upgrade, changes are read from the time that the earlier version saved. With a new
-    // data folder, existing keys emit no events.
-    const since = start === undefined ? await markOf(store, earlierMarkName, report) : undefined;
-    const isAfter = (at: number): boolean =>
-      start !== undefined || at > (since ?? Number.POSITIVE_INFINITY);
+    const start = revision ?? (await readMark());
     revision = start ?? 0;
     for (let hasMore = true; hasMore; ) {
       const page = await keys.changesSince(revision, pageSize);
-      const changes = page.changes.flatMap((change) => eventsOf(change, isAfter));
+      // With a new data folder, existing keys emit no events.
+      const changes = start === undefined ? [] : page.changes.flatMap(eventsOf);
       // A key that was created and revoked has both events, between which other keys may have changed.
       for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
       await flush();
@@ -73,15 +76,15 @@ interface TimedEvent {
 }
 
 /** A revoked key does not change again, so a change of a revoked key is its revocation. */
-function eventsOf({ key, isNew }: KeyChange, isAfter: (at: number) => boolean): TimedEvent[] {
+function eventsOf({ key, isNew }: KeyChange): TimedEvent[] {
   const { id, name, models, createdAt, revokedAt } = key;
   const events: TimedEvent[] = [];
-  if (isNew && isAfter(createdAt)) {
+  if (isNew) {
     const data = { id, name, models };
     const event: KeyEvent = { type: "key.created", data, deduplicationKey: `key.created ${id}` };
     events.push({ at: createdAt, event });
   }
-  if (revokedAt !== null && isAfter(revokedAt)) {
+  if (revokedAt !== null) {
     const event: KeyEvent = {
       type: "key.revoked",
       data: { id, name },
@@ -90,19 +93,6 @@ function eventsOf({ key, isNew }: KeyChange, isAfter: (at: number) => boolean): 
     events.push({ at: revokedAt, event });
   }
   return events;
-}
-
-async function markOf(
-  store: Pick<EventStore, "mark">,
-  name: string,
-  report: (problem: string) => void,
-): Promise<number | undefined> {
-  try {
-    return await store.mark(name);
-  } catch (error) {
-    report(messageOf(error));
-    return undefined;
-  }
 }
 
 const messageOf = (error: unknown): string =>

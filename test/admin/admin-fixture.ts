@@ -13,7 +13,7 @@ import { createAuditLog } from "../../server/storage/sql/audit-log.ts";
 import { createSessionStore } from "../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../server/storage/sql/user-store.ts";
 import { migrate } from "../../server/storage/sqlite/migrate.ts";
-import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
+import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway.ts";
 import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 
 export const origin = "http://gateway.test";

@@ -1,13 +1,9 @@
 /** Budget sums in the ledger outlive the process, the pruned rows, and a kill at any time. */
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { BudgetOwner } from "../../server/lib/budget.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
-import { derivedTables } from "../ledger/derived-tables.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
 
@@ -97,30 +93,6 @@ test("a transaction that fails adds nothing to the sums", () => {
   file.close();
 });
 
-test("a ledger without sums, of a version before budgets, is summed once when it is opened", () => {
-  using folder = temporaryFolder();
-  const file = open(folder.path);
-  file.write([
-    ledgerRow(noon, { cost: 0.5 }),
-    ledgerRow(noon - 40 * dayMs, { cost: 1 }),
-    ledgerRow(noon, { cost: null }),
-  ]);
-  file.close();
-  const old = new Database(join(folder.path, "ledger.db"));
-  // Earlier versions did not number their migrations, and had no roll-ups.
-  for (const table of ["schema_migrations", ...derivedTables]) old.run(`DROP TABLE ${table}`);
-  old.run("DROP TABLE spent");
-  for (const column of ["project", "estimated_cost", "inputs", "timeline"]) {
-    old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
-  }
-  old.close();
-  for (let start = 0; start < 2; start++) {
-    const again = open(folder.path);
-    expect(sums(again, ci)).toEqual([0.5, 0.5, 1.5]);
-    again.close();
-  }
-});
-
 describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
@@ -175,17 +147,4 @@ describe("after a kill at any time", () => {
       file.close();
     }
   });
-});
-
-test("the journal of a version before budgets is recovered", async () => {
-  using folder = temporaryFolder();
-  const { project: _, estimatedCost: __, ...old } = ledgerRow(noon, { cost: 3 });
-  // That version wrote rows as objects with column names.
-  const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
-  writeFileSync(journal, `${JSON.stringify(old)}\n`);
-  const file = open(folder.path);
-  await new OutboxRecovery(folder.path, file).recover();
-  expect(sums(file, ci)).toEqual([3, 3, 3]);
-  expect(file.recent(1)).toEqual([{ ...old, project: null, estimatedCost: null }]);
-  file.close();
 });

@@ -60,18 +60,6 @@ test("changes made while no gateway ran are emitted at the next start", async ()
   expect(read()).toEqual(["key.created a"]);
 });
 
-test("after an upgrade, changes count from the time that the earlier version has saved", async () => {
-  const keys = openStore();
-  await keys.create(newKey("before", { createdAt: 1000 }));
-  await keys.create(newKey("during", { createdAt: 3000 }));
-  await keys.revoke("before", 4000);
-  const { onKeysChanged, read } = startProcess(new Map([["keys", 2000]]));
-  await onKeysChanged(keys);
-  expect(read()).toEqual(["key.created during", "key.revoked before"]);
-  await onKeysChanged(keys);
-  expect(read()).toEqual([]);
-});
-
 test("a store that cannot be read is reported, and its changes are emitted later", async () => {
   const keys = openStore();
   const { onKeysChanged, read, problems } = startProcess(new Map([["key-revision", 0]]));

@@ -2,7 +2,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { encode, rowsRecord } from "../../server/storage/files/outbox-records.ts";
 import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
+import { rowNames, valuesOf } from "../../server/storage/ledger-row-values.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { readLedger, temporaryFolder } from "../harness.ts";
 import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
@@ -102,9 +104,9 @@ describe("with rows of the last process in its outbox and a disk that is still f
   test("rows that no ledger can store do not block the others", async () => {
     using folder = temporaryFolder();
     const good = { ...completeRow, requestId: "good" };
-    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
-    const path = join(folder.path, "ledger-999999999-a.journal");
-    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const [bad, short] = [valuesOf(good).with(rowNames.indexOf("keyId"), null), [1, 2]];
+    const path = join(folder.path, "outbox-999999999-a.log");
+    writeFileSync(path, `${encode({ rows: [bad, short, valuesOf(good)] })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);
     expect(recovery.unreadable).toBe(3);
@@ -115,14 +117,14 @@ describe("with rows of the last process in its outbox and a disk that is still f
     file.close();
   });
 
-  test("a partly recovered journal reports only its remaining rows", async () => {
+  test("a partly recovered outbox reports only its remaining rows", async () => {
     using folder = temporaryFolder();
     const lines = Array.from({ length: 1200 }, (_, at) => ({
       ...completeRow,
       requestId: `row-${at}`,
     }));
-    const path = join(folder.path, "ledger-999999999-a.journal");
-    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const path = join(folder.path, "outbox-999999999-a.log");
+    writeFileSync(path, rowsRecord(lines));
     const written: string[] = [];
     let room = 600;
     const recovery = new OutboxRecovery(folder.path, {

@@ -1,22 +1,10 @@
-/** A data folder or ledger that cannot be used ends the start with a clear line; an earlier schema is migrated. */
+/** A data folder or ledger that cannot be used ends the start with a clear line. */
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { readLedger, temporaryFolder } from "../harness.ts";
-import { derivedTables } from "./derived-tables.ts";
+import { temporaryFolder } from "../harness.ts";
 import { failedStart } from "./unwritable-ledger-fixture.ts";
-
-/** A new ledger without the record of its migrations, as earlier gateways created it. */
-function createUnversionedLedger(folder: string): Database {
-  new SqliteLedgerStore({ folder, maxBytes: 0 }).close();
-  const database = new Database(join(folder, "ledger.db"));
-  for (const table of ["schema_migrations", ...derivedTables]) database.run(`DROP TABLE ${table}`);
-  for (const column of ["inputs", "timeline"])
-    database.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
-  return database;
-}
 
 describe("an unusable data folder ends the start with exit code 1 and one clear line", () => {
   const expectStartError = ({
@@ -72,50 +60,11 @@ describe("an unusable data folder ends the start with exit code 1 and one clear 
     again.close();
   });
 
-  test("a ledger of the first version is migrated and gets the new columns", async () => {
+  test("of an earlier version, whose files are not read any more", async () => {
     using folder = temporaryFolder();
-    const old = createUnversionedLedger(folder.path);
-    for (const column of [
-      "cached_inputs",
-      "upstream_tokens",
-      "cost",
-      "steps",
-      "project",
-      "estimated_cost",
-    ])
-      old.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
-    old.run(
-      "INSERT INTO ledger VALUES ('precious', 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0)",
-    );
-    old.close();
-    expect(readLedger(folder.path)).toEqual([
-      expect.objectContaining({ requestId: "precious", cachedInputs: null, upstreamTokens: null }),
-    ]);
-  });
-
-  test("a ledger with the earlier column names is migrated and keeps every value", async () => {
-    using folder = temporaryFolder();
-    const old = createUnversionedLedger(folder.path);
-    for (const [now, before] of [
-      ["error", "fault"],
-      ["cached_inputs", "known_inputs"],
-      ["estimated_cost", "estimate"],
-    ])
-      old.run(`ALTER TABLE ledger RENAME COLUMN ${now} TO ${before}`);
-    old.run(
-      `INSERT INTO ledger (request_id, at, endpoint, key_id, attempts, status, latency_ms, bytes_in, bytes_out,
-         fault, known_inputs, estimate)
-       VALUES ('precious', 0, 'embeddings', 'k', 1, 504, 1, 2, 3, 'upstream_timeout', 7, 0.25)`,
-    );
-    old.close();
-    expect(readLedger(folder.path)).toEqual([
-      expect.objectContaining({
-        requestId: "precious",
-        error: "upstream_timeout",
-        cachedInputs: 7,
-        estimatedCost: 0.25,
-      }),
-    ]);
+    mkdirSync(join(folder.path, "pictures"));
+    const err = expectStartError(await failedStart(folder.path, folder.path));
+    expect(err).toContain("it contains pictures, which this version does not read");
   });
 
   test("with a ledger that is a folder", async () => {

@@ -43,7 +43,7 @@ export const storedRecord = (lastRequestId: string): string => encode({ stored: 
 
 const hex = (value: number): string => value.toString(16).padStart(8, "0");
 
-function encode(record: OutboxRecord): string {
+export function encode(record: OutboxRecord): string {
   const json = JSON.stringify(record);
   return `${hex(Buffer.byteLength(json))} ${hex(Bun.hash.crc32(json))} ${json}\n`;
 }
@@ -72,7 +72,8 @@ export function readOutbox(bytes: Buffer): OutboxContent {
       at = next < 0 ? bytes.length : next + 1;
     }
   }
-  return content;
+  const { rows, reserved, unreadable } = content;
+  return { rows, reserved, unreadable };
 }
 
 /** The JSON of the record at `at`. Undefined: it is torn or damaged. */
@@ -86,7 +87,7 @@ function jsonAt(bytes: Buffer, at: number): Buffer | undefined {
   return Bun.hash.crc32(json) === Number.parseInt(checksum, 16) ? json : undefined;
 }
 
-class ContentReader implements OutboxContent {
+class ContentReader {
   rows: LedgerRow[] = [];
   unreadable = 0;
   readonly #reserved = new Map<string, ReservedRequest>();
@@ -119,7 +120,7 @@ class ContentReader implements OutboxContent {
   }
 }
 
-export const reservedOf = (values: ReservedValues): ReservedRequest => {
+const reservedOf = (values: ReservedValues): ReservedRequest => {
   const [requestId, at, endpoint, keyId, model, project, estimate] = values;
   return { requestId, at, endpoint, keyId, model, project, estimate };
 };

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { ReservedRequest } from "../ports/outbox.ts";
-import { isEarlierJournal, readEarlierJournal } from "./earlier-journals.ts";
 import { ownOutboxes } from "./outbox.ts";
 import { type OutboxContent, readOutbox } from "./outbox-records.ts";
 
@@ -84,28 +83,20 @@ export class OutboxRecovery {
 /** The rows of every outbox in the folder that are not known to be in the ledger store. */
 export const outboxRows = (folder: string): LedgerRow[] =>
   readdirSync(folder)
-    .filter((name) => outboxName.test(name) || isEarlierJournal(name))
-    .flatMap((name) => [...read(folder, name).rows]);
+    .filter((name) => outboxName.test(name))
+    .flatMap((name) => [...readOutbox(readFileSync(join(folder, name))).rows]);
 
 function leftOutboxes(folder: string): LeftOutbox[] {
   const found: LeftOutbox[] = [];
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    const isOutbox = outboxName.test(name) && !ownOutboxes.has(path);
-    if (isOutbox || isEarlierJournal(name)) found.push({ ...read(folder, name), path });
+    if (outboxName.test(name) && !ownOutboxes.has(path))
+      found.push({ ...readOutbox(readFileSync(path)), path });
     // A compaction that was interrupted: the file that it would have replaced is complete.
     else if (name.endsWith(".log.new") && !ownOutboxes.has(path.slice(0, -".new".length)))
       rmSync(path);
   }
   return found;
-}
-
-function read(folder: string, name: string): OutboxContent {
-  const bytes = readFileSync(join(folder, name));
-  const { rows, reserved, unreadable } = outboxName.test(name)
-    ? readOutbox(bytes)
-    : readEarlierJournal(name, bytes.toString());
-  return { rows, reserved, unreadable };
 }
 
 /** The client got no response, and how far the upstream request came is unknown. */

@@ -1,7 +1,7 @@
 /** `events.db`: events and their webhook deliveries. */
 import type { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { eventMigrations } from "./migrations/events/index.ts";
+import { eventMigrations } from "./migrations/events.ts";
 import { openDatabase } from "./open-database.ts";
 
 /** Not in the file of the keys: a change of that file means that keys have changed. */

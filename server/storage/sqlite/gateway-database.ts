@@ -6,7 +6,7 @@ import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { KeyStore } from "../ports/key-store.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createKeyStore } from "../sql/key-store.ts";
-import { gatewayMigrations } from "./migrations/gateway/index.ts";
+import { gatewayMigrations } from "./migrations/gateway.ts";
 import { openDatabase, StoreError } from "./open-database.ts";
 import { SqliteDatabase } from "./sqlite-database.ts";
 

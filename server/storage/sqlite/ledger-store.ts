@@ -7,7 +7,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
 import { dayMs, FinishedUsage } from "./finished-usage.ts";
 import { ledgerColumns, listedColumns } from "./ledger-columns.ts";
-import { ledgerMigrations } from "./migrations/ledger/index.ts";
+import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";

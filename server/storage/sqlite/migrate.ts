@@ -1,14 +1,13 @@
 /**
- * Schema migrations of a SQLite file: numbered, forward only, each applied once in a transaction of its own. The table
- * `schema_migrations` records them, so that an earlier version of the gateway refuses a newer file.
+ * Schema migrations of a SQLite file: numbered and forward only. The table `schema_migrations` records them, so that an
+ * earlier version of the gateway refuses a newer file. Files from before the first migration are refused as well.
  */
 import type { Database } from "bun:sqlite";
 
 export interface Migration {
-  /** Such as `0002-key-revisions`, the name of its file. */
+  /** Begins with its number, such as `0004-tables`. */
   readonly name: string;
-  /** Runs inside a transaction. The first migration of a file also accepts files from before `schema_migrations`. */
-  readonly up: (db: Database) => void;
+  readonly statements: readonly string[];
 }
 
 const table = `
@@ -18,21 +17,27 @@ const table = `
     applied_at INTEGER NOT NULL
   )`;
 
-/** Applies the migrations that the file lacks. `now`: Unix milliseconds. */
+const numberOf = (migration: Migration | undefined): number =>
+  Number.parseInt(migration?.name ?? "0", 10);
+
+/** Applies the migrations that the file lacks, all or none. `now`: Unix milliseconds. */
 export function migrate(db: Database, migrations: readonly Migration[], now: number): void {
-  if (isCurrent(db, migrations)) return;
+  const [first, last] = [numberOf(migrations[0]), numberOf(migrations.at(-1))];
+  // Without a write lock, so that opening a current file never waits for a writer.
+  if (hasTable(db, "schema_migrations") && appliedNumber(db) === last) return;
   // The gateway and the command line may open the file at the same time: the second one waits here and finds nothing to
   // do.
   const apply = db.transaction(() => {
+    const isNew = !hasTable(db, "%");
     db.run(table);
-    const applied = appliedCount(db);
-    if (applied > migrations.length) throw new Error(newerSchema(applied, migrations.length));
-    for (const [index, { name, up }] of migrations.entries()) {
-      if (index < applied) continue;
-      up(db);
+    const applied = appliedNumber(db);
+    if (applied > last) throw new Error(newerSchema(applied, last));
+    if (applied < first && !isNew) throw new Error(earlierSchema(applied, first));
+    for (const migration of migrations.filter((each) => numberOf(each) > applied)) {
+      for (const statement of migration.statements) db.run(statement);
       db.query("INSERT INTO schema_migrations (number, name, applied_at) VALUES (?1, ?2, ?3)").run(
-        index + 1,
-        name,
+        numberOf(migration),
+        migration.name,
         now,
       );
     }
@@ -40,17 +45,17 @@ export function migrate(db: Database, migrations: readonly Migration[], now: num
   apply.immediate();
 }
 
-/** Without a write lock, so that opening a current file never waits for a writer. */
-function isCurrent(db: Database, migrations: readonly Migration[]): boolean {
-  const hasTable = db
-    .query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'")
-    .get();
-  return hasTable !== null && appliedCount(db) === migrations.length;
-}
+const hasTable = (db: Database, pattern: string): boolean =>
+  db.query("SELECT 1 FROM sqlite_master WHERE name LIKE ?1").get(pattern) !== null;
 
-const appliedCount = (db: Database): number =>
-  db.query<{ count: number }, []>("SELECT count(*) AS count FROM schema_migrations").get()?.count ??
-  0;
+/** 0: none. */
+const appliedNumber = (db: Database): number =>
+  db
+    .query<{ number: number | null }, []>("SELECT max(number) AS number FROM schema_migrations")
+    .get()?.number ?? 0;
 
 const newerSchema = (found: number, known: number): string =>
   `a newer version of Vexel has written it (schema ${found}, and this version knows ${known}). Start that version, or restore a copy of the file from before the upgrade`;
+
+const earlierSchema = (found: number, first: number): string =>
+  `it has no schema that this version of Vexel reads: it is of a development version before the first release, or of another program (schema ${found}, and the first that is read is ${first}). Move it away to start with an empty one`;

@@ -1,0 +1,15 @@
+/** Refuses a data folder with files of development versions before the first release, which are not read any more. */
+import { existsSync, readdirSync } from "node:fs";
+import { StoreError } from "../sqlite/open-database.ts";
+
+const earlierName = /^(?:pictures|answers|(?:ledger|reservations|held)-\d+-[\w-]+\.journal)$/;
+
+/** Throws StoreError, worded for the person who runs the gateway. */
+export function refuseEarlierDataFolder(folder: string): void {
+  if (!existsSync(folder)) return;
+  const found = readdirSync(folder).find((name) => earlierName.test(name));
+  if (found === undefined) return;
+  throw new StoreError(
+    `The data folder ${folder} (VEXEL_DATA) is of a development version before the first release: it contains ${found}, which this version does not read. Start with an empty folder, or move ${found} away and do without its content.`,
+  );
+}
