@@ -1,6 +1,7 @@
 /**
  * A Redis server for tests, from Debian's package: a process with its own folder and port, which can be stopped, paused
- * and started again. Where Redis is not installed, its tests are skipped; in CI they fail.
+ * and started again. Where Redis is not installed, its tests are skipped; in CI they fail. `VEXEL_TEST_REDIS_SERVER` is
+ * the path of another server, such as `valkey-server`.
  */
 import { test } from "bun:test";
 import { mkdtempSync } from "node:fs";
@@ -10,7 +11,8 @@ import { RedisClient } from "bun";
 import { until } from "../until.ts";
 import { freePort } from "./postgres-server.ts";
 
-const binary = Bun.which("redis-server") ?? Bun.which("valkey-server");
+const binary =
+  process.env.VEXEL_TEST_REDIS_SERVER ?? Bun.which("redis-server") ?? Bun.which("valkey-server");
 const advice =
   "Redis was not found, so its tests were skipped. Install it with `apt-get install redis-server`.";
 const isSkipped = binary === null && process.env.CI !== "true";
