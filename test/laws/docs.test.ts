@@ -86,6 +86,8 @@ describe("every document", () => {
       ...firstCodes(sectionOf("CHANGELOG.md", "Renamed settings")),
       // The reader's own, in examples.
       ...["VEXEL_KEY", "VEXEL_URL"],
+      // Of the tests.
+      "VEXEL_TEST_REDIS_SERVER",
     ]);
     const odd = own.flatMap((path) =>
       [...textOf(path).matchAll(/\b(?:VEXEL_[A-Z_]+[A-Z]|[A-Z]+_API_KEY)\b(?!…)/g)]
