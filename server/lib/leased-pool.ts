@@ -3,54 +3,8 @@
  * synchronously, without I/O. Slices are renewed and refilled in the background and given back when they are not used.
  * The slice of a replica that dies expires.
  */
-
-export interface LeaseRequest {
-  readonly pool: string;
-  /** Each pool object of a replica holds slices of its own. */
-  readonly holder: string;
-  readonly limit: number;
-  /** Parts per item, so that a pool refills without rounding. */
-  readonly unit: number;
-  /** The pool is a token bucket: it refills by `limit` parts per millisecond. */
-  readonly refills: boolean;
-  /** The pool is a counting semaphore: what was spent returns when the replica dies. */
-  readonly isSemaphore: boolean;
-  /** Grows with each request: a request that arrives after a later one is ignored. */
-  readonly sequence: number;
-  /** Running totals of this replica. Less granted than before: the difference is given back. */
-  readonly granted: number;
-  readonly spent: number;
-  /** The `spent` of the last request that was answered. */
-  readonly acknowledged: number;
-  /** A smaller grant than this is of no use. */
-  readonly least: number;
-  /** Items for requests that wait. */
-  readonly needed: number;
-  /** Items for requests that are expected, granted if the pool has plenty. */
-  readonly wanted: number;
-  readonly leaseMs: number;
-  /** How long the pool is kept when it is not used. */
-  readonly retentionMs: number;
-  /** The epoch of the last reply. Empty: none. */
-  readonly epoch: string;
-  /** In parts: what was left, as far as this replica knows. A pool of another epoch has at most this. */
-  readonly unspent: number;
-}
-
-export interface LeaseReply {
-  readonly granted: number;
-  /** In parts. Negative: more was spent than the limit. */
-  readonly available: number;
-  /** In parts: what is available or leased and unspent. */
-  readonly unspent: number;
-  readonly epoch: string;
-  /** Replicas with a slice, including this one. */
-  readonly holders: number;
-  /** Another replica waits for items. */
-  readonly othersWait: boolean;
-}
-
-export type SendLease = (request: LeaseRequest) => Promise<LeaseReply>;
+import type { LeaseReply, LeaseRequest, SendLease } from "./lease-request.ts";
+import { PoolEstimate } from "./pool-estimate.ts";
 
 /** The connection of all pools of a replica to the shared state. */
 export interface SharedPools {
@@ -85,7 +39,7 @@ const refusalMs = 50;
 export class LeasedPool {
   readonly #shared: SharedPools;
   readonly #options: LeasedPoolOptions;
-  #limit: number;
+  readonly #estimate: PoolEstimate;
   #granted = 0;
   #spent = 0;
   /** Items that requests in flight will probably spend. */
@@ -96,12 +50,6 @@ export class LeasedPool {
   readonly #holder: string;
   #epoch = "";
   #expiresAt = Number.NEGATIVE_INFINITY;
-  /** The state of the pool at the last reply, in parts. */
-  #available: number;
-  #unspent: number;
-  #repliedAt: number;
-  #holders = 1;
-  #othersWait = false;
   /** Requests that wait for the next call. */
   #needed = 0;
   #least = Number.POSITIVE_INFINITY;
@@ -117,10 +65,8 @@ export class LeasedPool {
   constructor(shared: SharedPools, options: LeasedPoolOptions) {
     this.#shared = shared;
     this.#options = options;
-    this.#limit = options.limit;
-    this.#unspent = options.unspent ?? options.limit * options.unit;
-    this.#available = this.#unspent;
-    this.#repliedAt = shared.clock();
+    const unspent = options.unspent ?? options.limit * options.unit;
+    this.#estimate = new PoolEstimate(options, unspent, shared.clock());
     this.#sequence = Math.floor(shared.clock() * 1000);
     this.#holder = `${shared.replica}:${this.#sequence}`;
   }
@@ -135,7 +81,7 @@ export class LeasedPool {
   }
 
   get limit(): number {
-    return this.#limit;
+    return this.#estimate.limit;
   }
 
   /** Items that can be spent now. Negative: more was spent or reserved than was leased. */
@@ -165,17 +111,17 @@ export class LeasedPool {
 
   /** Items in the whole pool, as far as this replica knows, in parts. */
   unspent(now: number): number {
-    return this.#refilled(this.#unspent - this.#unreported * this.#options.unit, now);
+    return this.#estimate.unspent(now, this.#unreported);
   }
 
   /** In parts. */
   available(now: number): number {
-    return this.#refilled(this.#available, now);
+    return this.#estimate.available(now);
   }
 
   /** Semaphores: while other replicas wait, a replica holds at most its share. */
   get share(): number {
-    return this.#othersWait ? Math.floor(this.#limit / this.#holders) : Number.POSITIVE_INFINITY;
+    return this.#estimate.share;
   }
 
   /** May spend more than is held. */
@@ -193,7 +139,7 @@ export class LeasedPool {
     this.#schedule();
     if (this.#options.isSemaphore) {
       if (this.#granted > this.share) this.#refill(now);
-    } else if (this.#granted - this.#spent > this.#limit) this.#spent = this.#granted - this.#limit;
+    } else if (this.#granted - this.#spent > this.limit) this.#spent = this.#granted - this.limit;
   }
 
   /**
@@ -209,24 +155,14 @@ export class LeasedPool {
   }
 
   resize(limit: number, now: number): void {
-    const { refills, unit } = this.#options;
-    const scale = (parts: number): number =>
-      refills
-        ? parts > 0
-          ? Math.floor((parts * limit) / this.#limit)
-          : parts
-        : parts + (limit - this.#limit) * unit;
-    this.#unspent = scale(this.unspent(now)) + this.#unreported * unit;
-    this.#available = scale(this.available(now));
-    this.#repliedAt = now;
-    this.#limit = limit;
+    this.#estimate.resize(limit, now, this.#unreported);
     if (!this.#options.isSemaphore) this.#granted = Math.min(this.#granted, this.#spent);
     this.#schedule();
   }
 
   /** Corrects the remainder of the pool from another source, such as the ledger. In parts. */
   correct(unspent: number): void {
-    this.#unspent = Math.min(this.#unspent, unspent + this.#unreported * this.#options.unit);
+    this.#estimate.lower(unspent, this.#unreported);
     this.#epoch = "";
     this.#schedule();
   }
@@ -270,7 +206,7 @@ export class LeasedPool {
 
   #surplus(held: number, used: number): number {
     const { isSemaphore } = this.#options;
-    const kept = isSemaphore ? Math.min(used, this.share, this.#limit) - this.#spent : used * 2;
+    const kept = isSemaphore ? Math.min(used, this.share, this.limit) - this.#spent : used * 2;
     return Math.max(0, held - Math.max(0, kept));
   }
 
@@ -281,13 +217,6 @@ export class LeasedPool {
   /** Items that about a second of requests needs. */
   get #expected(): number {
     return this.#options.isSemaphore ? 0 : this.#recent + this.#recentBefore;
-  }
-
-  #refilled(parts: number, now: number): number {
-    const { refills, unit } = this.#options;
-    if (!refills) return parts;
-    const elapsedMs = Math.max(0, Math.floor(now - this.#repliedAt));
-    return Math.min(this.#limit * unit, parts + elapsedMs * this.#limit);
   }
 
   #schedule(): void {
@@ -328,18 +257,18 @@ export class LeasedPool {
       const reply = await send({
         ...{ pool, unit, refills, isSemaphore, leaseMs, retentionMs, needed, least, spent },
         holder: this.#holder,
-        limit: this.#limit,
+        limit: this.limit,
         sequence: ++this.#sequence,
         granted: this.#granted,
         acknowledged: isSemaphore ? 0 : this.#acknowledged,
         // More was spent than leased, for example during an outage, which other replicas may report, too.
         wanted: spent > this.#granted ? 0 : Math.max(0, this.#expected - Math.max(0, held)),
         epoch: this.#epoch,
-        unspent: this.#refilled(this.#unspent, sentAt),
+        unspent: this.#estimate.unspent(sentAt),
       });
       this.#accept(reply, spent, sentAt);
       const isRefused = needed > 0 && reply.granted - spent - this.#reserved < leastHeld;
-      const waitMs = refills ? (least * unit - reply.available) / this.#limit : refusalMs;
+      const waitMs = refills ? (least * unit - reply.available) / this.limit : refusalMs;
       this.#refusedUntil = isRefused
         ? sentAt + Math.min(refusalMs, Math.max(0, waitMs))
         : Number.NEGATIVE_INFINITY;
@@ -356,11 +285,7 @@ export class LeasedPool {
     this.#granted = reply.granted;
     this.#acknowledged = spent;
     this.#epoch = reply.epoch;
-    this.#available = reply.available;
-    this.#unspent = reply.unspent;
-    this.#holders = reply.holders;
-    this.#othersWait = reply.othersWait;
-    this.#repliedAt = sentAt;
+    this.#estimate.accept(reply, sentAt);
     this.#expiresAt = sentAt + usableMs;
     this.#schedule();
   }

@@ -1,0 +1,49 @@
+/** The messages between a replica and the shared state of a leased pool. */
+
+export interface LeaseRequest {
+  readonly pool: string;
+  /** Each pool object of a replica holds slices of its own. */
+  readonly holder: string;
+  readonly limit: number;
+  /** Parts per item, so that a pool refills without rounding. */
+  readonly unit: number;
+  /** The pool is a token bucket: it refills by `limit` parts per millisecond. */
+  readonly refills: boolean;
+  /** The pool is a counting semaphore: what was spent returns when the replica dies. */
+  readonly isSemaphore: boolean;
+  /** Grows with each request: a request that arrives after a later one is ignored. */
+  readonly sequence: number;
+  /** Running totals of this replica. Less granted than before: the difference is given back. */
+  readonly granted: number;
+  readonly spent: number;
+  /** The `spent` of the last request that was answered. */
+  readonly acknowledged: number;
+  /** A smaller grant than this is of no use. */
+  readonly least: number;
+  /** Items for requests that wait. */
+  readonly needed: number;
+  /** Items for requests that are expected, granted if the pool has plenty. */
+  readonly wanted: number;
+  readonly leaseMs: number;
+  /** How long the pool is kept when it is not used. */
+  readonly retentionMs: number;
+  /** The epoch of the last reply. Empty: none. */
+  readonly epoch: string;
+  /** In parts: what was left, as far as this replica knows. A pool of another epoch has at most this. */
+  readonly unspent: number;
+}
+
+export interface LeaseReply {
+  readonly granted: number;
+  /** In parts. Negative: more was spent than the limit. */
+  readonly available: number;
+  /** In parts: what is available or leased and unspent. */
+  readonly unspent: number;
+  readonly epoch: string;
+  /** Replicas with a slice, including this one. */
+  readonly holders: number;
+  /** Another replica waits for items. */
+  readonly othersWait: boolean;
+}
+
+export type SendLease = (request: LeaseRequest) => Promise<LeaseReply>;

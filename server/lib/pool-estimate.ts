@@ -1,0 +1,78 @@
+/**
+ * What a replica knows of a shared pool between two replies: the state at the last reply, and what was refilled since
+ * then. Amounts are in parts, except `limit` and `unreported`, which are items.
+ */
+import type { LeaseReply, LeaseRequest } from "./lease-request.ts";
+
+export class PoolEstimate {
+  readonly #unit: number;
+  readonly #refills: boolean;
+  #limit: number;
+  #available: number;
+  #unspent: number;
+  #repliedAt: number;
+  #holders = 1;
+  #othersWait = false;
+
+  constructor(
+    { limit, unit, refills }: Pick<LeaseRequest, "limit" | "unit" | "refills">,
+    unspent: number,
+    now: number,
+  ) {
+    this.#limit = limit;
+    this.#unit = unit;
+    this.#refills = refills;
+    this.#available = unspent;
+    this.#unspent = unspent;
+    this.#repliedAt = now;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  available(now: number): number {
+    return this.#refilled(this.#available, now);
+  }
+
+  /** `unreported`: what this replica has spent since the last reply. */
+  unspent(now: number, unreported = 0): number {
+    return this.#refilled(this.#unspent - unreported * this.#unit, now);
+  }
+
+  /** Semaphores: while other replicas wait, a replica holds at most its share. */
+  get share(): number {
+    return this.#othersWait ? Math.floor(this.#limit / this.#holders) : Number.POSITIVE_INFINITY;
+  }
+
+  accept(reply: LeaseReply, sentAt: number): void {
+    this.#available = reply.available;
+    this.#unspent = reply.unspent;
+    this.#holders = reply.holders;
+    this.#othersWait = reply.othersWait;
+    this.#repliedAt = sentAt;
+  }
+
+  /** A token bucket keeps the used share; another pool keeps what was used. */
+  resize(limit: number, now: number, unreported: number): void {
+    const scale = (parts: number): number => {
+      if (!this.#refills) return parts + (limit - this.#limit) * this.#unit;
+      return parts > 0 ? Math.floor((parts * limit) / this.#limit) : parts;
+    };
+    this.#unspent = scale(this.unspent(now, unreported)) + unreported * this.#unit;
+    this.#available = scale(this.available(now));
+    this.#repliedAt = now;
+    this.#limit = limit;
+  }
+
+  /** Another source, such as the ledger, knows that no more than this is left. */
+  lower(unspent: number, unreported: number): void {
+    this.#unspent = Math.min(this.#unspent, unspent + unreported * this.#unit);
+  }
+
+  #refilled(parts: number, now: number): number {
+    if (!this.#refills) return parts;
+    const elapsedMs = Math.max(0, Math.floor(now - this.#repliedAt));
+    return Math.min(this.#limit * this.#unit, parts + elapsedMs * this.#limit);
+  }
+}
