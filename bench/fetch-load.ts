@@ -6,13 +6,15 @@ interface LoadJob {
   readonly parts: readonly string[];
   readonly series: string;
   readonly digits: number;
+  /** The turn starts again after this many requests. */
+  readonly cycle: number;
   readonly headers: Record<string, string>;
   readonly connections: number;
   readonly seconds: number;
 }
 
 const job = JSON.parse(process.argv[2] ?? "") as LoadJob;
-const { url, parts, series, digits, headers, connections, seconds } = job;
+const { url, parts, series, digits, cycle, headers, connections, seconds } = job;
 const started = performance.now();
 const until = started + seconds * 1000;
 const times: number[] = [];
@@ -22,7 +24,7 @@ let turn = 0;
 async function loop(): Promise<void> {
   while (performance.now() < until) {
     const sentAt = performance.now();
-    const body = parts.join(series + String(turn++).padStart(digits, "0"));
+    const body = parts.join(series + String(turn++ % cycle).padStart(digits, "0"));
     try {
       const response = await fetch(url, { method: "POST", headers, body });
       await response.arrayBuffer();

@@ -28,8 +28,10 @@ export const placeholder = "{n}";
 const digits = { series: 4, turn: 10 };
 
 let seriesCount = 0;
-/** Requests of different loads of a run differ, unless their body has no placeholder. */
-const nextSeries = (): string => String(seriesCount++).padStart(digits.series, "0");
+/** Requests of different loads of a run differ, unless their body has no placeholder or is repeated. */
+const nextSeries = ({ cycle }: Scenario): string =>
+  (cycle === undefined ? String(seriesCount++) : "").padStart(digits.series, "0");
+const neverAgain = 10 ** digits.turn;
 
 /** The whole request as text, split at the placeholders: only the number is inserted between the parts. */
 function requestParts(url: string, scenario: Scenario): string[] {
@@ -54,8 +56,8 @@ local parts = { ${requestParts(url, scenario)
   .join(", ")} }
 local turn = 0
 function request()
-  turn = turn + 1
-  return table.concat(parts, string.format("${nextSeries()}%0${digits.turn}d", turn))
+  turn = (turn + 1) % ${scenario.cycle ?? neverAgain}
+  return table.concat(parts, string.format("${nextSeries(scenario)}%0${digits.turn}d", turn))
 end
 function done(summary, latency)
   local e = summary.errors
@@ -70,7 +72,9 @@ end
 function launch(url: string, scenario: Scenario, seconds: number, folder: string): Running {
   const { path, body, connections } = scenario;
   if (!wrk) {
-    const bodies = { parts: body.split(placeholder), series: nextSeries(), digits: digits.turn };
+    const parts = body.split(placeholder);
+    const { cycle = neverAgain } = scenario;
+    const bodies = { parts, series: nextSeries(scenario), digits: digits.turn, cycle };
     const headers = headersFor(scenario);
     const job = JSON.stringify({ url: url + path, ...bodies, headers, connections, seconds });
     return start([process.execPath, join(import.meta.dir, "fetch-load.ts"), job], cores.rest, {
@@ -104,7 +108,7 @@ export async function sendOnce(url: string, scenario: Scenario): Promise<string>
   const response = await fetch(url + path, {
     method: "POST",
     headers: headersFor(scenario),
-    body: body.replaceAll(placeholder, nextSeries()),
+    body: body.replaceAll(placeholder, nextSeries(scenario)),
   });
   const text = await response.text();
   if (response.status !== 200)

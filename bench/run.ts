@@ -24,6 +24,7 @@ import { largeEdits } from "./scenarios/edits.ts";
 import { inFloats } from "./scenarios/floats.ts";
 import { fullCache } from "./scenarios/full-cache.ts";
 import { imageDownloads } from "./scenarios/image-downloads.ts";
+import { l2 } from "./scenarios/l2.ts";
 import { observed } from "./scenarios/observed.ts";
 import { singleClient } from "./scenarios/single-client.ts";
 import { viewers } from "./scenarios/viewers.ts";
@@ -73,6 +74,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   observed,
   viewers,
   workers,
+  l2,
 };
 
 /** The scenarios that `--against` compares with another commit, round by round. */

@@ -6,6 +6,8 @@ export interface Scenario {
   /** Each `{n}` is replaced by another number in each request, always with the same number of digits. */
   readonly body: string;
   readonly connections: number;
+  /** The same requests are repeated after this many. Absent: `{n}` never repeats. */
+  readonly cycle?: number;
   /** Absent: the key without limits. */
   readonly key?: string;
 }
@@ -50,6 +52,12 @@ export const cachedText = embeddings("one cached text per request, 1536 as base6
   input: text,
   encoding_format: "base64",
 });
+
+/** More texts than the default cache of a replica holds. */
+export const repeatedTexts: Scenario = {
+  ...oneUncachedText("one of 4,000 texts per request, 1536 as base64", 32, usual),
+  cycle: 4000,
+};
 
 // Few connections for large responses: unfinished requests at the end of the load cost CPU and are not counted.
 export const passThrough = embeddings(
@@ -149,6 +157,8 @@ export const targets = {
   viewedTimesUnviewed: 1.02,
   /** Requests per second of two workers, as a multiple of one. */
   leastOfTwoWorkers: 1.8,
+  /** Upstream requests per request whose vector is cached in Redis. A lookup that takes too long is a miss. */
+  upstreamRequestsPerRedisHit: 0.01,
   restMegabytes: 100,
   loadMegabytes: 200,
   readyMs: 500,
