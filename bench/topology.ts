@@ -3,7 +3,7 @@
  * clients, with one fault after the other. Says what held, and counts and explains every error of a client.
  */
 import { checkLedger } from "../test/topology/checks.ts";
-import { faults } from "../test/topology/faults.ts";
+import { faults, isPossibleIn } from "../test/topology/faults.ts";
 import { Load } from "../test/topology/load.ts";
 import { explain, runFault } from "../test/topology/run-fault.ts";
 import { startTopology } from "../test/topology/topology.ts";
@@ -20,8 +20,11 @@ const broken: string[] = [];
 let runs = 0;
 while (runs === 0 || performance.now() < end) {
   for (const fault of faults) {
-    if (fault.needsSmallDisk && !topology.hasSmallDisk) continue;
-    const report = await runFault(topology, load, fault, pace);
+    if (!isPossibleIn(topology, fault)) continue;
+    const report = await runFault(topology, load, fault, pace).catch(async (error) => {
+      await topology.close();
+      throw error;
+    });
     broken.push(...report.broken.map((what) => `${report.fault}: ${what}`));
     console.log(
       [

@@ -216,19 +216,25 @@ export interface ProcessOptions {
   readonly preload?: string;
   /** The limit of open files of the process. */
   readonly openFiles?: number;
+  /** A command that runs the gateway's command, such as `nsenter`. */
+  readonly wrapper?: readonly string[];
+  /** The folder of another version of the gateway. */
+  readonly program?: string;
 }
 
 /** As a separate process, started through the command line as a user would. Resolves when it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const { folder, yaml, env = {}, args = ["serve"], preload, openFiles } = options;
+  const { wrapper = [], program = root } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
   const child = Bun.spawn(
     [
+      ...wrapper,
       ...(openFiles === undefined ? [] : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`]),
       process.execPath,
       "--no-install",
       ...(preload === undefined ? [] : ["--preload", preload]),
-      join(root, "cli", "main.ts"),
+      join(program, "cli", "main.ts"),
       ...args,
     ],
     {

@@ -41,12 +41,13 @@ export async function checkLimit(load: Load, key: string): Promise<LimitCheck> {
 export const accepts = async ({ url }: Replica, key: string): Promise<boolean> =>
   (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).ok;
 
-/** Resolves when all replicas accept the key. */
+/** Resolves when all replicas accept the key. `url`: of the replica that creates it. */
 export async function createKey(
   { admin, replicas }: Topology,
   settings: Readonly<Record<string, unknown>> = {},
+  url?: string,
 ): Promise<{ id: string; key: string }> {
-  const created = await admin("POST", "/keys", { name: crypto.randomUUID(), ...settings });
+  const created = await admin("POST", "/keys", { name: crypto.randomUUID(), ...settings }, url);
   if (!created.ok) throw new Error(`the key was not created: ${await created.text()}`);
   const { id, key } = (await created.json()) as { id: string; key: string };
   for (const replica of replicas) await until(() => accepts(replica, key));

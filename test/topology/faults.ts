@@ -2,6 +2,7 @@
 import { until } from "../until.ts";
 import { accepts, createKey, listModels, rateLimit } from "./checks.ts";
 import type { Load } from "./load.ts";
+import { addedMigration } from "./newer-version.ts";
 import type { Replica, Topology } from "./topology.ts";
 
 export interface FaultRun {
@@ -9,6 +10,10 @@ export interface FaultRun {
   readonly load: Load;
   /** Waits under load while the fault lasts. */
   readonly wait: () => Promise<void>;
+  /** Waits for the same time, while clients may get no response. */
+  readonly outage: () => Promise<void>;
+  /** The longest time for which a replica that reaches the database accepts a revoked key. */
+  readonly maxRevocationMs: number;
   /** Sends more requests than a limit allows, and counts those that are admitted. */
   readonly checkLimit: () => Promise<void>;
 }
@@ -22,6 +27,7 @@ export interface Fault {
   /** The most requests that are admitted at once, and the least. */
   readonly admitted?: { readonly least: number; readonly most: number };
   readonly needsSmallDisk?: boolean;
+  readonly needsNamespace?: boolean;
   /** Returns what else was found, in words. */
   readonly run: (run: FaultRun) => Promise<string | undefined>;
 }
@@ -29,10 +35,11 @@ export interface Fault {
 /** Never more. Fewer if a part that one replica has leased is left over, and its requests go to the others. */
 const exactly = { least: rateLimit * 0.9, most: rateLimit };
 
-const logged = (replica: Replica, event: string, times: number): Promise<void> =>
-  until(() => replica.output().split(`"${event}"`).length > times);
 const timesLogged = (replica: Replica, event: string): number =>
   replica.output().split(`"${event}"`).length - 1;
+/** Resolves when the replica has logged it more often than before. */
+const logged = (replica: Replica, event: string, before: number): Promise<void> =>
+  until(() => timesLogged(replica, event) > before);
 
 export const faults: readonly Fault[] = [
   {
@@ -122,37 +129,81 @@ export const faults: readonly Fault[] = [
     isRedisAffected: true,
     // The replica applies its share of the limit, of which the others know nothing.
     admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
-    run: async ({ topology, wait, checkLimit }) => {
-      const [first, lonely, third] = topology.replicas;
-      const { id, key } = await createKey(topology);
-      lonely.cutOff();
-      await until(async () => (await lonely.health()).redis === "unavailable");
-      await wait();
-      await checkLimit();
-      expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
-      for (const replica of [first, third]) await until(async () => !(await accepts(replica, key)));
-      // Nobody can tell it. It refuses the key when it can read the database again.
-      const isAccepted = await accepts(lonely, key);
-      const from = performance.now();
-      lonely.restore();
-      await until(async () => !(await accepts(lonely, key)));
-      const ms = Math.round(performance.now() - from);
-      return `the replica ${isAccepted ? "accepted" : "refused"} a key that was revoked meanwhile, and refused it ${ms} ms after its return`;
+    needsNamespace: true,
+    run: async (run) => {
+      const [, lonely] = run.topology.replicas;
+      const { network } = lonely;
+      return runCutOff(run, async (revoke) => {
+        network?.cutOff("storage");
+        await until(async () => (await lonely.health()).redis === "unavailable");
+        await run.wait();
+        await run.checkLimit();
+        await revoke();
+        network?.restore("storage");
+      });
     },
   },
   {
-    name: "all replicas are restarted, one after the other",
+    name: "a replica is cut off from PostgreSQL, Redis, clients and upstreams",
+    explains: {
+      "504": "nginx could not connect to the replica",
+    },
+    isRedisAffected: true,
+    admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
+    needsNamespace: true,
+    run: async (run) => {
+      const [, lonely] = run.topology.replicas;
+      const { network } = lonely;
+      const before = timesLogged(lonely, "redis-unavailable");
+      return runCutOff(run, async (revoke) => {
+        network?.cutOff("storage");
+        network?.cutOff("clients");
+        // Requests on open connections to the replica wait until it returns.
+        const limited = run.checkLimit();
+        await revoke();
+        await logged(lonely, "redis-unavailable", before);
+        await run.outage();
+        network?.restore("storage");
+        network?.restore("clients");
+        await limited;
+      });
+    },
+  },
+  {
+    name: "all replicas are rolled to a newer version, and one of them back",
     explains: {
       "502": "nginx sent the request on a connection that the replica was closing",
     },
     admitted: exactly,
     run: async ({ topology, load, checkLimit }) => {
-      for (const replica of topology.replicas) {
+      const { replicas } = topology;
+      const newer = topology.newerVersion();
+      const earlier = await replicas[0].version();
+      const restart = async (replica: Replica, version: string, program?: string) => {
         await replica.stop("SIGTERM");
-        await replica.start();
+        await replica.start(program);
+        if ((await replica.version()) !== version) throw new Error(`${version} does not run`);
         await load.progress(20);
-      }
+      };
+      /** While both versions run, each replica accepts a key that any other has created. */
+      const exchangeKeys = async (): Promise<void> => {
+        for (const { url } of replicas) {
+          const { id } = await createKey(topology, {}, url);
+          expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, url));
+        }
+      };
+      const [first, second, third] = replicas;
+      await restart(first, newer.version, newer.folder);
+      await exchangeKeys();
+      await restart(second, newer.version, newer.folder);
+      await restart(third, newer.version, newer.folder);
       await checkLimit();
+      await restart(first, earlier);
+      await exchangeKeys();
+      const [added] = await topology.query<{ name: string }>(
+        "SELECT name FROM vexel.schema_migrations ORDER BY number DESC LIMIT 1",
+      );
+      if (added?.name !== addedMigration) throw new Error("the newer version has migrated nothing");
       return undefined;
     },
   },
@@ -180,6 +231,37 @@ export const faults: readonly Fault[] = [
     },
   },
 ];
+
+/** False: the user of the process lacks rights for it. */
+export const isPossibleIn = (topology: Topology, fault: Fault): boolean =>
+  (topology.hasSmallDisk || !fault.needsSmallDisk) &&
+  (topology.hasNamespace || !fault.needsNamespace);
+
+/** The longest time after which a replica that was cut off refuses a key that was revoked meanwhile. */
+const maxReturnMs = 15_000;
+
+/** A key is revoked while the second replica is cut off. The others refuse it at once, and that one soon after. */
+async function runCutOff(
+  { topology, maxRevocationMs }: FaultRun,
+  cutOff: (revoke: () => Promise<void>) => Promise<void>,
+): Promise<string> {
+  const [first, lonely, third] = topology.replicas;
+  const { id, key } = await createKey(topology);
+  const refusedAfter = async (...replicas: readonly Replica[]): Promise<number> => {
+    const from = performance.now();
+    for (const replica of replicas) await until(async () => !(await accepts(replica, key)));
+    return Math.round(performance.now() - from);
+  };
+  let revokedMs = 0;
+  await cutOff(async () => {
+    expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
+    revokedMs = await refusedAfter(first, third);
+  });
+  const returnedMs = await refusedAfter(lonely);
+  if (revokedMs > maxRevocationMs || returnedMs > maxReturnMs)
+    throw new Error(`a revoked key was accepted for ${revokedMs} ms, or ${returnedMs} ms later`);
+  return `a key that was revoked meanwhile: refused by the other replicas after ${revokedMs} ms, and by this one ${returnedMs} ms after its return`;
+}
 
 function expectOk(response: Response): void {
   if (!response.ok) throw new Error(`the admin API responded with ${response.status}`);

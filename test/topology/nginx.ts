@@ -12,7 +12,7 @@ const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
  * a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped, and
  * not tried again for a second.
  */
-const configuration = (folder: string, port: number, replicaPorts: readonly number[]): string => `
+const configuration = (folder: string, port: number, replicas: readonly string[]): string => `
 daemon off;
 ${process.getuid?.() === 0 ? "user root;" : ""}
 worker_processes 1;
@@ -30,7 +30,7 @@ http {
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
   upstream replicas {
-    ${replicaPorts.map((each) => `server 127.0.0.1:${each} max_fails=1 fail_timeout=1s;`).join("\n    ")}
+    ${replicas.map((address) => `server ${address} max_fails=1 fail_timeout=1s;`).join("\n    ")}
     keepalive 64;
   }
   server {
@@ -55,16 +55,17 @@ export interface LoadBalancer {
   stop(): Promise<void>;
 }
 
+/** `replicas`: addresses with ports. */
 export async function startLoadBalancer(
   parent: string,
-  replicaPorts: readonly number[],
+  replicas: readonly string[],
 ): Promise<LoadBalancer> {
   if (binary === null) throw new Error("nginx was not found: `apt-get install nginx`.");
   const folder = join(parent, "nginx");
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const file = join(folder, "nginx.conf");
-  writeFileSync(file, configuration(folder, port, replicaPorts));
+  writeFileSync(file, configuration(folder, port, replicas));
   const child = Bun.spawn(
     [
       // The server ends with the test process, also after kill -9.

@@ -49,6 +49,8 @@ export async function runFault(
   const note = await fault.run({
     ...{ topology, load },
     wait: () => load.progress(pace.requests, pace.ms),
+    outage: () => load.progress(0, pace.ms),
+    maxRevocationMs: pace.maxRevocationMs,
     checkLimit: async () => {
       limit = await checkLimit(load, key);
     },

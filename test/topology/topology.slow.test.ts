@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { hasPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { hasRedis, testWithRedis } from "../storage/redis-server.ts";
 import { checkLedger } from "./checks.ts";
-import { faults } from "./faults.ts";
+import { faults, isPossibleIn } from "./faults.ts";
 import { Load } from "./load.ts";
 import { explain, runFault } from "./run-fault.ts";
 import { startTopology, type Topology } from "./topology.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 for (const fault of faults) {
   topologyTest(`nothing is lost, doubled or paid for twice when ${fault.name}`, async () => {
-    if (fault.needsSmallDisk && !topology.hasSmallDisk) return;
+    if (!isPossibleIn(topology, fault)) return;
     const { broken } = await runFault(topology, load, fault, pace);
     expect(broken).toEqual([]);
   });

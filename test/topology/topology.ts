@@ -1,6 +1,6 @@
 /**
- * The test topology: PostgreSQL, Redis, nginx, three replicas and a fake upstream, as real processes on loopback. Each
- * replica reaches PostgreSQL and Redis through proxies of its own, so that it can be cut off.
+ * The test topology: PostgreSQL, Redis, nginx, three replicas and a fake upstream, as real processes. One replica has a
+ * network namespace of its own, so that it can be cut off; the rest is on loopback.
  */
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,13 @@ import {
 import { type RedisServer, startRedis } from "../storage/redis-server.ts";
 import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 import { until } from "../until.ts";
-import { type CutOffProxy, openCutOffProxy } from "./cut-off-proxy.ts";
+import {
+  createNetworkNamespace,
+  type LinkName,
+  mayCreateNamespaces,
+  type NetworkNamespace,
+} from "./network-namespace.ts";
+import { buildNewerVersion, type GatewayVersion } from "./newer-version.ts";
 import { type LoadBalancer, startLoadBalancer } from "./nginx.ts";
 
 export const adminToken = "admin-token-of-the-topology";
@@ -25,28 +31,28 @@ const diskBytes = 96 * 1024 * 1024;
 
 export class Replica {
   readonly url: string;
-  readonly #port: number;
+  /** Undefined: it cannot be cut off. */
+  readonly network: NetworkNamespace | undefined;
   readonly #folder: string;
-  readonly #start: () => Promise<GatewayProcess>;
-  readonly #proxies: readonly CutOffProxy[];
+  readonly #start: (program?: string) => Promise<GatewayProcess>;
   #process: GatewayProcess | undefined;
   #earlierOutput = "";
 
   constructor(
-    port: number,
+    url: string,
     folder: string,
-    proxies: readonly CutOffProxy[],
-    start: () => Promise<GatewayProcess>,
+    network: NetworkNamespace | undefined,
+    start: (program?: string) => Promise<GatewayProcess>,
   ) {
-    this.#port = port;
+    this.url = url;
     this.#folder = folder;
-    this.#proxies = proxies;
+    this.network = network;
     this.#start = start;
-    this.url = `http://127.0.0.1:${this.#port}`;
   }
 
-  async start(): Promise<void> {
-    this.#process = await this.#start();
+  /** `program`: the folder of another version. */
+  async start(program?: string): Promise<void> {
+    this.#process = await this.#start(program);
   }
 
   /** Standard output and standard error, of all processes so far. */
@@ -59,14 +65,6 @@ export class Replica {
     await this.#process?.exited;
     this.#earlierOutput = this.output();
     this.#process = undefined;
-  }
-
-  cutOff(): void {
-    for (const proxy of this.#proxies) proxy.cutOff();
-  }
-
-  restore(): void {
-    for (const proxy of this.#proxies) proxy.restore();
   }
 
   /** Fills the disk of the data folder, which has to be a tmpfs. */
@@ -93,8 +91,9 @@ export class Replica {
     return (await (await fetch(`${this.url}/readyz`)).json()) as Record<string, unknown>;
   }
 
-  close(): void {
-    for (const proxy of this.#proxies) proxy.close();
+  async version(): Promise<string> {
+    const response = await fetch(`${this.url}/openapi.json`);
+    return ((await response.json()) as { info: { version: string } }).info.version;
   }
 }
 
@@ -106,6 +105,10 @@ export interface Topology {
   readonly replicas: readonly [Replica, Replica, Replica];
   /** False: the last replica's disk cannot be filled. */
   readonly hasSmallDisk: boolean;
+  /** False: the second replica cannot be cut off. */
+  readonly hasNamespace: boolean;
+  /** Builds it once. */
+  newerVersion(): GatewayVersion;
   query<Row>(statement: string): Promise<Row[]>;
   /** Resolves when all replicas use Redis and know each other. */
   ready(): Promise<void>;
@@ -122,39 +125,53 @@ export async function startTopology(): Promise<Topology> {
   const [postgres, redis] = await Promise.all([sharedPostgres(), startRedis()]);
   const database = databaseName(await postgres.createDatabase());
   const hasSmallDisk = mayMount();
+  const hasNamespace = mayCreateNamespaces();
   let unmount = (): void => undefined;
-  const yaml = configFor(fake.url);
 
   const addReplica = async (name: string): Promise<Replica> => {
     const own = join(folder.path, name);
     mkdirSync(join(own, "data"), { recursive: true });
     if (name === "c" && hasSmallDisk) unmount = mountTmpfs(join(own, "data"), String(diskBytes));
+    const network = name === "b" && hasNamespace ? await createNetworkNamespace() : undefined;
+    const host = network?.address("clients") ?? "127.0.0.1";
     const port = await freePort();
-    const toDatabase = openCutOffProxy(postgres.port);
-    const toRedis = openCutOffProxy(redis.port);
-    const start = (): Promise<GatewayProcess> =>
+    const reach = (serverPort: number, link: LinkName): Promise<string> =>
+      network?.expose(serverPort, link) ?? Promise.resolve(`127.0.0.1:${serverPort}`);
+    const databaseAddress = await reach(postgres.port, "storage");
+    const redisAddress = await reach(redis.port, "storage");
+    const fakeUrl = new URL(fake.url);
+    fakeUrl.host = await reach(Number(fakeUrl.port), "clients");
+    const start = (program?: string): Promise<GatewayProcess> =>
       startProcess({
         folder: own,
-        yaml,
+        yaml: configFor(fakeUrl.href),
+        ...(network && { wrapper: network.wrapper }),
+        ...(program !== undefined && { program }),
         env: {
+          HOST: host,
           PORT: String(port),
-          DATABASE_URL: `postgres://vexel@127.0.0.1:${toDatabase.port}/${database}`,
-          REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
+          DATABASE_URL: `postgres://vexel@${databaseAddress}/${database}`,
+          REDIS_URL: `redis://${redisAddress}`,
           VEXEL_SECRET: "a-secret-of-all-replicas",
           VEXEL_ADMIN_TOKEN: adminToken,
           VEXEL_CACHE_BYTES: String(32 * 1024 * 1024),
         },
       });
-    return new Replica(port, own, [toDatabase, toRedis], start);
+    return new Replica(`http://${host}:${port}`, own, network, start);
   };
   const replicas = [await addReplica("a"), await addReplica("b"), await addReplica("c")] as const;
   await Promise.all(replicas.map((replica) => replica.start()));
   const balancer: LoadBalancer = await startLoadBalancer(
     folder.path,
-    replicas.map(({ url }) => Number(new URL(url).port)),
+    replicas.map(({ url }) => new URL(url).host),
   );
+  let newer: GatewayVersion | undefined;
   const topology: Topology = {
-    ...{ url: balancer.url, fake, postgres, redis, replicas, hasSmallDisk },
+    ...{ url: balancer.url, fake, postgres, redis, replicas, hasSmallDisk, hasNamespace },
+    newerVersion: () => {
+      newer ??= buildNewerVersion(join(folder.path, "newer"));
+      return newer;
+    },
     query: (statement) => postgres.execute(database, statement),
     ready: async () => {
       const isReady = async (replica: Replica): Promise<boolean> => {
@@ -174,7 +191,7 @@ export async function startTopology(): Promise<Topology> {
     close: async () => {
       await balancer.stop();
       await Promise.all(replicas.map((replica) => replica.stop("SIGKILL")));
-      for (const replica of replicas) replica.close();
+      for (const { network } of replicas) network?.close();
       await redis.stop();
       // Other tests of the process use PostgreSQL.
       if (postgres.pid === undefined) await postgres.start();
