@@ -4,6 +4,7 @@
  */
 import { version } from "../package.json";
 import { LiveRequests } from "./admin/reads/live-requests.ts";
+import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
 import { validKeyId } from "./auth/authenticate.ts";
@@ -17,7 +18,6 @@ import { MemoryShares } from "./lib/memory-shares.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
-import type { MetricSnapshot } from "./observe/metrics/metric-snapshot.ts";
 import { requestLine } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
@@ -52,6 +52,7 @@ import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { wireStoredContent } from "./wiring/stored-content.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 import { wireTempStorage } from "./wiring/temp-storage.ts";
+import type { OtherWorkers, WorkerReports } from "./wiring/worker-process.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
 const spoolAbove = 256 * 1024;
@@ -82,8 +83,8 @@ interface BuildOptions {
   readonly tracing?: Tracing | undefined;
   /** The Redis server that replicas share. Absent: limits and budgets are of this process. */
   readonly redis?: RedisConnection;
-  /** The process is one of several workers: it shares its port, and its supervisor serves the metrics. */
-  readonly isWorker?: boolean;
+  /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
+  readonly worker?: { readonly others: OtherWorkers; readonly setupToken: string | undefined };
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -98,8 +99,8 @@ export interface Gateway {
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
   consolePath(): Promise<string | undefined>;
-  /** The values of all metrics. Undefined: metrics are off. */
-  metrics(): readonly MetricSnapshot[] | undefined;
+  /** What this process reports of itself. */
+  readonly reports: WorkerReports;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** Requests in flight, including responses that are still being sent. */
@@ -116,7 +117,7 @@ export function build({
   shared,
   objects,
   redis,
-  isWorker = false,
+  worker,
   passwordCost,
   tracing,
   ...webhookOptions
@@ -208,6 +209,7 @@ export function build({
         tracing,
         others: replicaGauges(replicas),
       }),
+    others: worker?.others.metrics,
   });
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
@@ -350,12 +352,24 @@ export function build({
     }),
   };
 
+  const reports: WorkerReports = {
+    targets,
+    metrics: () => metrics?.snapshot(),
+    statistics: () => ({
+      ...embeddings.statistics(),
+      started_at: new Date(startedAt).toISOString(),
+      requests_in_flight: inFlight(),
+      requests_queued: limits.admission.queued,
+      live_viewers: live.viewers,
+    }),
+  };
   const admin =
     configChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
       ? wireAdmin({
           settings,
           snapshot,
-          targets,
+          targets: async () => mergeTargets(targets(), (await worker?.others.targets()) ?? []),
+          setupToken: worker?.setupToken,
           ...configChanges,
           log,
           eventViews: events.views,
@@ -380,7 +394,8 @@ export function build({
             clock,
             budgets: budgets.budgets,
             admission: limits.admission,
-            statistics: () => ({ ...embeddings.statistics(), requests_in_flight: inFlight() }),
+            statistics: async () =>
+              mergeStatistics(reports.statistics(), (await worker?.others.statistics()) ?? []),
           },
           now: Date.now,
         })
@@ -391,7 +406,7 @@ export function build({
       ...(certificate.tls && { tls: certificate.tls }),
       host: settings.HOST,
       port: settings.PORT,
-      reusePort: isWorker,
+      reusePort: worker !== undefined,
       handlers,
       mounts: admin?.mounts ?? [],
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
@@ -424,7 +439,7 @@ export function build({
       onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
     try {
-      if (!isWorker) metrics?.listen();
+      if (!worker) metrics?.listen();
     } catch (error) {
       void listener.stop(true);
       throw error;
@@ -457,7 +472,7 @@ export function build({
     targetRegistry: targetRegistry,
     events,
     consolePath: async () => admin?.consolePath(),
-    metrics: () => metrics?.snapshot(),
+    reports,
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;

@@ -21,7 +21,8 @@ import { startupMessage } from "./wiring/startup-message.ts";
 import { wireTracing } from "./wiring/tracing.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
 import {
-  reportToSupervisor,
+  openWorkerChannel,
+  setupTokenVariable,
   workersWithoutRedisProblem,
   workerVariable,
 } from "./wiring/worker-process.ts";
@@ -89,6 +90,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   const { applyKeyChanges, applyEntityChanges } = configuration;
   const notices = redis && (await watchConfigChanges(redis, applyKeyChanges, applyEntityChanges));
+  const channel = isWorker ? openWorkerChannel() : undefined;
   let newKey: string | undefined;
   try {
     gateway = build({
@@ -106,7 +108,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       ...(shared && { shared }),
       ...(objects && { objects }),
       ...(redis && { redis }),
-      isWorker,
+      ...(channel && {
+        worker: { others: channel.others, setupToken: env[setupTokenVariable] },
+      }),
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
@@ -127,9 +131,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       }),
     );
   }
-  const stopReporting = isWorker ? reportToSupervisor(gateway.url, gateway.metrics) : undefined;
+  channel?.open(gateway.url, gateway.reports);
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
-  stopReporting?.();
   try {
     await releaseAll([
       () => configuration.close(),

@@ -60,7 +60,7 @@ interface SignInOptions {
 export interface AdminApiWiringOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly targets: () => readonly ShownTarget[];
+  readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly eventViews: EventViews;
   /** What the overview, requests, usage and budgets are read from. */
   readonly sources: ReadSources;

@@ -1,9 +1,10 @@
 /** Wires the reads of the admin API: overview, requests, usage, budgets, limits and statistics. */
-import type { ShownTarget, Statistics } from "../../contract/admin.ts";
+import type { ShownTarget } from "../../contract/admin.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { createAttention } from "../admin/reads/attention.ts";
 import { createKeyNames } from "../admin/reads/key-names.ts";
 import type { LiveRequests } from "../admin/reads/live-requests.ts";
+import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
 import { readableQueries } from "../admin/reads/readable-queries.ts";
 import { budgetRoutes } from "../admin/routes/budgets.ts";
 import { overviewRoutes } from "../admin/routes/overview.ts";
@@ -25,8 +26,9 @@ export interface ReadSources {
   readonly live: LiveRequests;
   readonly content: Pick<StoredContent, "find">;
   readonly budgets: Budgets;
-  readonly admission: Pick<Admission, "usedScope" | "queued">;
-  readonly statistics: () => Pick<Statistics, "cache" | "batching" | "requests_in_flight">;
+  readonly admission: Pick<Admission, "usedScope">;
+  /** Of all workers, as the targets. */
+  readonly statistics: () => Promise<ShownStatistics>;
   /** When the gateway started, Unix milliseconds. */
   readonly startedAt: number;
   /** Milliseconds, monotonic. */
@@ -36,7 +38,7 @@ export interface ReadSources {
 export interface ReadRoutesOptions {
   readonly sources: ReadSources;
   readonly snapshot: () => Snapshot;
-  readonly targets: () => readonly ShownTarget[];
+  readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly eventViews: Pick<EventViews, "events">;
   readonly users: Pick<UserStore, "findById">;
   /** Unix milliseconds. */
@@ -62,13 +64,6 @@ export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
     ...requestRoutes({ queries, keyNames, live, content }),
     ...usageRoutes({ queries, keyNames, now }),
     ...budgetRoutes({ snapshot, budgets, admission, now, clock }),
-    ...statisticsRoutes({
-      statistics: () => ({
-        ...sources.statistics(),
-        started_at: new Date(startedAt).toISOString(),
-        requests_queued: admission.queued,
-        live_viewers: live.viewers,
-      }),
-    }),
+    ...statisticsRoutes({ statistics: sources.statistics }),
   ];
 }

@@ -20,6 +20,8 @@ import type { SharedStorage } from "./shared-storage.ts";
 export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn"> {
   /** The stores that replicas share. Absent: `vexel.db` in the data folder. */
   readonly shared?: Pick<SharedStorage, "users" | "sessions" | "audit">;
+  /** The token of the one-time link. Undefined: a random one. */
+  readonly setupToken?: string | undefined;
 }
 
 export interface AdminWiring {
@@ -42,7 +44,7 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
     now,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
-  const setupToken = new SetupToken();
+  const setupToken = new SetupToken(options.setupToken);
   const sessions = new Sessions({ sessions: stores.sessions, users, now });
   const oidcSettings = readOidcSettings(settings);
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;

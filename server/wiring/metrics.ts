@@ -3,7 +3,7 @@ import { unknownUrl } from "../http/dispatch.ts";
 import type { Handler } from "../http/route.ts";
 import { EventLoopLag } from "../observe/metrics/event-loop-lag.ts";
 import { type Gauge, processGauges, readGauge } from "../observe/metrics/gateway-gauges.ts";
-import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
+import { type MetricSnapshot, mergeMetrics } from "../observe/metrics/metric-snapshot.ts";
 import { respondWithMetrics, serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
 import { RequestMetrics } from "../observe/metrics/request-metrics.ts";
 import type { Settings } from "../settings.ts";
@@ -16,11 +16,13 @@ export interface MetricsWiringOptions {
   readonly startedAt: number;
   /** Read at each collection. */
   readonly gauges: () => readonly Gauge[];
+  /** The metrics of the other workers of this gateway. Absent: it has one process. */
+  readonly others?: (() => Promise<readonly MetricSnapshot[]>) | undefined;
 }
 
 export interface MetricsWiring {
   readonly requests: RequestMetrics;
-  /** `GET /metrics` on the gateway's own port. */
+  /** `GET /metrics` on the gateway's own port: the metrics of all its workers. */
   readonly handler: Handler;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
   snapshot(): readonly MetricSnapshot[];
@@ -36,7 +38,7 @@ export const noMetrics: Handler = ({ method, path }) => {
 
 /** Undefined: metrics are off, and cost nothing. */
 export function wireMetrics(options: MetricsWiringOptions): MetricsWiring | undefined {
-  const { settings, clock, startedAt, gauges } = options;
+  const { settings, clock, startedAt, gauges, others } = options;
   const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   if (port === 0 && token === "") return undefined;
   const requests = new RequestMetrics();
@@ -46,11 +48,14 @@ export function wireMetrics(options: MetricsWiringOptions): MetricsWiring | unde
     lag.snapshot(),
     ...[...gauges(), ...processGauges(startedAt)].map(readGauge),
   ];
+  const collectAll = async () => mergeMetrics([collect(), ...(others ? [await others()] : [])]);
   let server: ReturnType<typeof serveMetrics> | undefined;
   return {
     requests,
     handler:
-      token === "" ? noMetrics : ({ headers }) => respondWithMetrics(headers, { token, collect }),
+      token === ""
+        ? noMetrics
+        : ({ headers }) => respondWithMetrics(headers, { token, collect: collectAll }),
     snapshot: collect,
     listen: () => {
       if (port === 0) return;

@@ -3,12 +3,19 @@
  * A worker that exits is started again, with an exponential backoff. A signal to stop drains all of them.
  */
 import { join } from "node:path";
+import { randomSetupToken } from "../admin/sign-in/setup-token.ts";
 import { ownArguments } from "../lib/executable.ts";
+import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
 import type { Log } from "../observe/log.ts";
-import { type MetricSnapshot, mergeMetrics } from "../observe/metrics/metric-snapshot.ts";
+import {
+  countersOf,
+  type MetricSnapshot,
+  mergeMetrics,
+} from "../observe/metrics/metric-snapshot.ts";
 import { serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
 import type { Settings } from "../settings.ts";
 import type { Stop } from "./shutdown.ts";
+import { setupTokenVariable, type WorkerMessage, workerVariable } from "./worker-process.ts";
 
 export interface SuperviseOptions {
   readonly settings: Settings;
@@ -19,11 +26,6 @@ export interface SuperviseOptions {
   readonly clock: () => number;
 }
 
-/** What a worker tells its supervisor. */
-export type WorkerMessage =
-  | { readonly kind: "listening"; readonly port: number }
-  | { readonly kind: "metrics"; readonly metrics: readonly MetricSnapshot[] };
-
 /** A worker that ran at least this long before it exited is started again at once. */
 const steadyMs = 60_000;
 const [firstDelayMs, longestDelayMs] = [500, 30_000];
@@ -31,9 +33,22 @@ const [firstDelayMs, longestDelayMs] = [500, 30_000];
 /** Returns the exit code: 0 after a stop, or that of a worker whose first start failed. */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { settings, stop } = options;
-  const workers = Array.from({ length: settings.VEXEL_WORKERS }, (_, at) => at + 1).map(
-    (number) => new Worker(number, options),
+  const setupToken = randomSetupToken();
+  const workers: readonly Worker[] = Array.from(
+    { length: settings.VEXEL_WORKERS },
+    (_, at) => new Worker(at + 1, { ...options, setupToken, answer: (...call) => answer(...call) }),
   );
+  /** What the other workers report. */
+  const answer = async (asker: Worker, name: string): Promise<unknown> => {
+    const others = workers.filter((worker) => worker !== asker);
+    if (name === "metrics")
+      return mergeMetrics([
+        asker.earlierCounters,
+        ...(await Promise.all(others.map((worker) => worker.metrics()))),
+      ]);
+    const values = await Promise.all(others.map((worker) => worker.ask(name)));
+    return values.filter((value) => value !== undefined);
+  };
   const [first, ...others] = workers;
   // The first one alone: it may create the first API key, and chooses the port if it is 0.
   const started = await first?.start(settings.PORT);
@@ -63,21 +78,32 @@ function watchUrgency(stop: Stop, workers: readonly Worker[]): ReturnType<typeof
 function serveMerged(settings: Settings, workers: readonly Worker[]) {
   const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   if (port === 0) return undefined;
-  const collect = () => mergeMetrics(workers.map(({ metrics }) => metrics));
+  const collect = async () =>
+    mergeMetrics(await Promise.all(workers.map((worker) => worker.metrics())));
   return serveMetrics({ host, port }, { token, collect });
+}
+
+interface WorkerOptions extends SuperviseOptions {
+  /** Each worker accepts it: the next request for the console may reach another one. */
+  readonly setupToken: string;
+  /** Serves the calls of a worker. */
+  readonly answer: (asker: Worker, name: string) => Promise<unknown>;
 }
 
 class Worker {
   readonly #number: number;
-  readonly #options: SuperviseOptions;
+  readonly #options: WorkerOptions;
   readonly #stopping = Promise.withResolvers<void>();
   #process: Bun.Subprocess | undefined;
   #running: Promise<number> = Promise.resolve(0);
   #isStopping = false;
-  /** The latest values; empty after an exit. */
-  metrics: readonly MetricSnapshot[] = [];
+  /** Undefined: the worker does not run. */
+  #calls: MessageCalls | undefined;
+  #latest: readonly MetricSnapshot[] = [];
+  /** Of its processes that have exited: counters never decrease. */
+  earlierCounters: readonly MetricSnapshot[] = [];
 
-  constructor(number: number, options: SuperviseOptions) {
+  constructor(number: number, options: WorkerOptions) {
     this.#number = number;
     this.#options = options;
   }
@@ -88,6 +114,18 @@ class Worker {
     this.#running = this.#run(port, resolve);
     void this.#running.then(() => resolve(undefined));
     return promise;
+  }
+
+  /** Undefined: no reply within a second. */
+  async ask(name: string): Promise<unknown> {
+    return this.#calls?.call(name);
+  }
+
+  /** Of all its processes. A worker that does not reply has the values of its last reply. */
+  async metrics(): Promise<readonly MetricSnapshot[]> {
+    const values = (await this.ask("metrics")) as readonly MetricSnapshot[] | undefined;
+    if (values) this.#latest = values;
+    return mergeMetrics([this.earlierCounters, this.#latest]);
   }
 
   signal(): void {
@@ -112,7 +150,10 @@ class Worker {
         onListening(listeningPort);
       });
       const code = await this.#process.exited;
-      this.metrics = [];
+      this.#calls?.close();
+      this.#calls = undefined;
+      this.earlierCounters = mergeMetrics([this.earlierCounters, countersOf(this.#latest)]);
+      this.#latest = [];
       // The configuration or the port is refused: another start would end in the same way.
       if (this.#isStopping || stop.isRequested || !hasListened) return code;
       exits = clock() - startedAt < steadyMs ? exits + 1 : 0;
@@ -124,13 +165,14 @@ class Worker {
   }
 
   #spawn(port: number, onListening: (port: number) => void): Bun.Subprocess {
-    const { settings, env } = this.#options;
-    return Bun.spawn([process.execPath, ...ownArguments()], {
+    const { settings, env, setupToken, answer } = this.#options;
+    const child = Bun.spawn([process.execPath, ...ownArguments()], {
       env: {
         ...env,
         PORT: String(port),
         VEXEL_DATA: join(settings.VEXEL_DATA, `worker-${this.#number}`),
-        VEXEL_WORKER: String(this.#number),
+        [workerVariable]: String(this.#number),
+        [setupTokenVariable]: setupToken,
         // A worker stops when its supervisor is gone, and is started again by it after a crash.
         VEXEL_WRAPPER: String(process.pid),
         VEXEL_ON_CRASH: "exit",
@@ -139,9 +181,19 @@ class Worker {
       stdout: "inherit",
       stderr: "inherit",
       ipc: (message: WorkerMessage) => {
-        if (message.kind === "listening") onListening(message.port);
-        else this.metrics = message.metrics;
+        if (message.kind === "listening") {
+          this.#calls = calls;
+          onListening(message.port);
+        } else void calls.receive(message);
       },
     });
+    const calls = new MessageCalls({
+      // A worker that has just exited gets nothing more.
+      send: (message: CallMessage) => {
+        if (child.exitCode === null && child.signalCode === null) child.send(message);
+      },
+      answer: (name) => answer(this, name),
+    });
+    return child;
   }
 }

@@ -1,26 +1,65 @@
-/** A worker process of `VEXEL_WORKERS`: its reports to the supervisor, and the configuration that it refuses. */
+/**
+ * A worker process of `VEXEL_WORKERS`: its channel to the supervisor, through which it asks the other workers, and the
+ * configuration that it refuses.
+ */
+import type { ShownTarget } from "../../contract/admin.ts";
+import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
+import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
 import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
-import type { WorkerMessage } from "./supervise-workers.ts";
 
 /** Set by the supervisor: the number of the worker. */
 export const workerVariable = "VEXEL_WORKER";
 
-const metricsEveryMs = 1000;
+/** Set by the supervisor: the token of the link that creates the first administrator. */
+export const setupTokenVariable = "VEXEL_SETUP_TOKEN";
 
-/** Reports the port, and the metrics at an interval. Returns the function that ends the reports. */
-export function reportToSupervisor(
-  url: string,
-  metrics: () => readonly MetricSnapshot[] | undefined,
-): () => void {
+/** What a worker tells its supervisor without being asked. */
+export type WorkerMessage = CallMessage | { readonly kind: "listening"; readonly port: number };
+
+/** What each worker knows of itself. */
+export interface WorkerReports {
+  /** Undefined: metrics are off. */
+  metrics(): readonly MetricSnapshot[] | undefined;
+  statistics(): ShownStatistics;
+  targets(): readonly ShownTarget[];
+}
+
+/** The same of the other workers. One that does not respond within a second is left out. */
+export interface OtherWorkers {
+  /** Merged, and with the counters of workers that have exited. */
+  metrics(): Promise<readonly MetricSnapshot[]>;
+  statistics(): Promise<readonly ShownStatistics[]>;
+  targets(): Promise<readonly (readonly ShownTarget[])[]>;
+}
+
+export interface WorkerChannel {
+  readonly others: OtherWorkers;
+  /** From now on the supervisor may ask. */
+  open(url: string, reports: WorkerReports): void;
+}
+
+export function openWorkerChannel(): WorkerChannel {
   const send = (message: WorkerMessage): void => void process.send?.(message);
-  send({ kind: "listening", port: Number(new URL(url).port) });
-  const timer = setInterval(() => {
-    const values = metrics();
-    if (values) send({ kind: "metrics", metrics: values });
-  }, metricsEveryMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  let own: WorkerReports | undefined;
+  const calls = new MessageCalls({
+    send,
+    answer: (name) => own?.[name as keyof WorkerReports](),
+  });
+  process.on("message", (message: CallMessage) => void calls.receive(message));
+  const ask = async <T>(name: keyof WorkerReports): Promise<readonly T[]> =>
+    ((await calls.call(name)) ?? []) as readonly T[];
+  return {
+    others: {
+      metrics: () => ask<MetricSnapshot>("metrics"),
+      statistics: () => ask<ShownStatistics>("statistics"),
+      targets: () => ask<readonly ShownTarget[]>("targets"),
+    },
+    open: (url, reports) => {
+      own = reports;
+      send({ kind: "listening", port: Number(new URL(url).port) });
+    },
+  };
 }
 
 const isPaidImageModel = ({ kind, source }: Model): boolean =>

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page, ShownTarget, Statistics } from "../../contract/admin.ts";
+import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
@@ -10,6 +12,7 @@ import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-se
 import { until } from "../until.ts";
 import { sharedSecret } from "./replica-fixture.ts";
 
+const closing = closeAfterEach();
 const fake = startFake();
 let redis: RedisServer | undefined;
 let databaseUrl = "";
@@ -40,14 +43,17 @@ test("workers without a database, or without Redis for limits and images, do not
 });
 
 testWithRedis(
-  "two workers share the port and the metrics, a killed worker is replaced, and a signal drains both",
+  "two workers share the port and all their reports, a killed worker is replaced, and a signal drains both",
   async () => {
     using folder = temporaryFolder();
     const metricsPort = await freePort();
+    const token = "a-token-of-metrics-and-admin";
     const gateway = await start(folder.path, {
       ...{ DATABASE_URL: databaseUrl, REDIS_URL: redis?.url ?? "" },
-      VEXEL_METRICS_PORT: String(metricsPort),
+      ...{ VEXEL_METRICS_PORT: String(metricsPort), VEXEL_METRICS_TOKEN: token },
+      ...{ VEXEL_ADMIN_TOKEN: token, VEXEL_CACHE_BYTES: String(8 * 1024 * 1024) },
     });
+    closing({ close: () => gateway.kill("SIGKILL") });
     const replicas = async (): Promise<number> =>
       ((await (await fetch(`${gateway.url}/readyz`)).json()) as { replicas: number }).replicas;
     await until(async () => (await replicas()) === 2);
@@ -64,15 +70,45 @@ testWithRedis(
     };
     const statuses = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(`text ${at}`)));
     expect(new Set(statuses)).toEqual(new Set([200]));
-    const metrics = async (): Promise<string> =>
-      (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    await until(async () => /vexel_requests_total\{[^}]*\} 40\b/.test(await metrics()));
+    const read = async (url: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${token}`, connection: "close" };
+      const response = await fetch(url, { headers });
+      expect(response.status).toBe(200);
+      return response.text();
+    };
+    const counted = async (url: string): Promise<number> => {
+      const samples = (await read(url)).matchAll(/^vexel_requests_total\{[^}]*\} (\d+)/gm);
+      return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const urls = [`${gateway.url}/metrics`, `http://127.0.0.1:${metricsPort}/metrics`];
+    for (const url of urls) await until(async () => (await counted(url)) === 40);
+    // Whichever worker responds, it reports what both have done.
+    const admin = async <T>(path: string): Promise<T> =>
+      JSON.parse(await read(`${gateway.url}/admin/api${path}`)) as T;
+    for (let at = 0; at < 8; at++) {
+      expect(await counted(`${gateway.url}/metrics`)).toBe(40);
+      expect((await admin<Statistics>("/statistics")).cache.entries).toBe(40);
+      const { data } = await admin<Page<ShownTarget>>("/targets");
+      expect(data.reduce((sum, { counts }) => sum + (counts.responses ?? 0), 0)).toBe(40);
+    }
+    // The link that creates the first administrator is valid at both: the password is refused, not the link.
+    const link = /console\/setup#(\S+)/.exec(gateway.output())?.[1];
+    for (let at = 0; at < 8; at++) {
+      const setup = await fetch(`${gateway.url}/admin/api/session/setup`, {
+        method: "POST",
+        headers: { "content-type": "application/json", connection: "close", origin: gateway.url },
+        body: JSON.stringify({ token: link, name: "first", password: "short" }),
+      });
+      expect(setup.status).toBe(400);
+    }
 
     const [worker] = childrenOf(gateway.pid);
     process.kill(worker as number, "SIGKILL");
     await until(() => gateway.output().includes("worker-exited"));
     await until(() => childrenOf(gateway.pid).filter((pid) => pid !== worker).length === 2);
     await until(async () => (await ask("after the restart")) === 200);
+    // Counters never decrease.
+    for (const url of urls) expect(await counted(url)).toBeGreaterThanOrEqual(40);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
     expect(gateway.output().match(/"stopped"/g)?.length).toBeGreaterThanOrEqual(1);

@@ -10,7 +10,7 @@ import { findKeys } from "./key-names.ts";
 
 export interface AttentionOptions {
   readonly snapshot: () => Snapshot;
-  readonly targets: () => readonly ShownTarget[];
+  readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly budgets: Budgets;
   readonly events: Pick<EventViews, "events">;
   readonly ledger: { readonly writable: boolean };
@@ -62,7 +62,7 @@ const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedIte
   [
     ...ledgerItems(options),
     ...(await configItems(options)),
-    ...targetItems(options),
+    ...targetItems(await options.targets()),
     ...(await budgetItems(options, at)),
     ...keyItems(options, at),
     ...modelItems(options, at),
@@ -96,8 +96,8 @@ async function configItems({ events, startedAt }: AttentionOptions): Promise<Sco
   return [{ item, owner: "operator" }];
 }
 
-const targetItems = ({ targets }: AttentionOptions): ScopedItem[] =>
-  targets()
+const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
+  targets
     .filter(({ state }) => state === "ejected" || state === "cooling")
     .slice(0, maxItems)
     .map(({ upstream, model, models, state, reason }): ScopedItem => {

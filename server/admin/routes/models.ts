@@ -27,7 +27,7 @@ const body = z.looseObject({
 export interface ModelRoutesOptions extends EntityChangesOptions {
   readonly snapshot: () => Snapshot;
   /** The health of all targets. */
-  readonly targets: () => readonly ShownTarget[];
+  readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly capabilitiesOf: CapabilitiesOf;
 }
 
@@ -52,8 +52,8 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
     edits: model.kind === "image" ? imageEdits(model, capabilitiesOf) : null,
     targets: health.filter(({ models }) => models.includes(model.id)),
   });
-  const list = (context: AdminApiContext): Response => {
-    const health = targets();
+  const list = async (context: AdminApiContext): Promise<Response> => {
+    const health = await targets();
     const data = [...snapshot().models.values()].map((model) => show(model, health));
     return context.json({ object: "list", data, next_cursor: null });
   };
@@ -64,7 +64,7 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
     const model = snapshot().models.get(idOf(context));
     // A stored model that is left out has a definition only.
     const detail: ModelDetail = {
-      ...(model ? show(model, targets()) : leftOutModel(definition)),
+      ...(model ? show(model, await targets()) : leftOutModel(definition)),
       definition,
     };
     return context.json(detail);

@@ -1,9 +1,10 @@
 /** /statistics: requests in flight and queued, the embedding cache, micro-batching. */
 import type { Statistics } from "../../../contract/admin.ts";
 import type { AdminRoute } from "../admin-route.ts";
+import type { ShownStatistics } from "../reads/merge-workers.ts";
 
 export interface StatisticsRoutesOptions {
-  readonly statistics: () => Omit<Statistics, "object">;
+  readonly statistics: () => Promise<ShownStatistics>;
 }
 
 export const statisticsRoutes = ({
@@ -16,8 +17,8 @@ export const statisticsRoutes = ({
     scope: "gateway",
     summary: "Show statistics of the embedding cache, micro-batching and queues.",
     response: "Statistics",
-    handle: (context) => {
-      const shown: Statistics = { object: "statistics", ...statistics() };
+    handle: async (context) => {
+      const shown: Statistics = { object: "statistics", ...(await statistics()) };
       return context.json(shown);
     },
   },

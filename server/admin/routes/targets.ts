@@ -3,7 +3,7 @@ import type { ShownTarget } from "../../../contract/admin.ts";
 import type { AdminRoute } from "../admin-route.ts";
 
 export interface TargetRoutesOptions {
-  readonly targets: () => readonly ShownTarget[];
+  readonly targets: () => Promise<readonly ShownTarget[]>;
 }
 
 export const targetRoutes = ({ targets }: TargetRoutesOptions): readonly AdminRoute[] => [
@@ -14,6 +14,7 @@ export const targetRoutes = ({ targets }: TargetRoutesOptions): readonly AdminRo
     scope: "gateway",
     summary: "List every target with its health.",
     response: "Page<ShownTarget>",
-    handle: (context) => context.json({ object: "list", data: targets(), next_cursor: null }),
+    handle: async (context) =>
+      context.json({ object: "list", data: await targets(), next_cursor: null }),
   },
 ];

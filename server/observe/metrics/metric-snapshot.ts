@@ -46,6 +46,10 @@ export function mergeMetrics(
   return [...byName.values()];
 }
 
+/** Without gauges, which a process takes with it when it exits. */
+export const countersOf = (metrics: readonly MetricSnapshot[]): readonly MetricSnapshot[] =>
+  metrics.filter(({ type }) => type !== "gauge");
+
 function mergeMetric(first: MetricSnapshot, second: MetricSnapshot): MetricSnapshot {
   const byLabels = new Map<string, Series>();
   for (const series of [...first.series, ...second.series]) {

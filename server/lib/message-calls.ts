@@ -1,0 +1,55 @@
+/**
+ * Calls and replies over a channel of messages between two processes, such as a parent and its child. Each end may call
+ * the other.
+ */
+
+export type CallMessage =
+  | { readonly kind: "call"; readonly id: number; readonly name: string }
+  | { readonly kind: "reply"; readonly id: number; readonly value: unknown };
+
+export interface MessageCallsOptions {
+  readonly send: (message: CallMessage) => void;
+  /** Serves the calls of the other end. */
+  readonly answer: (name: string) => unknown;
+}
+
+const timeoutMs = 1000;
+
+export class MessageCalls {
+  readonly #options: MessageCallsOptions;
+  readonly #pending = new Map<number, (value: unknown) => void>();
+  #calls = 0;
+
+  constructor(options: MessageCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with undefined if the other end does not reply in time, or ends. */
+  call(name: string): Promise<unknown> {
+    const id = ++this.#calls;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => this.#settle(id, undefined), timeoutMs);
+    this.#pending.set(id, (value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+    this.#options.send({ kind: "call", id, name });
+    return promise;
+  }
+
+  async receive(message: CallMessage): Promise<void> {
+    if (message.kind === "reply") return this.#settle(message.id, message.value);
+    const value = await this.#options.answer(message.name);
+    this.#options.send({ kind: "reply", id: message.id, value });
+  }
+
+  /** The other end has ended. */
+  close(): void {
+    for (const id of [...this.#pending.keys()]) this.#settle(id, undefined);
+  }
+
+  #settle(id: number, value: unknown): void {
+    this.#pending.get(id)?.(value);
+    this.#pending.delete(id);
+  }
+}
