@@ -158,7 +158,7 @@ export const targets = {
   /** Requests per second of two workers, as a multiple of one. */
   leastOfTwoWorkers: 1.8,
   /** Upstream requests per request whose vector is cached in Redis. A lookup that takes too long is a miss. */
-  upstreamRequestsPerRedisHit: 0.01,
+  upstreamRequestsPerRedisHit: 0.02,
   restMegabytes: 100,
   loadMegabytes: 200,
   readyMs: 500,
