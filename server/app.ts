@@ -47,6 +47,7 @@ import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
 import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
+import type { Runtime } from "./wiring/runtime.ts";
 import { secretsOf } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { wireStoredContent } from "./wiring/stored-content.ts";
@@ -128,31 +129,20 @@ export function build({
   const folder = settings.VEXEL_DATA;
   refuseEarlierDataFolder(folder);
   const clock = () => performance.now();
-  const clocksAndRandom = { now: Date.now, clock, random: Math.random };
-  const temp = wireTempStorage({ settings, log, clock });
+  const withoutEvents = { settings, snapshot, log, now: Date.now, clock, random: Math.random };
+  const temp = wireTempStorage(withoutEvents);
   // Called only after the target registry below is created.
   const targets = () => showTargets(targetRegistry, Date.now);
   const events = wireEvents({
-    settings,
-    snapshot,
-    log,
+    ...withoutEvents,
     version,
-    ...clocksAndRandom,
     ...webhookOptions,
     ...(shared && { shared }),
   });
-  const ledgerWiring = wireLedger({
-    settings,
-    log,
-    emit: events.emit,
-    now: Date.now,
-    clock,
-    ...(shared && { shared }),
-  });
+  const runtime: Runtime = { ...withoutEvents, emit: events.emit };
+  const ledgerWiring = wireLedger({ ...runtime, ...(shared && { shared }) });
   const { ledger } = ledgerWiring;
-  const replicas =
-    redis && wireReplicas({ redis, settings, log, emit: events.emit, clock, now: Date.now });
-  const pools = replicas && { pools: replicas.pools };
+  const replicas = redis && wireReplicas(runtime, redis);
   const imageLinks = createImageLinks({
     folder,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
@@ -175,26 +165,18 @@ export function build({
       if (earlierResponsesSuspect) embeddings.clearCache();
     },
   });
-  const targetRegistry = wireTargetRegistry({
-    snapshot,
-    log,
-    emit: events.emit,
-    ...clocksAndRandom,
-  });
-  const onRateLimitExhausted = targetRegistry.reportExhausted.bind(targetRegistry);
+  const targetRegistry = wireTargetRegistry(runtime);
   const upstreamClient = createUpstreamClient({
     adapters,
     builtInModels,
     send: transport.send,
     now: Date.now,
     clock,
-    onRateLimitExhausted: onRateLimitExhausted,
+    onRateLimitExhausted: targetRegistry.reportExhausted.bind(targetRegistry),
   });
-  const limits = wireLimits({ settings, snapshot, clock, ...pools });
+  const limits = wireLimits(runtime, replicas?.pools);
   // The gauges are read only after the parts below are created.
-  const metrics = wireMetrics({
-    settings,
-    clock,
+  const metrics = wireMetrics(runtime, {
     startedAt,
     gauges: () =>
       gatewayGauges({
@@ -213,15 +195,9 @@ export function build({
   });
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
-  const embeddings = wireEmbeddings({
-    settings,
-    snapshot,
-    upstreamClient: upstreamClient,
+  const embeddings = wireEmbeddings(runtime, {
+    upstreamClient,
     builtInModels,
-    log,
-    clock,
-    now: Date.now,
-    emit: events.emit,
     registry: targetRegistry,
     limits,
     execute,
@@ -232,12 +208,8 @@ export function build({
     probe(upstream, { send: transport.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
       isReachable,
     );
-  const images = wireImages({
-    settings,
-    upstreamClient: upstreamClient,
-    log,
-    now: Date.now,
-    clock,
+  const images = wireImages(runtime, {
+    upstreamClient,
     registry: targetRegistry,
     limits,
     isReachable: isTargetReachable,
@@ -246,18 +218,14 @@ export function build({
     sharedResponses: objects?.responses ?? shared?.responses,
     claims: replicas?.claims,
   });
-  const budgets = wireBudgets({
-    settings,
-    clock,
+  const budgets = wireBudgets(runtime, {
     spent: ledgerWiring.spent,
     reservations: ledgerWiring.reservations,
     capabilities: upstreamClient.imageCapabilities,
-    log,
-    emit: events.emit,
-    ...pools,
+    pools: replicas?.pools,
   });
   const live = new LiveRequests();
-  const content = wireStoredContent({ settings, snapshot, log, disk: temp.disk, now: Date.now });
+  const content = wireStoredContent({ ...runtime, disk: temp.disk });
   const closing = new AbortController();
   const pipeline = createPipeline({
     snapshot,
@@ -469,7 +437,7 @@ export function build({
 
   return {
     url: server.url,
-    targetRegistry: targetRegistry,
+    targetRegistry,
     events,
     consolePath: async () => admin?.consolePath(),
     reports,

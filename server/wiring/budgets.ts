@@ -9,25 +9,18 @@ import {
 } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
 import { LocalBudgetCounters } from "../budgets/local-budget-counters.ts";
-import type { Emit } from "../events/events.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { SharedPools } from "../lib/leased-pool.ts";
 import { realTimers } from "../lib/timers.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
 import type { LedgerWiring } from "./ledger.ts";
+import type { Runtime } from "./runtime.ts";
 
-export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capabilities"> {
-  readonly settings: Settings;
-  readonly spent: LedgerWiring["spent"];
-  readonly reservations: LedgerWiring["reservations"];
-  readonly log: Log;
-  readonly emit: Emit;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** The budgets that replicas share. Absent: each process counts for itself. */
-  readonly pools?: SharedPools;
+export interface BudgetWiringOptions
+  extends Pick<RequestChargingOptions, "capabilities">,
+    Pick<LedgerWiring, "spent" | "reservations"> {
+  /** The budgets that replicas share. Undefined: each process counts for itself. */
+  readonly pools: SharedPools | undefined;
 }
 
 export interface BudgetWiring {
@@ -35,8 +28,10 @@ export interface BudgetWiring {
   readonly charging: RequestCharging;
 }
 
-export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
-  const { settings, spent, reservations, capabilities, log, emit, clock, pools } = options;
+export function wireBudgets(
+  { settings, log, emit, clock }: Runtime,
+  { spent, reservations, capabilities, pools }: BudgetWiringOptions,
+): BudgetWiring {
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);

@@ -1,22 +1,18 @@
 /** Wires the embeddings pipeline: cache, single-flight, micro-batching, drift canary. */
 
 import type { Statistics } from "../../contract/admin.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
 import { type CachePersistence, EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
 import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
-import type { Emit } from "../events/events.ts";
 import { newRequestId } from "../http/received-request.ts";
 import { backgroundTimers } from "../lib/timers.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
-import type { Log } from "../observe/log.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import type { Settings } from "../settings.ts";
 import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
@@ -24,18 +20,11 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import { scheduleDriftChecks } from "./drift-checks.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface EmbeddingsWiringOptions {
-  readonly settings: Settings;
-  readonly snapshot: () => Snapshot;
   readonly upstreamClient: UpstreamClient;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
-  readonly log: Log;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  readonly emit: Emit;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** Called with the number of requests of each micro-batch of at least two. */
@@ -61,23 +50,13 @@ export interface EmbeddingsWiring {
 const graceMs = 2000;
 const canaryTimeoutMs = 30_000;
 
-export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiring {
-  const {
-    settings,
-    snapshot,
-    upstreamClient,
-    builtInModels,
-    log,
-    clock,
-    now,
-    emit,
-    registry,
-    limits,
-    execute,
-    onBatch,
-    shared,
-  } = options;
-  const { cache, file } = createCache(settings, log, now, shared);
+export function wireEmbeddings(
+  runtime: Runtime,
+  options: EmbeddingsWiringOptions,
+): EmbeddingsWiring {
+  const { settings, snapshot, log, clock } = runtime;
+  const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
+  const { cache, file } = createCache(runtime, shared);
 
   const canary = createCanary({
     snapshot,
@@ -95,7 +74,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     onUnchecked: () => driftChecks.onNewTarget(),
     onResponding: () => driftChecks.onResponding(),
     report: (result) => {
-      reportDrift(log, emit, result);
+      reportDrift(runtime, result);
       // Vectors of the drifted target may be in the cache, and it is unknown which.
       if (result.status === "drifted") cache.clear();
     },
@@ -169,12 +148,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   };
 }
 
-function createCache(
-  settings: Settings,
-  log: Log,
-  now: () => number,
-  shared: SharedEmbeddings | undefined,
-) {
+function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings | undefined) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
   const newCache = (file?: EmbeddingCacheStore) => {
@@ -213,7 +187,10 @@ const alsoShared = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): Cache
   },
 });
 
-function reportDrift(log: Log, emit: Emit, { status, model, target, reason }: CanaryReport): void {
+function reportDrift(
+  { log, emit }: Runtime,
+  { status, model, target, reason }: CanaryReport,
+): void {
   const { id: upstream } = target.upstream;
   const fields = { model, upstream, targetModel: target.model, reason };
   if (status === "drifted") log.error("target-drifted", fields);

@@ -1,12 +1,11 @@
 /** Wires events: the event store, webhook delivery and key events. */
-import type { Snapshot, Webhook } from "../config/snapshot.ts";
+import type { Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys, createKeyEvents } from "../events/key-events.ts";
 import { createEventViews, type EventViews } from "../events/show-events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
@@ -14,18 +13,11 @@ import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/transport.ts";
+import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-interface EventsWiringOptions {
-  readonly settings: Pick<Settings, "VEXEL_DATA">;
-  readonly snapshot: () => Snapshot;
-  readonly log: Log;
+interface EventsWiringOptions extends Omit<Runtime, "emit"> {
   readonly version: string;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  readonly random: () => number;
   /** The stores that replicas share. Absent: `events.db` in the data folder. */
   readonly shared?: Pick<SharedStorage, "events" | "deliveries">;
   /** The delay before each attempt after the first. Absent: the defaults. */

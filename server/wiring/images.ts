@@ -6,7 +6,6 @@ import type { LinkTools } from "../images/image-links.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
-import type { Log } from "../observe/log.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
 import { imageStages, type StageLists } from "../pipeline/stages.ts";
@@ -33,15 +32,10 @@ import {
   type WorkerInput,
 } from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
+import type { Runtime } from "./runtime.ts";
 
 interface ImagesWiringOptions {
-  readonly settings: Settings;
   readonly upstreamClient: UpstreamClient;
-  readonly log: Log;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** Free health check of a target. */
@@ -61,10 +55,11 @@ interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
   close(): Promise<void>;
 }
 
-export function wireImages(options: ImagesWiringOptions): ImagesWiring {
-  const { settings, upstreamClient, log, now, clock, registry, limits, isReachable, disk } =
-    options;
-  const { execute, sharedResponses } = options;
+export function wireImages(
+  { settings, log, now, clock }: Runtime,
+  options: ImagesWiringOptions,
+): ImagesWiring {
+  const { upstreamClient, registry, limits, isReachable, disk, execute, sharedResponses } = options;
   const imageWorker = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),

@@ -1,11 +1,9 @@
 /** Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, pruning and integrity checks. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Emit } from "../events/events.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
@@ -17,16 +15,10 @@ import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { forwardLedger, type LedgerForwarding } from "./forward-ledger.ts";
+import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-export interface LedgerWiringOptions {
-  readonly settings: Settings;
-  readonly log: Log;
-  readonly emit: Emit;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
+export interface LedgerWiringOptions extends Runtime {
   /** The ledger that replicas share. Absent: the ledger is in the data folder only. */
   readonly shared?: Pick<SharedStorage, "ledger" | "queries" | "spend">;
 }

@@ -1,27 +1,20 @@
 /** Wires admission control: rate limits, concurrency limits, the fair queue and its timeouts. */
 
-import type { Snapshot } from "../config/snapshot.ts";
 import type { SharedPools } from "../lib/leased-pool.ts";
 import { Admission } from "../limits/admission.ts";
 import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
-import type { Settings } from "../settings.ts";
-
-export interface LimitsWiringOptions {
-  readonly settings: Settings;
-  readonly snapshot: () => Snapshot;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** The limits that replicas share. Absent: each process counts for itself. */
-  readonly pools?: SharedPools;
-}
+import type { Runtime } from "./runtime.ts";
 
 /** How often queued requests are checked for their timeout; only while there are any. */
 const expireEveryMs = 50;
 
-export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
-  const { settings, snapshot, clock, pools } = options;
+/** `pools`: the limits that replicas share. Undefined: each process counts for itself. */
+export function wireLimits(
+  { settings, snapshot, clock }: Runtime,
+  pools: SharedPools | undefined,
+): TargetLimitOptions {
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
     image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,

@@ -6,12 +6,9 @@ import { type Gauge, processGauges, readGauge } from "../observe/metrics/gateway
 import { type MetricSnapshot, mergeMetrics } from "../observe/metrics/metric-snapshot.ts";
 import { respondWithMetrics, serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
 import { RequestMetrics } from "../observe/metrics/request-metrics.ts";
-import type { Settings } from "../settings.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface MetricsWiringOptions {
-  readonly settings: Settings;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Read at each collection. */
@@ -37,8 +34,10 @@ export const noMetrics: Handler = ({ method, path }) => {
 };
 
 /** Undefined: metrics are off, and cost nothing. */
-export function wireMetrics(options: MetricsWiringOptions): MetricsWiring | undefined {
-  const { settings, clock, startedAt, gauges, others } = options;
+export function wireMetrics(
+  { settings, clock }: Runtime,
+  { startedAt, gauges, others }: MetricsWiringOptions,
+): MetricsWiring | undefined {
   const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   if (port === 0 && token === "") return undefined;
   const requests = new RequestMetrics();

@@ -5,12 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Emit } from "../events/events.ts";
 import type { LeasedPool, SharedPools } from "../lib/leased-pool.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import type { Log } from "../observe/log.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
-import type { Settings } from "../settings.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
@@ -18,20 +15,7 @@ import { leaseFromRedis } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
-
-interface ReplicasOptions {
-  readonly settings: Pick<
-    Settings,
-    "VEXEL_DATA" | "VEXEL_RESPONSE_TTL" | "VEXEL_CACHE_REDIS_TTL" | "VEXEL_CACHE_TTL"
-  >;
-  readonly redis: RedisConnection;
-  readonly log: Pick<Log, "warn" | "error">;
-  readonly emit: Emit;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
+import type { Runtime } from "./runtime.ts";
 
 interface Replicas {
   readonly pools: SharedPools;
@@ -50,8 +34,8 @@ const reportMs = 1000;
 /** The shortest time between two lines of the log. */
 const reportFailuresMs = 10_000;
 
-export function wireReplicas(options: ReplicasOptions): Replicas {
-  const { redis, settings, log, emit, clock } = options;
+export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas {
+  const { settings, log, emit, clock } = runtime;
   const replica = randomUUID();
   const file = join(settings.VEXEL_DATA, "replicas");
   const registry = new ReplicaRegistry(redis, replica, readCount(file));
@@ -104,7 +88,7 @@ export function wireReplicas(options: ReplicasOptions): Replicas {
       clock,
       schedule: (pool) => scheduled.add(pool),
     },
-    embeddings: sharedEmbeddings(redis, settings, options.now),
+    embeddings: sharedEmbeddings(redis, runtime),
     claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
     leases: () => scheduled.size,
     health: () => ({
@@ -147,8 +131,7 @@ export const replicaGauges = (
 
 function sharedEmbeddings(
   redis: RedisConnection,
-  settings: ReplicasOptions["settings"],
-  now: () => number,
+  { settings, now }: Runtime,
 ): SharedEmbeddings | undefined {
   const { VEXEL_CACHE_REDIS_TTL: shared, VEXEL_CACHE_TTL: local } = settings;
   if (shared === 0) return undefined;

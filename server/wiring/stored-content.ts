@@ -1,21 +1,16 @@
 /** Wires the stored content of requests: encrypted files in the data folder, deleted as the configuration says. */
 import { join } from "node:path";
 import type { Snapshot } from "../config/snapshot.ts";
-import type { Log } from "../observe/log.ts";
 import type { ContentRecording } from "../pipeline/record-content.ts";
-import type { Settings } from "../settings.ts";
 import { ContentFiles, type ContentFilesOptions } from "../storage/files/content-files.ts";
 import { StoreFullError } from "../storage/files/response-files.ts";
 import type { ExpiringContent } from "../storage/ports/content-store.ts";
+import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./secret-box.ts";
 
-export interface StoredContentOptions {
-  readonly settings: Settings;
-  readonly snapshot: () => Snapshot;
-  readonly log: Log;
+export interface StoredContentOptions
+  extends Pick<Runtime, "settings" | "snapshot" | "log" | "now"> {
   readonly disk: ContentFilesOptions["disk"];
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 export interface StoredContent extends ContentRecording {

@@ -5,19 +5,11 @@ import { DiskReserve } from "../lib/disk-reserve.ts";
 import { createRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import { MemoryBudget } from "../lib/spill-buffer.ts";
 import { TempStorage } from "../lib/temp-storage.ts";
-import type { Log } from "../observe/log.ts";
-import type { Settings } from "../settings.ts";
 import { diskSpace } from "../storage/files/expiring-files.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const memoryBytes = 8 * 1024 * 1024;
-
-export interface TempStorageWiringOptions {
-  readonly settings: Settings;
-  readonly log: Log;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-}
 
 export interface TempStorageWiring {
   readonly folder: string;
@@ -31,7 +23,7 @@ export function wireTempStorage({
   settings,
   log,
   clock,
-}: TempStorageWiringOptions): TempStorageWiring {
+}: Pick<Runtime, "settings" | "log" | "clock">): TempStorageWiring {
   const folder = emptyFolder(join(settings.VEXEL_DATA, "spool"));
   const disk = new DiskReserve({
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,

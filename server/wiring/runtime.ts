@@ -1,0 +1,17 @@
+/** What every part of the server is given: settings, configuration, log, clocks, randomness, and events. */
+import type { Snapshot } from "../config/snapshot.ts";
+import type { Emit } from "../events/events.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+
+export interface Runtime {
+  readonly settings: Settings;
+  readonly snapshot: () => Snapshot;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly random: () => number;
+  readonly emit: Emit;
+}
