@@ -128,7 +128,7 @@ function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
 
 interface SignInRoutesOptions
   extends SignInOptions,
-    Pick<AdminApiWiringOptions, "users" | "log" | "now" | "passwordCost"> {
+    Pick<AdminApiWiringOptions, "snapshot" | "users" | "log" | "now" | "passwordCost"> {
   readonly audit: Audit;
 }
 

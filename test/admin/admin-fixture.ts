@@ -43,7 +43,14 @@ export function createAdminFixture() {
       oidc: undefined,
       now,
     }),
-    ...userRoutes({ users, sessions, passwords, audit, now }),
+    ...userRoutes({
+      snapshot: () => ({ projects: new Map([["web", { name: "web" }]]) }),
+      users,
+      sessions,
+      passwords,
+      audit,
+      now,
+    }),
   ];
   const app = createAdminApi({
     routes,

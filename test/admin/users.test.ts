@@ -15,7 +15,7 @@ test("an administrator creates a user, who signs in with the role", async () => 
   expect(session.json.user.role).toBe("viewer");
 }, 60_000);
 
-test("a user sees no project unless projects are named or all of them are given on purpose", async () => {
+test("a user sees no project unless existing projects are named or all of them are given on purpose", async () => {
   const { browser } = await signedInFixture();
   const made = async (name: string, more: object) =>
     (
@@ -30,6 +30,11 @@ test("a user sees no project unless projects are named or all of them are given 
   expect((await made("Null", { projects: null })).error.param).toBe("projects");
   const limited = { method: "PATCH", body: { projects: ["web"] } };
   expect((await browser.call(`/users/${all.id}`, limited)).json.projects).toEqual(["web"]);
+  const message = `Invalid 'projects': there is no project "wbe". Create it first, or leave it out.`;
+  const refused = { param: "projects", message };
+  expect((await made("Typo", { projects: ["web", "wbe"] })).error).toMatchObject(refused);
+  const typo = { method: "PATCH", body: { projects: ["wbe"] } };
+  expect((await browser.call(`/users/${all.id}`, typo)).json.error).toMatchObject(refused);
 }, 60_000);
 
 test("every route refuses each role below the one that it needs", async () => {

@@ -1,6 +1,7 @@
 /** /users: who may sign in to the console. */
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser, UserChanges, UserStore } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
@@ -11,6 +12,7 @@ import type { Passwords } from "../sign-in/passwords.ts";
 import type { Sessions } from "../sign-in/sessions.ts";
 
 export interface UserRoutesOptions {
+  readonly snapshot: () => Pick<Snapshot, "projects">;
   readonly users: UserStore;
   readonly sessions: Pick<Sessions, "endOfUser">;
   readonly passwords: Passwords;
@@ -20,7 +22,7 @@ export interface UserRoutesOptions {
 }
 
 export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
-  const { users, sessions, passwords, audit, now } = options;
+  const { snapshot, users, sessions, passwords, audit, now } = options;
 
   const record = (
     context: AdminApiContext,
@@ -52,6 +54,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
 
   const create = async (context: AdminApiContext): Promise<Response> => {
     const { password, ...body } = await readBody(context, newUserBody);
+    requireProjects(body.projects, []);
     const passwordHash = await passwords.hash(password);
     const user = newUser({
       ...body,
@@ -68,6 +71,8 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   const update = async (context: AdminApiContext): Promise<Response> => {
     const user = await find(context);
     const { password, ...body } = await readBody(context, changedUserBody);
+    // The user may still belong to a project that the configuration file no longer has.
+    requireProjects(body.projects, user.projects ?? []);
     const { role = user.role, projects: visible = user.projects ?? "all" } = body;
     const changes: UserChanges = {
       ...(body.name !== undefined && { name: body.name }),
@@ -90,6 +95,17 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     await users.delete(user.id);
     await record(context, "user.deleted", user);
     return context.body(null, 204);
+  };
+
+  const requireProjects = (given: User["projects"] = [], before: readonly string[]): void => {
+    const known = [...(snapshot().projects?.keys() ?? []), ...before];
+    const unknown = given === "all" ? undefined : given.find((name) => !known.includes(name));
+    if (unknown === undefined) return;
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid 'projects': there is no project ${JSON.stringify(unknown)}. Create it first, or leave it out.`,
+      { param: "projects" },
+    );
   };
 
   /** The last administrator cannot be removed: no user could create users then. */
