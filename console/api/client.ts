@@ -33,6 +33,9 @@ export const setUnauthorizedHandler = (handler: () => void): void => {
   onUnauthorized = handler;
 };
 
+/** For requests that this file does not send. A response of a vendor may have the status 401, too: the session is checked. */
+export const checkSession = (): void => onUnauthorized();
+
 /** For requests of the API reference, which are sent as the user typed them. */
 export const csrfHeader = (): Readonly<Record<string, string>> => ({ "x-csrf-token": csrfToken });
 

@@ -90,6 +90,26 @@ browserTest(
     problems.expectFailure(/^401 POST \S*\/keys$/);
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+
+    // The stream of the live tail connects again when the server ends it.
+    await open("/requests");
+    await page.getByRole("button", { name: "Follow live" }).click();
+    await page.getByText("Waiting for requests").waitFor();
+    await context.clearCookies();
+    await page.getByText("Filters", { exact: true }).click();
+    await page.getByLabel("Status").click();
+    await page.getByRole("option", { name: "5xx" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "Requests" }).waitFor();
+
+    await open("/reference");
+    await page.getByLabel("Search endpoints").fill("GET /admin/api/keys");
+    await page.getByText("List the API keys").click();
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
   },
   { as: "visitor" },
 );

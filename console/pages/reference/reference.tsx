@@ -1,6 +1,7 @@
 /** The API reference, from the OpenAPI document of this gateway. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -18,16 +19,19 @@ import {
 } from "./openapi.ts";
 import { TryIt } from "./try-it.tsx";
 
-const documentQuery = queryOptions({
+/** The API of the models, and the admin API. */
+const documentsQuery = queryOptions({
   queryKey: ["openapi"],
-  queryFn: async ({ signal }): Promise<OpenApiDocument> =>
-    (await fetch("/openapi.json", { signal })).json(),
+  queryFn: async ({ signal }): Promise<readonly OpenApiDocument[]> => [
+    await (await fetch("/openapi.json", { signal })).json(),
+    await call<OpenApiDocument>("/openapi.json", { signal }),
+  ],
   staleTime: Number.POSITIVE_INFINITY,
 });
 
 export function ReferencePage() {
   const t = useT();
-  const query = useQuery(documentQuery);
+  const query = useQuery(documentsQuery);
   const { data: models } = useQuery(modelsQuery);
   const [search, setSearch] = useState("");
   const matches = ({ method, path, summary = "" }: Operation): boolean =>
@@ -43,16 +47,19 @@ export function ReferencePage() {
         className="max-w-sm"
       />
       <QueryView query={query}>
-        {(document) => {
-          const operations = operationsOf(document).filter(matches);
-          if (operations.length === 0) return <Empty title={t("reference.none")} />;
-          return operations.map((operation) => (
-            <OperationCard
-              key={`${operation.method} ${operation.path}`}
-              document={document}
-              operation={withOwnModel(operation, models?.data ?? [])}
-            />
-          ));
+        {(documents) => {
+          const cards = documents.flatMap((document) =>
+            operationsOf(document)
+              .filter(matches)
+              .map((operation) => (
+                <OperationCard
+                  key={`${operation.method} ${operation.path}`}
+                  document={document}
+                  operation={withOwnModel(operation, models?.data ?? [])}
+                />
+              )),
+          );
+          return cards.length === 0 ? <Empty title={t("reference.none")} /> : cards;
         }}
       </QueryView>
     </Page>

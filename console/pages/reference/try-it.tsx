@@ -4,7 +4,7 @@
  */
 import { useState } from "react";
 import { useForm } from "react-hook-form";
-import { csrfHeader, errorText } from "../../api/client.ts";
+import { checkSession, csrfHeader, errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -47,6 +47,7 @@ export function TryIt({ operation }: { operation: Operation }) {
         },
         ...(body !== "" && { body }),
       });
+      if (isAdmin && response.status === 401) checkSession();
       const text = (await response.text()).slice(0, maxShown);
       setOutcome({ status: response.status, durationMs: performance.now() - startedAt, text });
     } catch (error) {

@@ -6,7 +6,7 @@ import type {
   RequestPage,
   ShownRequest,
 } from "../../../contract/admin.ts";
-import { call, pathWithQuery } from "../../api/client.ts";
+import { call, checkSession, pathWithQuery } from "../../api/client.ts";
 import type { RequestsSearch } from "./requests-search.ts";
 
 export interface LiveState {
@@ -52,7 +52,11 @@ export function useLiveRequests(search: RequestsSearch): LiveState {
       clearTimeout(timer);
       timer = setTimeout(() => void fillGap(), inLedgerAfterMs);
     };
-    source.onerror = () => setState((before) => ({ ...before, isOpen: false }));
+    source.onerror = () => {
+      setState((before) => ({ ...before, isOpen: false }));
+      // The server refused the stream, perhaps because the session has ended. A lost connection is opened again.
+      if (source.readyState === EventSource.CLOSED) checkSession();
+    };
     source.addEventListener("requests", ({ data }: MessageEvent<string>) => {
       const batch = JSON.parse(data) as LiveRequests;
       setState((before) => ({
