@@ -58,6 +58,7 @@ export const enMonitor = {
   "request.timeline.queued": "Queued",
   "request.timeline.cached": "Served from the cache",
   "request.timeline.targetQueue": "queued for the target {time}",
+  "request.timeline.vendorId": "vendor request id {id}",
   "request.timeline.hedge": "hedge",
   "request.timeline.ok": "succeeded",
   "request.timeline.gateway": "The gateway itself took {time}.",

@@ -59,6 +59,7 @@ export const zhMonitor = {
   "request.timeline.queued": "排队",
   "request.timeline.cached": "由缓存提供",
   "request.timeline.targetQueue": "为该目标排队 {time}",
+  "request.timeline.vendorId": "供应商请求 ID {id}",
   "request.timeline.hedge": "对冲请求",
   "request.timeline.ok": "成功",
   "request.timeline.gateway": "网关自身耗时 {time}。",

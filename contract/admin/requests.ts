@@ -48,6 +48,11 @@ export interface RequestAttempt {
   readonly is_hedge: boolean;
   /** An error code, or `canceled`. `null`: it succeeded. */
   readonly error: string | null;
+  /** The status of the upstream's error response. `null`: it succeeded, or there was no response. */
+  readonly upstream_status: number | null;
+  /** The vendor's error code, and its id of the request, if its error response has them. */
+  readonly upstream_code: string | null;
+  readonly upstream_request_id: string | null;
 }
 
 /** A request with everything that is recorded about it. */

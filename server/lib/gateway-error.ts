@@ -6,6 +6,15 @@ import {
   errorTable,
 } from "../../contract/errors.ts";
 
+/** The error response of an upstream, for operators. */
+export interface UpstreamErrorResponse {
+  readonly status: number;
+  /** The vendor's error code. Absent: it reported none. */
+  readonly code?: string;
+  /** The vendor's id of the request. Absent: it sent none. */
+  readonly requestId?: string;
+}
+
 export interface ErrorDetails {
   /** The request field that caused the error, as the client spelled it. */
   readonly param?: string;
@@ -27,6 +36,10 @@ export interface ErrorDetails {
   readonly notBilled?: true;
   /** The upstream had accepted the job, so it may bill for it, whatever the error table says. */
   readonly mayBeBilled?: true;
+  /** Absent: the error is not an error response of an upstream. */
+  readonly upstream?: UpstreamErrorResponse;
+  /** The code in the upstream's error body. */
+  readonly vendorCode?: string;
   readonly cause?: unknown;
 }
 

@@ -3,6 +3,7 @@
  * as compact JSON: one successful attempt takes 20 bytes, a cached request none.
  */
 
+import type { UpstreamErrorResponse } from "../lib/gateway-error.ts";
 import type { Target } from "../upstream/contract.ts";
 
 /** An attempt at a target. Times are milliseconds of the monotonic clock. */
@@ -17,6 +18,8 @@ export interface TimedAttempt {
   error: string | undefined;
   /** The time in the queue of the target, if the target has limits. */
   queuedMs: number;
+  /** The error response of the target. Absent: it succeeded, or there was no response. */
+  upstream?: UpstreamErrorResponse | undefined;
   /** The id of its span. Absent: tracing is off. */
   readonly spanId?: string | undefined;
 }
@@ -52,6 +55,9 @@ type AttemptValues = readonly [
   target?: string,
   queuedMs?: number,
   isHedge?: 0 | 1,
+  upstreamStatus?: number,
+  upstreamCode?: string,
+  upstreamRequestId?: string,
 ];
 
 /** The stored form. Members that are absent were not set. */
@@ -101,6 +107,9 @@ function attemptValues(attempt: TimedAttempt, record: TimelineSource): AttemptVa
     isOwnTarget ? "" : targetName(target),
     inTenths(queuedMs),
     isHedge ? 1 : 0,
+    attempt.upstream?.status ?? 0,
+    attempt.upstream?.code ?? "",
+    attempt.upstream?.requestId ?? "",
   ] as const;
   const length = values.findLastIndex((value) => value !== "" && value !== 0) + 1;
   return values.slice(0, Math.max(2, length)) as unknown as AttemptValues;
@@ -120,6 +129,8 @@ interface Timeline {
     readonly target?: string;
     readonly queuedMs: number;
     readonly isHedge: boolean;
+    /** Absent: it succeeded, or there was no error response. */
+    readonly upstream?: UpstreamErrorResponse;
   }[];
   readonly candidates: number;
   readonly policy?: string;
@@ -132,14 +143,29 @@ export function readTimeline(text: string | null): Timeline {
   const { q = 0, a = [], c = 1, p, b, x = [], d = [] } = parse(text);
   return {
     queuedMs: q,
-    attempts: a.map(([startMs, durationMs, error, target, queuedMs = 0, isHedge = 0]) => ({
-      startMs,
-      durationMs,
-      ...(error && { error }),
-      ...(target && { target }),
-      queuedMs,
-      isHedge: isHedge === 1,
-    })),
+    attempts: a.map(
+      ([
+        startMs,
+        durationMs,
+        error,
+        target,
+        queuedMs = 0,
+        isHedge = 0,
+        status,
+        code,
+        requestId,
+      ]) => ({
+        startMs,
+        durationMs,
+        ...(error && { error }),
+        ...(target && { target }),
+        queuedMs,
+        isHedge: isHedge === 1,
+        ...(status && {
+          upstream: { status, ...(code && { code }), ...(requestId && { requestId }) },
+        }),
+      }),
+    ),
     candidates: c,
     ...(p !== undefined && { policy: p }),
     ...(b !== undefined && { batchSize: b }),

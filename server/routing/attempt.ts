@@ -116,7 +116,10 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     const { health } = this.candidate;
     const now = this.#end();
     const cutOff = wasCutOff(signal);
-    if (this.#timed) this.#timed.error = signal.aborted && !cutOff ? canceled : errorCodeOf(error);
+    if (this.#timed) {
+      this.#timed.error = signal.aborted && !cutOff ? canceled : errorCodeOf(error);
+      if (error instanceof GatewayError) this.#timed.upstream = error.details.upstream;
+    }
     if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
     const isNewError = error !== stage.lastError;
     stage.lastError = error;

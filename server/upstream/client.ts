@@ -117,7 +117,7 @@ export function createUpstreamClient({
         }
         if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
         return adapter.readError(response, context).then((error) => {
-          throw error;
+          throw withResponse(error, response);
         });
       });
     // Most requests carry a static API key: no token or signature to wait for.
@@ -264,3 +264,25 @@ export const createRateLimitObserver =
     const waitMs = rateLimitExhaustedMs(response.headers);
     if (waitMs !== undefined) onRateLimitExhausted(target, waitMs);
   };
+
+/** Headers in which vendors send their id of the request: OpenAI and most others, Anthropic and Cohere, Azure, AWS, Cloudflare. */
+const requestIdHeaders = [
+  "x-request-id",
+  "request-id",
+  "apim-request-id",
+  "x-amzn-requestid",
+  "cf-ray",
+] as const;
+/** Other text may be a message, with parts of the request. */
+const isWord = (text: string): boolean => /^[\w.:-]{1,100}$/.test(text);
+
+function withResponse(error: GatewayError, { status, headers }: UpstreamResponse): GatewayError {
+  const { kind, message, details } = error;
+  const ids = requestIdHeaders.map((name) => headers.get(name) ?? "");
+  const requestId = ids.find(isWord);
+  const code = details.vendorCode;
+  return new GatewayError(kind, message, {
+    ...details,
+    upstream: { status, ...(code && isWord(code) && { code }), ...(requestId && { requestId }) },
+  });
+}

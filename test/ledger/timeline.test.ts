@@ -23,15 +23,25 @@ function recordOf(target?: Target, timedAttempts?: TimedAttempt[]): RequestRecor
   return record;
 }
 
-test("a failed attempt and the failover after it are in the timeline, in order", async () => {
+test("a failed attempt, with the status, code and request id of the vendor, and the failover after it are in the timeline", async () => {
   const { gateway, fakes, embed } = arrange({ upstreams: 2 });
   const [bad] = fakes as [Fake];
-  bad.script({ fail: "server-error" }, always);
+  bad.script(
+    {
+      response: {
+        status: 502,
+        headers: { "content-type": "application/json", "x-request-id": "vendor-7" },
+        body: JSON.stringify({ error: { message: "no", type: "server_error", code: "bad_node" } }),
+      },
+    },
+    always,
+  );
   while (bad.requests.length === 0) await expectVectors(await embed());
+  const upstream = { status: 502, code: "bad_node", requestId: "vendor-7" };
   const { attempts, candidates } = readTimeline(gateway.rows().at(-1)!.timeline);
   expect(candidates).toBe(2);
   expect(attempts).toMatchObject([
-    { target: "u0/text-embedding-3-small", error: "upstream_error", isHedge: false },
+    { target: "u0/text-embedding-3-small", error: "upstream_error", isHedge: false, upstream },
     { isHedge: false },
   ]);
   const [first, second] = attempts;

@@ -33,6 +33,7 @@ function barsOf(request: RequestDetail, t: Translate): Bar[] {
     const detail = [
       milliseconds(duration_ms),
       error ?? t("request.timeline.ok"),
+      ...upstreamFacts(attempt, t),
       ...(is_hedge ? [t("request.timeline.hedge")] : []),
       ...(queued_ms > 0
         ? [t("request.timeline.targetQueue", { time: milliseconds(queued_ms) })]
@@ -49,6 +50,15 @@ function barsOf(request: RequestDetail, t: Translate): Bar[] {
     };
   });
   return [...queued, ...attempts];
+}
+
+/** The error response of the upstream: its status, its error code and the vendor's id of the request. */
+function upstreamFacts(attempt: RequestDetail["timeline"][number], t: Translate): string[] {
+  const { upstream_status: status, upstream_code: code, upstream_request_id: id } = attempt;
+  return [
+    ...(status === null ? [] : [`HTTP ${status}${code === null ? "" : ` ${code}`}`]),
+    ...(id === null ? [] : [t("request.timeline.vendorId", { id })]),
+  ];
 }
 
 /** Bars on one time axis, from the arrival to the response. The same facts are text beside each bar. */

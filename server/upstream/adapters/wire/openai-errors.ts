@@ -102,6 +102,7 @@ function toError(
       notFoundStatuses.has(status) && { notExecuted: true as const }),
     ...(errorKind === "upstream_error" && uncharged && { notBilled: true as const }),
     overrides: errorKind === "upstream_rejected" ? { status } : {},
+    ...(reported.code !== undefined && { vendorCode: reported.code }),
   };
   if (!isAboutRequest(errorKind) || reported.message === undefined) {
     return new GatewayError(errorKind, gatewayMessage(errorKind, evidence), details);
