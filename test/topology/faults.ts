@@ -140,6 +140,7 @@ export const faults: readonly Fault[] = [
         await run.checkLimit();
         await revoke();
         network?.restore("storage");
+        return performance.now();
       });
     },
   },
@@ -165,7 +166,9 @@ export const faults: readonly Fault[] = [
         await run.outage();
         network?.restore("storage");
         network?.restore("clients");
+        const restoredAt = performance.now();
         await limited;
+        return restoredAt;
       });
     },
   },
@@ -243,21 +246,21 @@ const maxReturnMs = 15_000;
 /** A key is revoked while the second replica is cut off. The others refuse it at once, and that one soon after. */
 async function runCutOff(
   { topology, maxRevocationMs }: FaultRun,
-  cutOff: (revoke: () => Promise<void>) => Promise<void>,
+  /** Returns when the links were restored. */
+  cutOff: (revoke: () => Promise<void>) => Promise<number>,
 ): Promise<string> {
   const [first, lonely, third] = topology.replicas;
   const { id, key } = await createKey(topology);
-  const refusedAfter = async (...replicas: readonly Replica[]): Promise<number> => {
-    const from = performance.now();
+  const refusedAfter = async (from: number, ...replicas: readonly Replica[]) => {
     for (const replica of replicas) await until(async () => !(await accepts(replica, key)));
     return Math.round(performance.now() - from);
   };
   let revokedMs = 0;
-  await cutOff(async () => {
+  const restoredAt = await cutOff(async () => {
     expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
-    revokedMs = await refusedAfter(first, third);
+    revokedMs = await refusedAfter(performance.now(), first, third);
   });
-  const returnedMs = await refusedAfter(lonely);
+  const returnedMs = await refusedAfter(restoredAt, lonely);
   if (revokedMs > maxRevocationMs || returnedMs > maxReturnMs)
     throw new Error(`a revoked key was accepted for ${revokedMs} ms, or ${returnedMs} ms later`);
   return `a key that was revoked meanwhile: refused by the other replicas after ${revokedMs} ms, and by this one ${returnedMs} ms after its return`;
