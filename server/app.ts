@@ -224,7 +224,7 @@ export function build({
     capabilities: upstreamClient.imageCapabilities,
     pools: replicas?.pools,
   });
-  const live = new LiveRequests();
+  const live = new LiveRequests({ others: worker?.others.liveRequests });
   const content = wireStoredContent({ ...runtime, disk: temp.disk });
   const closing = new AbortController();
   const pipeline = createPipeline({
@@ -323,6 +323,7 @@ export function build({
   const reports: WorkerReports = {
     targets,
     metrics: () => metrics?.snapshot(),
+    liveRequests: (filter) => live.collect(filter),
     statistics: () => ({
       ...embeddings.statistics(),
       started_at: new Date(startedAt).toISOString(),

@@ -4,13 +4,13 @@
  */
 
 export type CallMessage =
-  | { readonly kind: "call"; readonly id: number; readonly name: string }
+  | { readonly kind: "call"; readonly id: number; readonly name: string; readonly input: unknown }
   | { readonly kind: "reply"; readonly id: number; readonly value: unknown };
 
 export interface MessageCallsOptions {
   readonly send: (message: CallMessage) => void;
   /** Serves the calls of the other end. */
-  readonly answer: (name: string) => unknown;
+  readonly answer: (name: string, input: unknown) => unknown;
 }
 
 const timeoutMs = 1000;
@@ -25,7 +25,7 @@ export class MessageCalls {
   }
 
   /** Resolves with undefined if the other end does not reply in time, or ends. */
-  call(name: string): Promise<unknown> {
+  call(name: string, input?: unknown): Promise<unknown> {
     const id = ++this.#calls;
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => this.#settle(id, undefined), timeoutMs);
@@ -33,13 +33,13 @@ export class MessageCalls {
       clearTimeout(timer);
       resolve(value);
     });
-    this.#options.send({ kind: "call", id, name });
+    this.#options.send({ kind: "call", id, name, input });
     return promise;
   }
 
   async receive(message: CallMessage): Promise<void> {
     if (message.kind === "reply") return this.#settle(message.id, message.value);
-    const value = await this.#options.answer(message.name);
+    const value = await this.#options.answer(message.name, message.input);
     this.#options.send({ kind: "reply", id: message.id, value });
   }
 

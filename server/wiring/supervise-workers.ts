@@ -39,14 +39,14 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
     (_, at) => new Worker(at + 1, { ...options, setupToken, answer: (...call) => answer(...call) }),
   );
   /** What the other workers report. */
-  const answer = async (asker: Worker, name: string): Promise<unknown> => {
+  const answer = async (asker: Worker, name: string, input: unknown): Promise<unknown> => {
     const others = workers.filter((worker) => worker !== asker);
     if (name === "metrics")
       return mergeMetrics([
         asker.earlierCounters,
         ...(await Promise.all(others.map((worker) => worker.metrics()))),
       ]);
-    const values = await Promise.all(others.map((worker) => worker.ask(name)));
+    const values = await Promise.all(others.map((worker) => worker.ask(name, input)));
     return values.filter((value) => value !== undefined);
   };
   const [first, ...others] = workers;
@@ -87,7 +87,7 @@ interface WorkerOptions extends SuperviseOptions {
   /** Each worker accepts it: the next request for the console may reach another one. */
   readonly setupToken: string;
   /** Serves the calls of a worker. */
-  readonly answer: (asker: Worker, name: string) => Promise<unknown>;
+  readonly answer: (asker: Worker, name: string, input: unknown) => Promise<unknown>;
 }
 
 class Worker {
@@ -117,8 +117,8 @@ class Worker {
   }
 
   /** Undefined: no reply within a second. */
-  async ask(name: string): Promise<unknown> {
-    return this.#calls?.call(name);
+  async ask(name: string, input?: unknown): Promise<unknown> {
+    return this.#calls?.call(name, input);
   }
 
   /** Of all its processes. A worker that does not reply has the values of its last reply. */
@@ -192,7 +192,7 @@ class Worker {
       send: (message: CallMessage) => {
         if (child.exitCode === null && child.signalCode === null) child.send(message);
       },
-      answer: (name) => answer(this, name),
+      answer: (name, input) => answer(this, name, input),
     });
     return child;
   }

@@ -2,8 +2,9 @@
  * A worker process of `VEXEL_WORKERS`: its channel to the supervisor, through which it asks the other workers, and the
  * configuration that it refuses.
  */
-import type { ShownTarget } from "../../contract/admin.ts";
+import type { LiveRequests as LiveBatch, ShownTarget } from "../../contract/admin.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
+import type { RequestFilter } from "../admin/reads/request-filter.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
 import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
@@ -23,6 +24,8 @@ export interface WorkerReports {
   metrics(): readonly MetricSnapshot[] | undefined;
   statistics(): ShownStatistics;
   targets(): readonly ShownTarget[];
+  /** Requests that have ended since the last call with this filter. */
+  liveRequests(filter: RequestFilter): LiveBatch;
 }
 
 /** The same of the other workers. One that does not respond within a second is left out. */
@@ -31,6 +34,7 @@ export interface OtherWorkers {
   metrics(): Promise<readonly MetricSnapshot[]>;
   statistics(): Promise<readonly ShownStatistics[]>;
   targets(): Promise<readonly (readonly ShownTarget[])[]>;
+  liveRequests(filter: RequestFilter): Promise<readonly LiveBatch[]>;
 }
 
 export interface WorkerChannel {
@@ -44,16 +48,17 @@ export function openWorkerChannel(): WorkerChannel {
   let own: WorkerReports | undefined;
   const calls = new MessageCalls({
     send,
-    answer: (name) => own?.[name as keyof WorkerReports](),
+    answer: (name, input) => own?.[name as keyof WorkerReports](input as RequestFilter),
   });
   process.on("message", (message: CallMessage) => void calls.receive(message));
-  const ask = async <T>(name: keyof WorkerReports): Promise<readonly T[]> =>
-    ((await calls.call(name)) ?? []) as readonly T[];
+  const ask = async <T>(name: keyof WorkerReports, input?: unknown): Promise<readonly T[]> =>
+    ((await calls.call(name, input)) ?? []) as readonly T[];
   return {
     others: {
       metrics: () => ask<MetricSnapshot>("metrics"),
       statistics: () => ask<ShownStatistics>("statistics"),
       targets: () => ask<readonly ShownTarget[]>("targets"),
+      liveRequests: (filter) => ask<LiveBatch>("liveRequests", filter),
     },
     open: (url, reports) => {
       own = reports;

@@ -91,6 +91,28 @@ testWithRedis(
       const { data } = await admin<Page<ShownTarget>>("/targets");
       expect(data.reduce((sum, { counts }) => sum + (counts.responses ?? 0), 0)).toBe(40);
     }
+    // The live tail of one worker has the requests of both.
+    const leaving = new AbortController();
+    const tail = await fetch(`${gateway.url}/admin/api/requests/live`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: leaving.signal,
+    });
+    // The other worker collects requests from the first tick on.
+    const seen = new Set<string>();
+    const watching = (async () => {
+      for await (const chunk of tail.body as ReadableStream<Uint8Array>)
+        for (const [, id = ""] of new TextDecoder().decode(chunk).matchAll(/"id":"([^"]+)"/g))
+          seen.add(id);
+    })().catch(() => undefined);
+    const seenOf = async (): Promise<number> => {
+      const before = seen.size;
+      await Promise.all(Array.from({ length: 8 }, () => ask("text 1")));
+      await Bun.sleep(300);
+      return seen.size - before;
+    };
+    await until(async () => (await seenOf()) === 8);
+    leaving.abort();
+    await watching;
     // The link that creates the first administrator is valid at both: the password is refused, not the link.
     const link = /console\/setup#(\S+)/.exec(gateway.output())?.[1];
     for (let at = 0; at < 8; at++) {

@@ -23,9 +23,13 @@ export interface LiveRequestsOptions {
   readonly maxQueued?: number;
   /** A viewer connects again after this time, so that a session that has ended is noticed. */
   readonly viewerMs?: number;
+  /** Collects what the other workers of this gateway have. Absent: it has one process. */
+  readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
 
 const batchMs = 100;
+/** Another worker collects at every tick while it has viewers. */
+const uncollectedTicks = 20;
 const heartbeatTicks = 150;
 const encoder = new TextEncoder();
 /** A comment: it keeps the connection open, and shows whether the viewer is still there. */
@@ -34,6 +38,8 @@ const heartbeat = encoder.encode(":\n\n");
 export class LiveRequests {
   readonly #options: Required<LiveRequestsOptions>;
   readonly #audiences = new Map<string, Audience>();
+  /** For the viewers of other workers. */
+  readonly #collected = new Map<string, { readonly batch: Batch; ticksLeft: number }>();
   #stop: (() => void) | undefined;
   #viewers = 0;
   #isClosed = false;
@@ -45,6 +51,7 @@ export class LiveRequests {
       batchRequests: 20,
       maxQueued: 20,
       viewerMs: 60_000,
+      others: undefined,
       ...options,
     };
   }
@@ -55,8 +62,19 @@ export class LiveRequests {
 
   /** Called for every request when it ends. */
   publish(record: RequestRecord): void {
-    if (this.#audiences.size === 0) return;
-    for (const audience of this.#audiences.values()) audience.offer(record);
+    if (this.#audiences.size === 0 && this.#collected.size === 0) return;
+    for (const { batch } of this.#audiences.values()) batch.offer(record);
+    for (const { batch } of this.#collected.values()) batch.offer(record);
+  }
+
+  /** For viewers of another worker: requests that have ended since the last call with this filter. */
+  collect(filter: RequestFilter): LiveBatch {
+    const { batchRequests, repeat } = this.#options;
+    const key = JSON.stringify(filter);
+    const batch = this.#collected.get(key)?.batch ?? new Batch(filter, batchRequests);
+    this.#collected.set(key, { batch, ticksLeft: uncollectedTicks });
+    this.#stop ??= repeat(this.#tick, batchMs);
+    return batch.take();
   }
 
   /** Undefined: there are as many viewers as allowed, or the gateway shuts down. */
@@ -64,13 +82,13 @@ export class LiveRequests {
     const { maxViewers, batchRequests, maxQueued, viewerMs, repeat } = this.#options;
     if (this.#viewers >= maxViewers || this.#isClosed) return undefined;
     const key = JSON.stringify(filter);
-    const audience = this.#audiences.get(key) ?? new Audience(filter, batchRequests);
+    const audience = this.#audiences.get(key) ?? new Audience(new Batch(filter, batchRequests));
     this.#audiences.set(key, audience);
     const viewer = new LiveViewer(maxQueued, Math.ceil(viewerMs / batchMs), () => {
       this.#viewers--;
       audience.viewers.delete(viewer);
       if (audience.viewers.size === 0) this.#audiences.delete(key);
-      if (this.#viewers === 0) this.#end();
+      this.#endIfUnused();
     });
     audience.viewers.add(viewer);
     this.#viewers++;
@@ -86,47 +104,81 @@ export class LiveRequests {
     }
   }
 
-  #end(): void {
+  #endIfUnused(): void {
+    if (this.#viewers > 0 || this.#collected.size > 0) return;
     this.#stop?.();
     this.#stop = undefined;
   }
 
   readonly #tick = (): void => {
-    for (const audience of this.#audiences.values()) audience.flush();
+    for (const audience of this.#audiences.values()) {
+      audience.flush();
+      if (this.#options.others) void audience.collect(this.#options.others);
+    }
+    for (const [key, entry] of this.#collected)
+      if (--entry.ticksLeft <= 0) this.#collected.delete(key);
+    this.#endIfUnused();
   };
 }
 
-/** The viewers with the same filter. */
-class Audience {
-  readonly viewers = new Set<LiveViewer>();
-  readonly #filter: RequestFilter;
+/** Requests that match a filter, of one moment. */
+class Batch {
+  readonly filter: RequestFilter;
   readonly #batchRequests: number;
   #requests: ShownRequest[] = [];
   #skipped = 0;
 
   constructor(filter: RequestFilter, batchRequests: number) {
-    this.#filter = filter;
+    this.filter = filter;
     this.#batchRequests = batchRequests;
   }
 
   offer(record: RequestRecord): void {
     const { caller } = record;
-    if (!caller || !matchesRecord(this.#filter, record)) return;
+    if (!caller || !matchesRecord(this.filter, record)) return;
     if (this.#requests.length >= this.#batchRequests) this.#skipped++;
     else this.#requests.push(showRequest(record.ledgerRow(caller), caller.name));
   }
 
+  /** Adds what another worker has. */
+  add({ data, skipped }: LiveBatch): void {
+    const room = Math.max(0, this.#batchRequests - this.#requests.length);
+    this.#requests.push(...data.slice(0, room));
+    this.#skipped += skipped + Math.max(0, data.length - room);
+  }
+
+  take(): LiveBatch {
+    const batch: LiveBatch = { data: this.#requests, skipped: this.#skipped };
+    this.#requests = [];
+    this.#skipped = 0;
+    return batch;
+  }
+}
+
+/** The viewers with the same filter. */
+class Audience {
+  readonly viewers = new Set<LiveViewer>();
+  readonly batch: Batch;
+  #isCollecting = false;
+
+  constructor(batch: Batch) {
+    this.batch = batch;
+  }
+
   /** Serializes the batch once and gives it to every viewer. */
   flush(): void {
-    const count = this.#requests.length + this.#skipped;
-    let bytes: Uint8Array | undefined;
-    if (count > 0) {
-      const batch: LiveBatch = { data: this.#requests, skipped: this.#skipped };
-      bytes = encodeEvent("requests", batch);
-      this.#requests = [];
-      this.#skipped = 0;
-    }
+    const taken = this.batch.take();
+    const count = taken.data.length + taken.skipped;
+    const bytes = count > 0 ? encodeEvent("requests", taken) : undefined;
     for (const viewer of this.viewers) viewer.tick(bytes, count);
+  }
+
+  /** Takes the requests of the other workers into the next batch. */
+  async collect(others: NonNullable<LiveRequestsOptions["others"]>): Promise<void> {
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    for (const batch of await others(this.batch.filter)) this.batch.add(batch);
+    this.#isCollecting = false;
   }
 }
 
