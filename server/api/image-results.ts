@@ -4,7 +4,7 @@
  */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import { decodePathSegment, json } from "../http/json-response.ts";
+import { decodePathSegment, json } from "../http/route.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";

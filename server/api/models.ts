@@ -2,7 +2,7 @@
 import { authenticate } from "../auth/authenticate.ts";
 import { mayUse, modelNotFound } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
-import { decodePathSegment, json } from "../http/json-response.ts";
+import { decodePathSegment, json } from "../http/route.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface ModelsOptions {

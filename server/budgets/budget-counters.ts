@@ -1,56 +1,216 @@
 /**
  * The counters behind budgets. They are synchronous and local: a request checks and reserves in all of its budgets in
- * one step, without I/O. Shared counters (distributed budgets) reserve from slices that they lease in the background.
- * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
+ * one step, without I/O. Shared counters (`leased-budget-counters.ts`) reserve from slices that they lease in the
+ * background. `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
-import type { BudgetedOwner } from "../lib/budget.ts";
+import type { Budget, BudgetedOwner, BudgetOwner } from "../lib/budget.ts";
 
 /** Thresholds that cause an event, in percent. */
 export const thresholds = [50, 80, 100] as const;
 export type Threshold = (typeof thresholds)[number];
 
-/** What one key or project has spent in one period, and what is reserved for its requests in flight. US dollars. */
-export interface BudgetCounter {
-  readonly spent: number;
-  readonly reserved: number;
+/** Floating-point sums are slightly off, which must not refuse the tenth of ten requests that fit. */
+const tolerance = 1e-9;
+
+/**
+ * What one key or project has spent in one period, and what is reserved for its requests in flight, in US dollars: sums
+ * in memory, loaded from the ledger.
+ */
+export class BudgetCounter {
+  readonly id: string;
+  #spent: number;
+  /** The configured budget for which `spent` was last loaded from the ledger. */
+  loadedFor: Budget;
+  #reserved = 0;
+  #open = 0;
+  #underReserved = 0;
+  /** The highest reported threshold, and the limit that it belongs to. */
+  #reported: Threshold | 0 = 0;
+  #limit: number | undefined;
+
+  constructor(id: string, spent: number, loadedFor: Budget) {
+    this.id = id;
+    this.#spent = spent;
+    this.loadedFor = loadedFor;
+  }
+
+  get spent(): number {
+    return this.#spent;
+  }
+
+  /** Replaces the sum by the one in the ledger. */
+  load(spent: number, loadedFor: Budget): void {
+    this.#spent = spent;
+    this.loadedFor = loadedFor;
+  }
+
+  /** Adds the cost of a request whose reservation was released. */
+  spend(dollars: number): void {
+    this.#spent += dollars;
+  }
+
+  get reserved(): number {
+    return this.#reserved;
+  }
+
   /** A request is in flight that may cost more than is reserved for it. */
-  readonly hasUnderReserved: boolean;
+  get hasUnderReserved(): boolean {
+    return this.#underReserved > 0;
+  }
+
+  /** No request is in flight, so the ledger holds the same sum. */
+  get isIdle(): boolean {
+    return this.#open === 0;
+  }
+
+  /**
+   * A threshold was reported that `spent` alone would not show as reached; if this counter were evicted, it would be
+   * reported twice.
+   */
+  get hasUnderivableThresholds(): boolean {
+    return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
+  }
+
   /** Whether `dollars` more would exceed the limit. Undefined: the cost is not known. */
-  wouldExceed(dollars: number | undefined, limit: number): boolean;
+  wouldExceed(dollars: number | undefined, limit: number): boolean {
+    return exceeds(this.#spent + this.#reserved, dollars, limit);
+  }
+
   /** Whether `dollars` more would exceed the limit even if all requests in flight cost nothing. */
-  isExhaustedFor(dollars: number | undefined, limit: number): boolean;
+  isExhaustedFor(dollars: number | undefined, limit: number): boolean {
+    return exceeds(this.spent, dollars, limit);
+  }
+
   /**
    * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request. Resolves when they are leased, or
    * cannot be leased. Undefined: there is nothing to lease now.
    */
-  lease(maxDollars: number, dollars: number, limit: number): Promise<void> | undefined;
+  lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> | undefined {
+    return undefined;
+  }
+
   /** `mayExceedReservation`: the request may cost more than is reserved. */
-  reserve(dollars: number, mayExceedReservation: boolean): void;
+  reserve(dollars: number, mayExceedReservation: boolean): void {
+    this.#reserved += dollars;
+    this.#open++;
+    if (mayExceedReservation) this.#underReserved++;
+  }
+
   /** With the same arguments as `reserve`. */
-  release(dollars: number, mayExceedReservation: boolean): void;
-  /** Adds the cost of a request whose reservation was released. */
-  spend(dollars: number): void;
+  release(dollars: number, mayExceedReservation: boolean): void {
+    this.#open--;
+    if (mayExceedReservation) this.#underReserved--;
+    // Without reservations the sum is exactly 0, free of rounding errors.
+    this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
+  }
+
   /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
-  watch(limit: number): void;
+  watch(limit: number): void {
+    if (this.#limit === limit) return;
+    const reached = highestThreshold(this.spent, limit);
+    // After the limit is lowered, newly reached thresholds are reported. After it is raised, thresholds can be reported
+    // again.
+    if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
+    this.#limit = limit;
+  }
+
   /** Thresholds that are reached and not yet reported. */
-  newThresholds(limit: number): Threshold[];
+  newThresholds(limit: number): Threshold[] {
+    this.watch(limit);
+    return this.#report(highestThreshold(this.spent, limit));
+  }
+
   /**
    * A request was refused until the period ends. With half the budget spent, the 100 % threshold counts as reached: the
    * rest is too small to use.
    */
-  thresholdsOnRefusal(limit: number): Threshold[];
+  thresholdsOnRefusal(limit: number): Threshold[] {
+    const newlyReached = this.newThresholds(limit);
+    return this.#reported >= 50 ? [...newlyReached, ...this.#report(100)] : newlyReached;
+  }
+
+  #report(reached: Threshold | 0): Threshold[] {
+    // The usual case: this runs after each request.
+    if (reached <= this.#reported) return [];
+    const newlyReached = thresholds.filter(
+      (percent) => percent > this.#reported && percent <= reached,
+    );
+    this.#reported = reached;
+    return newlyReached;
+  }
 }
 
-export interface BudgetCounters {
+const exceeds = (used: number, additional: number | undefined, limit: number): boolean =>
+  additional === undefined ? used >= limit : used + additional > limit * (1 + tolerance);
+
+function highestThreshold(spent: number, limit: number): Threshold | 0 {
+  if (spent <= 0) return 0;
+  const isReached = (percent: Threshold): boolean =>
+    spent * (1 + tolerance) >= limit * (percent / 100);
+  return thresholds.findLast(isReached) ?? 0;
+}
+
+export interface BudgetCountersOptions {
+  /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
+  readonly spentBefore: (owner: BudgetOwner, period: string) => number;
+  /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
+  readonly maxCounters?: number;
+}
+
+/** The budget counters of this process. */
+export class BudgetCounters {
   /** Several processes share the counters: what a request reserves must be leased. */
-  readonly isShared: boolean;
+  readonly isShared: boolean = false;
+  protected readonly spentBefore: BudgetCountersOptions["spentBefore"];
+  readonly #maxCounters: number;
+  readonly #counters = new Map<string, BudgetCounter>();
+
+  constructor({ spentBefore, maxCounters = 20_000 }: BudgetCountersOptions) {
+    this.spentBefore = spentBefore;
+    this.#maxCounters = maxCounters;
+  }
+
   /**
    * The counter of an owner's budget in a period such as 2026-11-15, with what the ledger says was spent. While it has
    * reservations, it is always the same object. Throws if the ledger cannot be read.
    */
-  counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter;
+  counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
+    const id = idOf(budgeted, period);
+    const existing = this.#counters.get(id);
+    if (existing?.loadedFor === budgeted.budget) return existing;
+    const spent = this.spentBefore(budgeted, period);
+    if (existing) {
+      // After a reload: under the previous configuration requests may have been charged without this counter.
+      existing.load(spent, budgeted.budget);
+      return existing;
+    }
+    const counter = this.create(id, spent, budgeted.budget);
+    this.#counters.set(id, counter);
+    return counter;
+  }
+
+  protected create(id: string, spent: number, budget: Budget): BudgetCounter {
+    return new BudgetCounter(id, spent, budget);
+  }
+
   /** Whether `counterOf` would return this counter, unchanged. */
-  isCurrent(counter: BudgetCounter, budgeted: BudgetedOwner, period: string): boolean;
+  isCurrent(counter: BudgetCounter, { budget }: BudgetedOwner): boolean {
+    return counter.loadedFor === budget && this.#counters.get(counter.id) === counter;
+  }
+
   /** Bounds the memory. Only between requests: one that is in use must not be replaced by a second one. */
-  evictIdle(): void;
+  evictIdle(): void {
+    for (const isEvictable of [isIdleAndDerivable, isIdle]) {
+      if (this.#counters.size < this.#maxCounters) return;
+      for (const [id, counter] of this.#counters)
+        if (isEvictable(counter)) this.#counters.delete(id);
+    }
+  }
 }
+
+const idOf = ({ scope, id }: BudgetOwner, period: string): string => `${scope} ${period} ${id}`;
+
+const isIdle = (counter: BudgetCounter): boolean => counter.isIdle;
+
+const isIdleAndDerivable = (counter: BudgetCounter): boolean =>
+  counter.isIdle && !counter.hasUnderivableThresholds;

@@ -144,8 +144,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     readonly BudgetedOwner[],
     { readonly day: string; readonly budgets: BudgetInPeriod[] }
   >();
-  const isCurrent = ({ budgeted, name, limit, counter }: BudgetInPeriod): boolean => {
-    if (!counters.isCurrent(counter, budgeted, name)) return false;
+  const isCurrent = ({ budgeted, limit, counter }: BudgetInPeriod): boolean => {
+    if (!counters.isCurrent(counter, budgeted)) return false;
     counter.watch(limit);
     return true;
   };

@@ -4,9 +4,7 @@
  */
 import type { Budget, BudgetedOwner } from "../lib/budget.ts";
 import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
-import type { BudgetCounter } from "./budget-counters.ts";
-import { LocalBudgetCounter } from "./local-budget-counter.ts";
-import { LocalBudgetCounters, type LocalBudgetCountersOptions } from "./local-budget-counters.ts";
+import { BudgetCounter, BudgetCounters, type BudgetCountersOptions } from "./budget-counters.ts";
 
 /** A pool is deleted when it was not used for longer than its period; then it is loaded from the ledger again. */
 const retentionMs = 32 * 86_400_000;
@@ -15,7 +13,7 @@ const reloadMs = 10_000;
 
 const toNano = (dollars: number): number => Math.round(dollars * 1e9);
 
-class LeasedBudgetCounter extends LocalBudgetCounter {
+class LeasedBudgetCounter extends BudgetCounter {
   readonly #pools: SharedPools;
   #pool: LeasedPool | undefined;
   /** What this process has spent, in dollars: rounded as a sum and not one by one. */
@@ -105,16 +103,16 @@ class LeasedBudgetCounter extends LocalBudgetCounter {
   }
 }
 
-export class LeasedBudgetCounters extends LocalBudgetCounters {
+export class LeasedBudgetCounters extends BudgetCounters {
   override readonly isShared = true;
   readonly #pools: SharedPools;
 
-  constructor(pools: SharedPools, options: LocalBudgetCountersOptions) {
+  constructor(pools: SharedPools, options: BudgetCountersOptions) {
     super(options);
     this.#pools = pools;
   }
 
-  protected override create(id: string, spent: number, budget: Budget): LocalBudgetCounter {
+  protected override create(id: string, spent: number, budget: Budget): BudgetCounter {
     return new LeasedBudgetCounter(this.#pools, id, spent, budget);
   }
 
@@ -123,7 +121,7 @@ export class LeasedBudgetCounters extends LocalBudgetCounters {
     return counter instanceof LeasedBudgetCounter && !this.#isOutdated(counter);
   }
 
-  override counterOf(budgeted: BudgetedOwner, period: string): LocalBudgetCounter {
+  override counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
     const counter = super.counterOf(budgeted, period);
     if (counter instanceof LeasedBudgetCounter && this.#isOutdated(counter)) {
       counter.load(this.spentBefore(budgeted, period), budgeted.budget);

@@ -1,4 +1,4 @@
-/** Routes: a method and a path pattern, with the types of the parameters in the path. */
+/** Routes: a method and a path pattern, with the types of the parameters in the path; JSON responses of handlers. */
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 
@@ -37,3 +37,18 @@ export interface Mount {
   readonly headers: Readonly<Record<string, string>>;
   handle(incoming: BridgedRequest): Promise<OutgoingResponse>;
 }
+
+/** A segment with invalid percent-encoding is returned unchanged: it matches no id. */
+export function decodePathSegment(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export const json = (value: unknown, status = 200): OutgoingResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(value),
+});

@@ -7,6 +7,7 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import type { MissingGroup } from "../request/request-record.ts";
 import type {
   BufferedImageResponse,
+  ExtraFields,
   GenerationQuery,
   ImageEvent,
   ImageResponse,
@@ -15,7 +16,6 @@ import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
 import { commonMetadata } from "./image-metadata.ts";
 import { sumUsage } from "./image-usage.ts";
 import type { Plan } from "./plan/image-plan.ts";
-import { advanceSeed } from "./seeds.ts";
 
 /** One client must not use all concurrency slots of an upstream. */
 const maxParallel = 4;
@@ -267,4 +267,33 @@ async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGene
     for (const pending of waiting.values()) ignoreRejection(pending);
     for (const at of waiting.keys()) ignoreRejection(iterators[at]?.return?.());
   }
+}
+
+/**
+ * The upper limit of seeds, by the range of the given seed: 31 bits, 32 bits, or JSON's integers. One less than the
+ * range, because Stability stops at 4294967294 (tadasant/mcp-server-stability-ai, src/stabilityAi/sd35Client.ts).
+ */
+const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
+
+/**
+ * The seed of a further upstream request of one image request: the same seed would generate the same image again.
+ * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many
+ * consecutive seeds. A negative seed means random (-1) and is kept.
+ */
+export function advanceSeed(extraFields: ExtraFields, imagesBefore: number): ExtraFields {
+  const { seed } = extraFields;
+  // Form fields are strings.
+  const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);
+  const first = isText ? Number(seed) : seed;
+  if (
+    imagesBefore === 0 ||
+    typeof first !== "number" ||
+    !Number.isSafeInteger(first) ||
+    first < 0
+  ) {
+    return extraFields;
+  }
+  const end = seedLimits.find((last) => first <= last) ?? Number.MAX_SAFE_INTEGER;
+  const next = (first + imagesBefore) % end;
+  return { ...extraFields, seed: isText ? String(next) : next };
 }

@@ -3,7 +3,6 @@
  * are requested from the model's other targets if the error allows a retry. Images that arrived are kept and never
  * requested again.
  */
-
 import { toGatewayError } from "../request/error-response.ts";
 import type {
   MissingGroup,
@@ -14,9 +13,8 @@ import type {
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { isUnsent, mayBillFailedAttempt, mayFailOver } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "../upstream/contract.ts";
-import { eventsOf, imagesIn, mergeResponses } from "./fan-out.ts";
+import { advanceSeed, eventsOf, imagesIn, mergeResponses } from "./fan-out.ts";
 import { countMissing, isBillingUncertain, missingFrom } from "./missing-images.ts";
-import { advanceSeed } from "./seeds.ts";
 
 export const fillMissing =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>

@@ -1,5 +1,6 @@
 /** Wires budgets: counters, reservations, and threshold events. */
 
+import { BudgetCounters } from "../budgets/budget-counters.ts";
 import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type RequestChargingOptions,
 } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
-import { LocalBudgetCounters } from "../budgets/local-budget-counters.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { SharedPools } from "../lib/leased-pool.ts";
@@ -46,7 +46,7 @@ export function wireBudgets(
   };
   const counters = pools
     ? new LeasedBudgetCounters(pools, { spentBefore })
-    : new LocalBudgetCounters({ spentBefore });
+    : new BudgetCounters({ spentBefore });
   const budgets = createBudgets({
     counters,
     emit: (event) => {

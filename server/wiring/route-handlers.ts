@@ -1,11 +1,10 @@
 /** The handlers of every route that serves or lists models: OpenAI's, its legacy engines, and Azure's. */
-
 import type { PlaygroundOptions } from "../admin/playground.ts";
 import { editsEndpoint } from "../api/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
 import { generationsEndpoint } from "../api/generations.ts";
 import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
-import { decodePathSegment } from "../http/json-response.ts";
+import { decodePathSegment } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
 import type { Send } from "../request/stage.ts";

@@ -1,7 +1,7 @@
 /** Budget counters: the estimated cost is reserved before a request is sent, and settled when the request ends. */
 import { describe, expect, test } from "bun:test";
+import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
-import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { Reservation } from "../../server/lib/budget.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import {
@@ -255,7 +255,7 @@ describe("the budget counters", () => {
   test("are bounded: idle counters are evicted and read again, counters with reservations are kept", () => {
     const ledger = new Map<string, number>();
     let read = 0;
-    const counters = new LocalBudgetCounters({
+    const counters = new BudgetCounters({
       spentBefore: ({ id }, period) => {
         read++;
         return ledger.get(`${id} ${period}`) ?? 0;

@@ -1,7 +1,7 @@
 /** Cost estimation before a request is sent: at the most expensive target, and rather too high than too low. */
 import { describe, expect, test } from "bun:test";
+import { ObservedCosts } from "../../server/budgets/charge-request.ts";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
-import { ObservedCosts } from "../../server/budgets/observed-costs.ts";
 import type { Policy } from "../../server/images/plan/image-plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";

@@ -1,7 +1,7 @@
 /** Budgets without a gateway: earlier spending comes from a map, and emitted events go to a list. */
 
+import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
-import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { Budget, BudgetedOwner, BudgetOwner } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
@@ -20,7 +20,7 @@ export const unknownCost: Estimate = { dollars: undefined, isCertain: false };
 export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
   const events: ThresholdEvent[] = [];
   const read: string[] = [];
-  const counters = new LocalBudgetCounters({
+  const counters = new BudgetCounters({
     spentBefore: ({ scope, id }: BudgetOwner, period) => {
       read.push(`${scope} ${id} ${period}`);
       return before[`${scope} ${id} ${period}`] ?? 0;

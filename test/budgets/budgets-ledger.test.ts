@@ -96,7 +96,7 @@ test("a transaction that fails adds nothing to the sums", () => {
 describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
-    import { LocalBudgetCounters } from "${import.meta.dir}/../../server/budgets/local-budget-counters.ts";
+    import { BudgetCounters } from "${import.meta.dir}/../../server/budgets/budget-counters.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
     import { SqliteLedgerStore } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
     import { OutboxFile } from "${import.meta.dir}/../../server/storage/files/outbox.ts";
@@ -106,7 +106,7 @@ describe("after a kill at any time", () => {
     const store = new SqliteLedgerStore({ folder, maxBytes: 0 });
     const outbox = new OutboxFile({ folder, id: "a", onError: console.error });
     const ledger = new Ledger({ store, outbox, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
-    const counters = new LocalBudgetCounters({ spentBefore: (who, period) => store.sumSpent(who, period) });
+    const counters = new BudgetCounters({ spentBefore: (who, period) => store.sumSpent(who, period) });
     const budgets = createBudgets({ counters, emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let request = 1; ; request++) {

@@ -3,8 +3,8 @@
  * invariants.
  */
 import { expect } from "bun:test";
+import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
-import { LocalBudgetCounters } from "../../server/budgets/local-budget-counters.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
@@ -209,7 +209,7 @@ export class BudgetSimulation {
 
   #start(): Budgets {
     return createBudgets({
-      counters: new LocalBudgetCounters({
+      counters: new BudgetCounters({
         spentBefore: (owner, period) => this.books.spent(owner, period),
         maxCounters: this.#maxCounters,
       }),

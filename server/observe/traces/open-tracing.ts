@@ -2,17 +2,18 @@
  * OpenTelemetry traces over OTLP/HTTP. This file and the packages that it imports are loaded only if a collector is
  * configured. A slow or unreachable collector loses spans and never a request: at most `maxPendingSpans` wait for it.
  */
-import { ExportResultCode } from "@opentelemetry/core";
+
+import { TraceFlags } from "@opentelemetry/api";
+import { ExportResultCode, parseTraceParent } from "@opentelemetry/core";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace";
 import { withTimeout } from "../../lib/timers.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
-import type { StartTrace } from "../../request/request-trace.ts";
+import { RequestTrace, type StartTrace, type TraceContext } from "../../request/request-trace.ts";
 import type { Log } from "../log.ts";
 import { requestSpans } from "./request-spans.ts";
-import { createStartTrace, type SamplingOptions } from "./trace-context.ts";
 
 interface TracingOptions {
   /** The base URL of the collector. */
@@ -132,5 +133,67 @@ function errorBudget(clock: () => number): () => boolean {
       traced = 0;
     }
     return ++traced <= maxErrorsPerSecond;
+  };
+}
+
+/** Starts the trace of a request: continues that of the client (W3C Trace Context), and decides on sampling. */
+interface SamplingOptions {
+  /** Follow the client's decision, if it sent one. */
+  readonly isParentBased: boolean;
+  /** The share of the other requests that are sampled. */
+  readonly ratio: number;
+}
+
+/** `random`: at least 0, below 1. */
+function createStartTrace(sampling: SamplingOptions, random: () => number): StartTrace {
+  // By the last digits, which are random also in ids that begin with the time. The sampler of the SDK reads all digits
+  // one by one, for which this path is too hot.
+  const sampledBelow = sampling.ratio * 2 ** 32;
+  const isSampled = (traceId: string): boolean =>
+    Number.parseInt(traceId.slice(24), 16) < sampledBelow;
+  const newSpanId = spanIds(random);
+  return (requestId, headers) => {
+    const traceparent = headers?.get("traceparent");
+    const parent = traceparent && parseTraceParent(traceparent);
+    if (!parent) return new RequestTrace(rootContext(requestId, isSampled), newSpanId);
+    const { traceId, spanId, traceFlags } = parent;
+    const isParentSampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
+    return new RequestTrace(
+      {
+        traceId,
+        parentSpanId: spanId,
+        isSampled: sampling.isParentBased ? isParentSampled : isSampled(traceId),
+        traceState: validTraceState(headers?.get("tracestate")),
+      },
+      newSpanId,
+    );
+  };
+}
+
+/** A request id is `req_` and a UUID of version 7, whose digits are a valid trace id: one search finds both. */
+function rootContext(requestId: string, isSampled: (traceId: string) => boolean): TraceContext {
+  const traceId = requestId.slice(4, 36);
+  return {
+    traceId,
+    parentSpanId: undefined,
+    isSampled: isSampled(traceId),
+    traceState: undefined,
+  };
+}
+
+/** The W3C's bound. A longer one is dropped, as the standard allows. */
+const maxTraceStateLength = 512;
+
+const validTraceState = (text: string | null | undefined): string | undefined =>
+  text && text.length <= maxTraceStateLength && /^[\x20-\x7e]+$/.test(text) ? text : undefined;
+
+/** A random prefix for each process and a counter: as unique as random ids, without a random number for each. */
+function spanIds(random: () => number): () => string {
+  const hex = (value: number): string => value.toString(16).padStart(8, "0");
+  const prefix = hex(1 + Math.floor(random() * 0xffff_fffe));
+  let count = Math.floor(random() * 0xffff_ffff);
+  return () => {
+    count = (count + 1) >>> 0;
+    return `${prefix}${hex(count)}`;
   };
 }
