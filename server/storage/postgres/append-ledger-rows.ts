@@ -5,8 +5,8 @@
 import { rowNames } from "../ledger-row-values.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { ledgerColumns } from "../sqlite/ledger-columns.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sqlite/usage-table.ts";
+import { ledgerColumns } from "../sql/ledger-columns.ts";
+import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
 
 const types: Readonly<Record<keyof LedgerRow, string>> = {
   requestId: "text",

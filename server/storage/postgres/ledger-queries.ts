@@ -7,10 +7,9 @@ import type {
   UsageQuery,
 } from "../ports/ledger-queries.ts";
 import { Parameters } from "../sql/database.ts";
-import { toGroup } from "../sqlite/read-ledger.ts";
-import { hourMs, sumColumns } from "../sqlite/usage-table.ts";
+import { filterOf } from "../sql/ledger-filter.ts";
+import { columnOf, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
-import { columnOf, filterOf } from "./ledger-filter.ts";
 import { listRows } from "./list-ledger-rows.ts";
 
 export interface PostgresLedgerQueriesOptions {

@@ -2,8 +2,8 @@
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
+import { usageLongerMs } from "../sql/usage-columns.ts";
 import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";
-import { usageLongerMs } from "../sqlite/usage-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";

@@ -6,9 +6,9 @@ import { rowNames } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { ledgerColumns } from "../sqlite/ledger-columns.ts";
-import { hourMs } from "../sqlite/usage-table.ts";
-import { filterOf, rowFilterOf } from "./ledger-filter.ts";
+import { ledgerColumns } from "../sql/ledger-columns.ts";
+import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
+import { hourMs } from "../sql/usage-columns.ts";
 import { listMonths } from "./ledger-partitions.ts";
 
 export interface ListOptions {

@@ -32,11 +32,17 @@ export interface SqlDatabase extends Queries {
 /** Collects the parameters of one statement. */
 export class Parameters {
   readonly values: SqlValue[] = [];
+  readonly #prefix: "$" | "?";
+
+  /** `prefix`: `?` for a statement that is sent to SQLite without the driver. */
+  constructor(prefix: "$" | "?" = "$") {
+    this.#prefix = prefix;
+  }
 
   /** Returns the placeholder of the value, such as `$3`. */
   add(value: SqlValue): string {
     this.values.push(value);
-    return `$${this.values.length}`;
+    return this.#prefix + this.values.length;
   }
 
   /** Whether a column has one of the values. */

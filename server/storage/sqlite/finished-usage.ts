@@ -3,7 +3,8 @@
  * up from `usage_by_hour` in small steps, one with each transaction of rows, and let charts over months read few rows.
  */
 import type { Database, Statement } from "bun:sqlite";
-import { groupColumns, sumColumns, type UsageGroup } from "./usage-table.ts";
+import { groupColumns, sumColumns } from "../sql/usage-columns.ts";
+import type { UsageGroup } from "./usage-table.ts";
 
 export const dayMs = 86_400_000;
 

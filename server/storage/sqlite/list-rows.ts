@@ -2,7 +2,7 @@
  * Lists ledger rows, the latest first. Segment summaries say which segments may have a matching row. A page has a time
  * limit and returns a cursor to the point that it reached. Runs on a read-only connection of its own.
  */
-import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import {
   type LedgerListQuery,
   type LedgerPage,
@@ -10,11 +10,12 @@ import {
   type ValueRange,
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { listedColumns } from "./ledger-columns.ts";
-import { type Condition, filterOf, rowFilterOf } from "./ledger-filter.ts";
+import { Parameters, type SqlValue } from "../sql/database.ts";
+import { listedColumns } from "../sql/ledger-columns.ts";
+import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
+import { hourMs } from "../sql/usage-columns.ts";
 import { finishedUntil } from "./read-ledger.ts";
 import { mayHaveTerm, type Term } from "./segment-table.ts";
-import { hourMs } from "./usage-table.ts";
 
 export interface ListClock {
   /** Milliseconds, monotonic. */
@@ -58,51 +59,47 @@ export function listRows(
 
 /** The matching rows from one request id to another, both inclusive, the latest first. */
 function rowsOf(db: Database, query: LedgerListQuery) {
-  const conditions = [filterOf(query, "NULL"), rowFilterOf(query)];
   const { from = 0, to = Number.MAX_SAFE_INTEGER, cursor } = query;
-  const before = cursor === undefined ? "" : " AND request_id < ?";
-  const statement = db.query<LedgerRow, SQLQueryBindings[]>(
+  // The first three parameters are different for each segment.
+  const parameters = new Parameters("?");
+  const [first, last, most] = ["", "", 0].map((value) => parameters.add(value));
+  const before = cursor === undefined ? "" : ` AND request_id < ${parameters.add(cursor)}`;
+  const time = ` AND at >= ${parameters.add(from)} AND at < ${parameters.add(to)}`;
+  const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
+  const statement = db.query<LedgerRow, SqlValue[]>(
     `SELECT ${listedColumns} FROM ledger
-     WHERE request_id BETWEEN ? AND ?${before} AND at >= ? AND at < ?${conditions.map(({ sql }) => sql).join("")}
-     ORDER BY request_id DESC LIMIT ?`,
+     WHERE request_id BETWEEN ${first} AND ${last}${before}${time}${filter}
+     ORDER BY request_id DESC LIMIT ${most}`,
   );
-  const values = [
-    ...(cursor === undefined ? [] : [cursor]),
-    from,
-    to,
-    ...conditions.flatMap((condition) => condition.values),
-  ];
+  const values = parameters.values.slice(3);
   return (firstId: string, lastId: string, limit: number): LedgerRow[] =>
-    statement.all(firstId, lastId, ...values, limit);
+    statement.all(firstId, lastId, limit, ...values);
 }
 
-/** The segments whose ranges (time, status, latency, cost) overlap those of the query, the latest first. */
+/** The segments whose numbers may match, the latest first. */
 function segmentsOf(db: Database, query: LedgerListQuery): IterableIterator<FoundSegment> {
   const { from, to, cursor, failed, status, latencyMs, cost } = query;
-  const conditions: Condition[] = [
-    condition("first_id < ?", cursor),
-    condition("max_at >= ?", from),
-    condition("min_at < ?", to),
-    ...overlap("status", status),
-    ...overlap("latency_ms", latencyMs),
-    ...overlap("cost", cost),
-    { sql: failed === undefined ? "" : ` AND errors ${failed ? "> 0" : "< rows"}`, values: [] },
+  const parameters = new Parameters("?");
+  const condition = (comparison: string, value: SqlValue | undefined): string =>
+    value === undefined ? "" : ` AND ${comparison} ${parameters.add(value)}`;
+  const overlap = (column: string, range: ValueRange | undefined): string =>
+    condition(`max_${column} >=`, range?.min) + condition(`min_${column} <=`, range?.max);
+  const conditions = [
+    condition("first_id <", cursor),
+    condition("max_at >=", from),
+    condition("min_at <", to),
+    overlap("status", status),
+    overlap("latency_ms", latencyMs),
+    overlap("cost", cost),
+    failed === undefined ? "" : ` AND errors ${failed ? "> 0" : "< rows"}`,
   ];
   return db
-    .query<FoundSegment, SQLQueryBindings[]>(
+    .query<FoundSegment, SqlValue[]>(
       `SELECT first_id, last_id, min_at, max_at, terms FROM ledger_segments
-       WHERE 1${conditions.map(({ sql }) => sql).join("")} ORDER BY first_id DESC`,
+       WHERE true${conditions.join("")} ORDER BY first_id DESC`,
     )
-    .iterate(...conditions.flatMap(({ values }) => values));
+    .iterate(...parameters.values);
 }
-
-const condition = (sql: string, value: SQLQueryBindings | undefined): Condition =>
-  value === undefined ? { sql: "", values: [] } : { sql: ` AND ${sql}`, values: [value] };
-
-const overlap = (column: string, range: ValueRange | undefined): Condition[] => [
-  condition(`max_${column} >= ?`, range?.min),
-  condition(`min_${column} <= ?`, range?.max),
-];
 
 /** Whether a segment may have a row with the key, model and other texts of the query. */
 function segmentFilter(db: Database, query: LedgerListQuery): (segment: FoundSegment) => boolean {
@@ -128,15 +125,18 @@ const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
 function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined {
   const filtered = usageDimensions.filter((dimension) => query[dimension] !== undefined);
   if (filtered.length + (query.projects ? 1 : 0) < 2) return undefined;
-  const { sql, values } = filterOf(query, "''");
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
-  const hoursIn = (table: string, first: number): number[] =>
-    db
-      .query<{ hour: number }, SQLQueryBindings[]>(
-        `SELECT DISTINCT hour FROM ${table} WHERE hour >= ? AND hour < ?${sql}`,
+  const hoursIn = (table: string, first: number): number[] => {
+    const parameters = new Parameters("?");
+    const time = `hour >= ${parameters.add(first)} AND hour < ${parameters.add(to)}`;
+    const filter = filterOf(query, "= ''", parameters);
+    return db
+      .query<{ hour: number }, SqlValue[]>(
+        `SELECT DISTINCT hour FROM ${table} WHERE ${time}${filter}`,
       )
-      .all(first, to, ...values)
+      .all(...parameters.values)
       .map(({ hour }) => hour);
+  };
   const first = from - (from % hourMs);
   if (query.keyId !== undefined) return new Set(hoursIn("usage_by_hour", first));
   return new Set([

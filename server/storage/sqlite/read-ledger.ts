@@ -1,7 +1,7 @@
 /**
  * Reads usage for a read-only connection of its own: from days where they are complete, and from hours at the edges.
  */
-import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import {
   type Usage,
   type UsageDimension,
@@ -9,9 +9,10 @@ import {
   type UsageQuery,
   usageDimensions,
 } from "../ports/ledger-queries.ts";
+import { Parameters, type SqlValue } from "../sql/database.ts";
+import { filterOf } from "../sql/ledger-filter.ts";
+import { columnOf, groupColumns, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
 import { type coarseTables, dayMs } from "./finished-usage.ts";
-import { columnOf, filterOf } from "./ledger-filter.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
 
 type UsageRow = Record<string, number | string>;
 
@@ -21,23 +22,23 @@ type UsageRow = Record<string, number | string>;
  */
 export function readUsage(db: Database, query: UsageQuery): Usage {
   const { interval, groupBy = [], limit } = query;
-  const filter = filterOf(query, "''");
   const columns = groupBy.map(columnOf);
   const grouping = [...(interval === "hour" ? ["hour"] : []), ...columns];
   const order = [...(interval === "hour" ? ["hour DESC"] : []), "sum(requests) DESC", ...columns];
   const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
-  const select = (source: string): string =>
+  const select = (source: string, rows: string): string =>
     `SELECT ${[...grouping, ...sums].join(", ")} FROM ${source}
      ${grouping.length > 0 ? `GROUP BY ${grouping.join(", ")}` : ""}
-     HAVING sum(requests) > 0 ORDER BY ${order.join(", ")} LIMIT ?`;
+     HAVING sum(requests) > 0 ORDER BY ${order.join(", ")} LIMIT ${rows}`;
   const groups: UsageGroup[] = [];
   for (const period of periodsOf(query, db)) {
     const missing = limit + 1 - groups.length;
     const ranges = rangesOf(period, query, finishedUntil(db));
-    const source = ranges.map((range) => sourceOf(range, groupBy, filter.sql));
-    const values = ranges.flatMap(({ from, to }) => [from, to, ...filter.values]);
-    const sql = select(`(${source.join(" UNION ALL ")})`);
-    const rows = db.query<UsageRow, SQLQueryBindings[]>(sql).all(...values, missing);
+    const parameters = new Parameters("?");
+    const filter = filterOf(query, "= ''", parameters);
+    const source = ranges.map((range) => sourceOf(range, groupBy, filter, parameters));
+    const sql = select(`(${source.join(" UNION ALL ")})`, parameters.add(missing));
+    const rows = db.query<UsageRow, SqlValue[]>(sql).all(...parameters.values);
     groups.push(...rows.map((row) => toGroup(row, startOfGroup(row, period, query), groupBy)));
     if (groups.length > limit) break;
   }
@@ -55,19 +56,21 @@ interface TableRange extends HourRange {
  * these sums are grouped again. The tables by key have hardly more rows than such sums.
  */
 function sourceOf(
-  { table, start }: TableRange,
+  { table, start, from, to }: TableRange,
   groupBy: readonly UsageDimension[],
   filter: string,
+  parameters: Parameters,
 ): string {
   const last = Math.max(-1, ...groupBy.map((dimension) => usageDimensions.indexOf(dimension)));
   const prefix = groupColumns.slice(0, last + 1);
+  const condition = `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${filter}`;
   if (table === "usage_by_key" || table === "usage_by_day_and_key") {
     return `SELECT ${[`${start} AS hour`, ...prefix, ...sumColumns].join(", ")} FROM ${table}
-      WHERE ${start} >= ? AND ${start} < ?${filter}`;
+      WHERE ${condition}`;
   }
   const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
   return `SELECT ${[`${start} AS hour`, ...prefix, ...sums].join(", ")} FROM ${table}
-    WHERE ${start} >= ? AND ${start} < ?${filter} GROUP BY ${[start, ...prefix].join(", ")}`;
+    WHERE ${condition} GROUP BY ${[start, ...prefix].join(", ")}`;
 }
 
 const startOfGroup = (
@@ -161,30 +164,4 @@ function startOf(interval: "day" | "month", at: number): number {
   const date = new Date(at);
   const day = interval === "day" ? date.getUTCDate() : 1;
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day);
-}
-
-export function toGroup(
-  row: UsageRow,
-  from: number,
-  groupBy: readonly UsageDimension[],
-): UsageGroup {
-  const sum = (name: string): number => Number(row[name] ?? 0);
-  const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);
-  return {
-    from,
-    ...Object.fromEntries(dimensions),
-    requests: sum("requests"),
-    errors: sum("errors"),
-    unmeteredRequests: sum("unmetered"),
-    unpricedRequests: sum("unpriced"),
-    inputTokens: sum("input_tokens"),
-    outputTokens: sum("output_tokens"),
-    images: sum("images"),
-    inputs: sum("inputs"),
-    cachedInputs: sum("cached_inputs"),
-    cost: sum("cost"),
-    estimatedCost: sum("estimated_cost"),
-    latencyMs: sum("latency_ms"),
-    latencyHistogram: latencyColumns.map(sum),
-  };
 }

@@ -5,34 +5,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-
-export const hourMs = 3_600_000;
-
-/** Usage is kept this much longer than rows: a year can be compared with the year before. */
-export const usageLongerMs = 400 * 24 * hourMs;
-
-/** The columns that identify a group. A value that a request does not have is the empty text. */
-export const groupColumns = ["key_id", "project", "model", "upstream", "target_model"] as const;
-
-export const latencyColumns = [...latencyBoundsMs.keys(), latencyBoundsMs.length].map(
-  (at) => `latency_${at}`,
-);
-
-export const sumColumns = [
-  "requests",
-  "errors",
-  "unmetered",
-  "unpriced",
-  "input_tokens",
-  "output_tokens",
-  "images",
-  "inputs",
-  "cached_inputs",
-  "cost",
-  "estimated_cost",
-  "latency_ms",
-  ...latencyColumns,
-] as const;
+import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
 
 /** The index of the first latency count in `sumColumns`. */
 const latencyAt = sumColumns.length - latencyColumns.length;

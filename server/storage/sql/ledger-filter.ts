@@ -2,14 +2,10 @@
 import {
   type LedgerFilter,
   type LedgerListQuery,
-  type UsageDimension,
   usageDimensions,
 } from "../ports/ledger-queries.ts";
-import type { Parameters, SqlValue } from "../sql/database.ts";
-import { groupColumns } from "../sqlite/usage-table.ts";
-
-export const columnOf = (dimension: UsageDimension): string =>
-  groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
+import type { Parameters, SqlValue } from "./database.ts";
+import { columnOf } from "./usage-columns.ts";
 
 const joined = (conditions: readonly string[]): string =>
   conditions.map((condition) => ` AND ${condition}`).join("");

@@ -1,0 +1,65 @@
+/** The columns of the roll-ups of the ledger, which are the same in SQLite and PostgreSQL. */
+import {
+  latencyBoundsMs,
+  type UsageDimension,
+  type UsageGroup,
+  usageDimensions,
+} from "../ports/ledger-queries.ts";
+
+export const hourMs = 3_600_000;
+
+/** Usage is kept this much longer than rows: a year can be compared with the year before. */
+export const usageLongerMs = 400 * 24 * hourMs;
+
+/** The columns that identify a group. A value that a request does not have is the empty text. */
+export const groupColumns = ["key_id", "project", "model", "upstream", "target_model"] as const;
+
+export const latencyColumns = [...latencyBoundsMs.keys(), latencyBoundsMs.length].map(
+  (at) => `latency_${at}`,
+);
+
+export const sumColumns = [
+  "requests",
+  "errors",
+  "unmetered",
+  "unpriced",
+  "input_tokens",
+  "output_tokens",
+  "images",
+  "inputs",
+  "cached_inputs",
+  "cost",
+  "estimated_cost",
+  "latency_ms",
+  ...latencyColumns,
+] as const;
+
+export const columnOf = (dimension: UsageDimension): string =>
+  groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
+
+/** A row of sums as a group of a usage query. */
+export function toGroup(
+  row: Readonly<Record<string, number | string>>,
+  from: number,
+  groupBy: readonly UsageDimension[],
+): UsageGroup {
+  const sum = (name: string): number => Number(row[name] ?? 0);
+  const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);
+  return {
+    from,
+    ...Object.fromEntries(dimensions),
+    requests: sum("requests"),
+    errors: sum("errors"),
+    unmeteredRequests: sum("unmetered"),
+    unpricedRequests: sum("unpriced"),
+    inputTokens: sum("input_tokens"),
+    outputTokens: sum("output_tokens"),
+    images: sum("images"),
+    inputs: sum("inputs"),
+    cachedInputs: sum("cached_inputs"),
+    cost: sum("cost"),
+    estimatedCost: sum("estimated_cost"),
+    latencyMs: sum("latency_ms"),
+    latencyHistogram: latencyColumns.map(sum),
+  };
+}
