@@ -74,7 +74,9 @@ async function whenUnlocked<T>(work: () => T): Promise<T> {
     try {
       return work();
     } catch (error) {
-      if (errorCode(error) !== "SQLITE_BUSY" || attempt === maxAttempts) throw error;
+      // Also SQLITE_BUSY_RECOVERY: another process recovers the file after a crash.
+      const isLocked = errorCode(error).startsWith("SQLITE_BUSY");
+      if (!isLocked || attempt === maxAttempts) throw error;
       await Bun.sleep(retryMs);
     }
   }
