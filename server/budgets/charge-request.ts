@@ -172,9 +172,15 @@ export function createRequestCharging({
       if (!caller?.budgets) return true;
       const charged = caller.budgets;
       const estimated = estimateOf(request);
-      const leasing = budgets.lease(charged, estimated.estimate, at);
-      if (leasing) return leasing.then(() => tryReserve(request, caller, charged, estimated));
-      return tryReserve(request, caller, charged, estimated);
+      // Nothing may come between the check and the reservation: other requests reserve from the same slice.
+      const leaseAndReserve = (leases: number): Promise<boolean> | boolean => {
+        const leasing =
+          leases < maxLeases ? budgets.lease(charged, estimated.estimate, at) : undefined;
+        return leasing
+          ? leasing.then(() => leaseAndReserve(leases + 1))
+          : tryReserve(request, caller, charged, estimated);
+      };
+      return leaseAndReserve(0);
     },
     waitAndReserve: async ({ query, route, record }, signal) => {
       const { caller } = record;
@@ -223,6 +229,9 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   reservation.settle(cost, additional * (estimate ?? 0));
   if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
 }
+
+/** A request that loses what it has leased to other requests this many times is refused. */
+const maxLeases = 5;
 
 const atLeastObserved = (
   observed: number,

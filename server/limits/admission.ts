@@ -10,7 +10,7 @@ import { clientClosedError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue, type Waiter } from "./fair-queue.ts";
-import { Limiter, type LimitScope, lease, noDemand, settleDemand, take } from "./limiter.ts";
+import { Limiter, type LimitScope, leaseAndTake, noDemand, settleDemand } from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
 import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
@@ -92,10 +92,9 @@ export class Admission {
     const neededSlots = scopes.map(({ slots }) => slots);
     if (route.kind === "image") neededSlots.push(this.#imageSlots);
     const demand = demandOf(query);
-    const leasing = lease(scopes, demand, clock());
-    if (leasing) await leasing;
+    const taking = leaseAndTake(scopes, demand, clock);
+    const exceeded = taking instanceof Promise ? await taking : taking;
     const arrivedAt = clock();
-    const exceeded = take(scopes, demand, arrivedAt);
     if (exceeded) throw rateLimitError(exceeded, route.id, limitOwner(exceeded.scope, caller));
     let admittedAt = arrivedAt;
     const release = (outcome: RequestOutcome): void => {

@@ -173,8 +173,25 @@ function unleased(
   return undefined;
 }
 
-/** Leases what the request will take. Undefined: nothing is missing, or nothing can be leased. */
-export function lease(
+/** A request that loses its leased items to other requests this many times is refused. */
+const maxLeases = 5;
+
+/** Leases what is missing, and takes from all buckets. A promise: something has to be leased. */
+export function leaseAndTake(
+  scopes: readonly LimitScope[],
+  demand: Demand,
+  clock: () => number,
+  leases = 0,
+): Promise<Shortage | undefined> | Shortage | undefined {
+  const leasing = leases < maxLeases ? lease(scopes, demand, clock()) : undefined;
+  // Nothing may come between this check and the start of the request: others take from the same slice.
+  return leasing
+    ? leasing.then(() => leaseAndTake(scopes, demand, clock, leases + 1))
+    : take(scopes, demand, clock());
+}
+
+/** Undefined: nothing is missing, or nothing can be leased. */
+function lease(
   scopes: readonly LimitScope[],
   demand: Demand,
   now: number,

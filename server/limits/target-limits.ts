@@ -18,7 +18,7 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import { type LimitScope, lease, noDemand, settleDemand, take } from "./limiter.ts";
+import { type LimitScope, leaseAndTake, noDemand, settleDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
@@ -98,9 +98,8 @@ async function takeWhenAvailable<Q>(
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
-    const leasing = lease(scopes, demand, clock());
-    if (leasing) await leasing;
-    const exceeded = take(scopes, demand, clock());
+    const taking = leaseAndTake(scopes, demand, clock);
+    const exceeded = taking instanceof Promise ? await taking : taking;
     if (!exceeded) return;
     if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)
       throw atLimit(route.id, exceeded.waitMs);

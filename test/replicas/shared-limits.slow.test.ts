@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
 import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
+import { LimitScope, leaseAndTake, noDemand } from "../../server/limits/limiter.ts";
 import type { RateCounter } from "../../server/limits/rate-limit-counters.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
@@ -180,6 +181,29 @@ testWithRedis("a hundred replicas stay within a limit, with few calls of Redis",
   const above = await simulate(20, 2000, 10);
   expect(above.admitted).toBeGreaterThan(0.95 * 20 * (60 + 10));
   expect(above.callsPerReplica).toBeLessThan(20);
+});
+
+testWithRedis("a burst of requests within limit and budget is admitted", async () => {
+  const [replica] = testReplicas(1, { redis, now: () => 0 }) as [TestReplica];
+  const counters = leasedRateLimitCounters(replica, () => undefined);
+  const scope = new LimitScope("key:a", { requestsPerMinute: 1000 }, counters, 0);
+  const taken: unknown[] = [];
+  for (let request = 0; request < 60; request++) {
+    taken.push(leaseAndTake([scope], { ...noDemand, requests: 1 }, () => 0));
+    // The first requests lease a slice. Those that arrive meanwhile wait for the next one.
+    if (request % 20 === 9) await Promise.resolve();
+  }
+  expect((await Promise.all(taken)).filter((shortage) => shortage !== undefined)).toEqual([]);
+
+  const limits = "limits: { requestsPerMinute: 100000, tokensPerMinute: 1000000 }";
+  await using gateways = await startGateways(1, `${limits}, budget: { day: 1000 }`);
+  const statuses = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => {
+      const body = { model: embeddingModel, input: `text ${at} of a burst` };
+      return (await gateways.at(0).post("/v1/embeddings", body)).status;
+    }),
+  );
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
 testWithRedis("three replicas together spend exactly the budget", async () => {
