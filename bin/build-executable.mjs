@@ -24,6 +24,8 @@ const { status } = spawnSync(
   bunPath(),
   [
     ...["build", "--compile", "--minify", "--asset-naming=[name].[ext]"],
+    // Modules are compiled now instead of at every start, which then takes a quarter of the CPU time.
+    ...["--bytecode", "--format=esm"],
     // These have native libraries or large files: workers load them from the folder `lib`.
     ...[
       "sharp",
