@@ -102,7 +102,8 @@ describe("with one healthy target, whatever the others do", () => {
       for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
     }
     // Several hanging targets, a burst of requests and a clock jump can use up the retry budget.
-    expect(failed / requests).toBeLessThan(0.0005);
+    // Such seeds are rare, so the share of few seeds varies.
+    expect(failed / requests).toBeLessThan(scaled(1000) < 1000 ? 0.001 : 0.0005);
   });
 
   test("the failure of one of two targets fails no request, and soon slows down hardly any", async () => {

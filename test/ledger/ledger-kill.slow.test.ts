@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { scaled } from "../depth.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startProcess, temporaryFolder } from "../harness.ts";
 import { bearer, embeddingModel, imageModel, png } from "../http/gateway-fixture.ts";
@@ -55,7 +56,7 @@ async function sendUntilKilled(url: string, first: number, completed: string[]):
   }
 }
 
-test.each([1, 2, 3])(
+test.each(Array.from({ length: scaled(3) }, (_, at) => at + 1))(
   "every response sent before a kill at a random time under load has its row, round %d",
   async () => {
     using folder = temporaryFolder();
