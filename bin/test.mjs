@@ -3,7 +3,7 @@
 // with 3 % of the random cases of each property test.
 // `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -19,6 +19,15 @@ const counted = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const timings = [];
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
+
+/**
+ * The single executable, which test/harness.ts starts instead of the sources: a start takes a third of the CPU time, and
+ * the tests start hundreds of gateways.
+ */
+const executable = join(folder, "vexel");
+const isBuilt = Promise.withResolvers();
+const needsExecutable = !isFast && only.length === 0;
+if (!needsExecutable) isBuilt.resolve(false);
 
 /** Two more than there are cores, because most tests wait: for a child process, for a timer. */
 const workers = availableParallelism() + 2;
@@ -53,6 +62,7 @@ const checks = [
   ["lint and format", "biome", "check", "--error-on-warnings", "."],
 ];
 const work = [
+  ...(needsExecutable ? [buildExecutable] : []),
   ...(only.length > 0 ? [] : checks.map((check) => () => runCheck(...check))),
   ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
 ];
@@ -75,17 +85,27 @@ async function runPool(functions, limit) {
   await Promise.all(Array.from({ length: limit }, worker));
 }
 
-/** Resolves with the output of both streams when the process has ended. */
-function runBun(args) {
+/** With the workers and packages of this repository. Without an executable, tests start the sources. */
+async function buildExecutable() {
+  mkdirSync(join(folder, "lib", "node_modules"), { recursive: true });
+  symlinkSync(root, join(folder, "lib", "node_modules", "vexel"));
+  const script = join(root, "bin", "build-executable.mjs");
+  const { succeeded, output } = await run([process.execPath, script, executable], process.env);
+  report("executable", succeeded, output);
+  isBuilt.resolve(succeeded);
+}
+
+function runBun(args, more = {}) {
   // A fraction of the random cases: test/depth.ts.
-  const env = isFast ? { LAW_DEPTH: "0.03", ...process.env } : process.env;
+  const env = { ...(isFast && { LAW_DEPTH: "0.03" }), ...process.env, ...more };
   // The shell prints the CPU time of the process and of its child processes after their output.
   const command = isTimed ? ["bash", "-c", '"$@"; code=$?; times; exit $code', "-", bun] : [bun];
-  const child = spawn(command[0], [...command.slice(1), ...args], {
-    cwd: root,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  return run([...command, ...args], env);
+}
+
+/** Resolves with the output of both streams when the process has ended. */
+function run([program, ...args], env) {
+  const child = spawn(program, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
@@ -99,27 +119,33 @@ function runBun(args) {
 
 async function runCheck(name, ...command) {
   const { succeeded, output } = await runBun(["x", "--bun", ...command]);
+  report(name, succeeded, output);
+}
+
+function report(name, succeeded, output) {
   console.log(`${output}${succeeded ? "ok    " : "FAILED"} ${name}`);
   counted[succeeded ? "passed" : "failed"]++;
   if (!succeeded) failures.push(`${output}FAILED ${name}`);
 }
 
 /** Prints the output of one process in one piece, when the process has ended. */
-async function runTests(files, report) {
+async function runTests(files, path) {
+  const env = (await isBuilt.promise) ? { TEST_EXECUTABLE: executable } : {};
   const start = performance.now();
-  const { succeeded, output } = await runBun([
+  const args = [
     "test",
     // Only a test that hangs takes this long, on a busy machine too.
     "--timeout=120000",
     // Most concurrent tests wait for a poll or a timeout.
     "--max-concurrency=64",
     "--reporter=junit",
-    `--reporter-outfile=${report}`,
+    `--reporter-outfile=${path}`,
     ...files,
-  ]);
+  ];
+  const { succeeded, output } = await runBun(args, env);
   process.stdout.write(output);
   if (isTimed) timings.push(timingOf(files, output, (performance.now() - start) / 1000));
-  const counts = readReport(report);
+  const counts = readReport(path);
   for (const name of Object.keys(counted)) counted[name] += counts[name];
   failures.push(...failuresIn(output));
   // A test process that crashed, or ran no test, is a failure even if no test failed.

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import environment from "../bin/environment.json" with { type: "json" };
 import { build, type Gateway } from "../server/app.ts";
 import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities } from "../server/config/entities/config-entities.ts";
@@ -24,6 +25,17 @@ import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
+
+function sourceCommand(program: string, preload?: string): readonly string[] {
+  const options = preload === undefined ? [] : ["--preload", preload];
+  return [process.execPath, "--no-install", ...options, join(program, "cli", "main.ts")];
+}
+const executable = process.env.TEST_EXECUTABLE;
+/** The command line: the executable that `npm test` has built, which starts much faster, or the sources. */
+export const command = executable === undefined ? sourceCommand(root) : [executable];
+/** With these the executable need not start itself again. */
+export const commandEnvironment: Readonly<Record<string, string>> =
+  executable === undefined ? {} : environment;
 
 /** A folder that is deleted when the test ends. */
 export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
@@ -195,6 +207,10 @@ export function readLedger(folder: string): LedgerRow[] {
   }
 }
 
+/** A preloaded script needs the sources. */
+const commandOf = (program: string, preload: string | undefined): readonly string[] =>
+  program === root && preload === undefined ? command : sourceCommand(program, preload);
+
 export interface GatewayProcess {
   readonly url: string;
   readonly pid: number;
@@ -231,16 +247,14 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     [
       ...wrapper,
       ...(openFiles === undefined ? [] : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`]),
-      process.execPath,
-      "--no-install",
-      ...(preload === undefined ? [] : ["--preload", preload]),
-      join(program, "cli", "main.ts"),
+      ...commandOf(program, preload),
       ...args,
     ],
     {
       cwd: folder,
       env: {
         PATH: process.env.PATH ?? "",
+        ...commandEnvironment,
         PORT: "0",
         VEXEL_DATA: join(folder, "data"),
         ...baseSettings,

@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
+import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
+import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 
 test("defaults in the file may name a built-in model, are shown by vexel check, and are reloaded", async () => {
@@ -16,11 +17,7 @@ defaults: { image: ${image} }
 `;
   const gateway = await startProcess({ folder: folder.path, yaml: yaml("vexel-sketch") });
   try {
-    const check = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), "check", path], {
-      stdout: "pipe",
-      env: { PATH: process.env.PATH ?? "" },
-    });
-    const shown = await new Response(check.stdout).text();
+    const { out: shown } = await vexel(["check", path], { cwd: folder.path });
     expect(shown).toContain("default image model vexel-sketch\n");
     expect(shown).toContain('key "gallery": default embedding model all-minilm-l6-v2\n');
     const draw = async () => {

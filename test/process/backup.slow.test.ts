@@ -5,7 +5,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { selfSigned } from "../certificate-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
-import { configFor, type GatewayProcess, root, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  command,
+  commandEnvironment,
+  configFor,
+  type GatewayProcess,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
 import { bearer } from "../http/gateway-fixture.ts";
 import { sharedRows, sharedSecret, startLoad } from "../replicas/replica-fixture.ts";
 import { freePort, PostgresServer, testWithPostgres } from "../storage/postgres-server.ts";
@@ -16,8 +23,8 @@ afterAll(() => fake.close());
 
 /** Runs the command line. Rejects if it fails. */
 async function vexel(args: readonly string[], env: Record<string, string>): Promise<string> {
-  const child = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), ...args], {
-    env: { PATH: process.env.PATH ?? "", ...env },
+  const child = Bun.spawn([...command, ...args], {
+    env: { PATH: process.env.PATH ?? "", ...commandEnvironment, ...env },
     stderr: "pipe",
   });
   const [output, problem] = await Promise.all([child.stdout.text(), child.stderr.text()]);

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { planRestart } from "../../server/wiring/crash-guard.ts";
+import type { InjectedFault } from "../fake-upstream/injected-fault.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
@@ -172,12 +173,18 @@ describe("a disk that is full when a request ends", () => {
   const rows = () => readLedger(join(ownFolder.path, "data"));
   const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
 
-  /** The disk is full while the request is sent, and until its resources are released. */
-  async function whileFull(request: () => Promise<void>): Promise<void> {
+  /** The disk is full when the upstream responds, and until the request's resources are released. */
+  async function whileFull(response: InjectedFault, request: () => Promise<void>): Promise<void> {
     const [filesBefore, recoveries] = [filesOf(gateway.pid), count("ledger-recovered")];
-    // The ledger is idle: its last row is on disk.
+    fake.clear();
+    const { promise: isFull, resolve } = Promise.withResolvers<void>();
+    fake.script({ ...response, until: isFull });
+    const requested = request();
+    // The gateway has accepted the request: it would refuse it if it found the disk full before.
+    await fake.arrived(1);
     writeFileSync(full, "");
-    await request();
+    resolve();
+    await requested;
     rmSync(full);
     await until(() => count("ledger-recovered") > recoveries);
     await until(() => filesOf(gateway.pid).join() === filesBefore.join());
@@ -191,12 +198,12 @@ describe("a disk that is full when a request ends", () => {
   ] as const)("it does not end the gateway: %s, streamed: %p", async (operation, stream) => {
     const rowsBefore = rows().length;
     const kind = operation === "edits" ? "image_edit" : "image_generation";
-    fake.script({ response: scriptedImageResponse(largePng(12 * 1024 * 1024), kind, stream) });
+    const large = scriptedImageResponse(largePng(12 * 1024 * 1024), kind, stream);
     const fields = { model: imageModel, prompt: "an otter", stream: String(stream) };
     const body = new FormData();
     for (const [name, value] of Object.entries(fields)) body.append(name, value);
     if (operation === "edits") body.append("image", new Blob([largePng(600 * 1024)]), "large.png");
-    await whileFull(async () => {
+    await whileFull({ response: large }, async () => {
       const response =
         operation === "edits"
           ? await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body })
@@ -217,10 +224,9 @@ describe("a disk that is full when a request ends", () => {
   });
 
   test("a response that is refused because its ledger row cannot be written is logged with the error that the client gets", async () => {
-    await whileFull(async () => {
+    await whileFull({}, async () => {
       const response = await embed(gateway);
       expect(response.status).toBe(503);
-      expect(fake.requests).toHaveLength(1);
       const requestId = response.headers.get("x-request-id")!;
       const isLine = (line: string): boolean =>
         line.includes(requestId) && line.includes('"event":"request"');

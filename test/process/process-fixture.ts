@@ -3,7 +3,7 @@ import { spyOn } from "bun:test";
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../../cli/run-command.ts";
-import { root } from "../harness.ts";
+import { command, commandEnvironment, root } from "../harness.ts";
 
 export interface Ended {
   readonly code: number;
@@ -64,9 +64,9 @@ export async function vexelProcess(
   args: readonly string[],
   { cwd, env = {} }: CommandOptions,
 ): Promise<Ended> {
-  const child = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), ...args], {
+  const child = Bun.spawn([...command, ...args], {
     cwd,
-    env: cleanEnvironment(env),
+    env: { ...cleanEnvironment(env), ...commandEnvironment },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

