@@ -15,11 +15,15 @@ interface PollOptions {
   readonly settleMs?: number;
 }
 
-// Files that keep changing are read nevertheless, within a second.
+const usualPollMs = 300;
+const usualSettleMs = 100;
+// Files that keep changing are read nevertheless.
 const maxDelays = 4;
+/** A changed file is read within this time. */
+export const maxPollDelayMs = usualPollMs + maxDelays * usualSettleMs;
 
 export function pollFiles(options: PollOptions): { close(): void } {
-  const { paths, onChange, pollMs = 300, settleMs = 100 } = options;
+  const { paths, onChange, pollMs = usualPollMs, settleMs = usualSettleMs } = options;
   let timer: ReturnType<typeof setTimeout>;
   let closed = false;
   let applied: string | undefined;

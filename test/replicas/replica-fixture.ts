@@ -36,7 +36,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Clients that send one embeddings request after the other, to one replica each. */
+/** Clients that send one embeddings request after the other, with short pauses, to one replica each. */
 export function startLoad(urls: readonly string[], clients: number): Load {
   const completed: string[] = [];
   const failed: string[] = [];
@@ -55,8 +55,8 @@ export function startLoad(urls: readonly string[], clients: number): Load {
         else failed.push(String(response.status));
       } catch (error) {
         failed.push(String(error));
-        await Bun.sleep(20);
       }
+      await Bun.sleep(10);
     }
   };
   const running = Promise.all(Array.from({ length: clients }, (_, client) => run(client)));

@@ -21,7 +21,7 @@ beforeAll(async () => {
   if (!isPossible) return;
   topology = await startTopology();
   load = new Load(topology);
-  load.start(5, 2);
+  load.start(3, 1);
 });
 afterAll(async () => {
   await load?.stop();
