@@ -225,7 +225,11 @@ export function build({
     pools: replicas?.pools,
   });
   const live = new LiveRequests({ others: worker?.others.liveRequests });
-  const content = wireStoredContent({ ...runtime, disk: temp.disk });
+  const content = wireStoredContent({
+    ...runtime,
+    disk: temp.disk,
+    objects: objects?.objects,
+  });
   const closing = new AbortController();
   const pipeline = createPipeline({
     snapshot,

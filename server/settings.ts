@@ -338,7 +338,7 @@ export const settingsTable = {
   ),
   VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored responses."),
   VEXEL_CONTENT_MAX_BYTES: bytes(1024 * MiB).describe(
-    "Maximum disk space for the stored content of requests, of models with storeContent.",
+    "Maximum disk space for the stored content of requests, of models with storeContent; with BLOB_URL, in the object store.",
   ),
   VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
     "Seconds of silence after which a non-streaming image response starts with whitespace, for proxies with an idle timeout. From then on the status is 200, also for errors. 0: never.",

@@ -1,4 +1,4 @@
-/** Wires the object store behind the storage ports: images and stored responses. Loaded only with `BLOB_URL`. */
+/** Wires the object store behind the storage ports: images, stored responses and stored content. Loaded only with `BLOB_URL`. */
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { BlobStore } from "../storage/ports/blob-store.ts";
@@ -11,6 +11,8 @@ import { S3Responses } from "../storage/s3/s3-responses.ts";
 export interface ObjectStorage {
   readonly images: BlobStore;
   readonly responses: SharedResponses;
+  /** For the stored content of requests. */
+  readonly objects: ObjectStore;
 }
 
 export interface ObjectStorageOptions {
@@ -35,6 +37,7 @@ export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage 
         : log.warn("object-store-unavailable", { reason: error.message }),
   });
   return {
+    objects,
     images: new S3Images({
       ...{ objects, maxBytes: settings.VEXEL_IMAGES_MAX_BYTES, now },
       isPresigned: location.links === "presigned",

@@ -1,16 +1,20 @@
-/** Wires the stored content of requests: encrypted files in the data folder, deleted as the configuration says. */
+/** Wires the stored content of requests: encrypted, in the data folder or the object store, deleted as the configuration says. */
 import { join } from "node:path";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ContentRecording } from "../pipeline/record-content.ts";
 import { ContentFiles, type ContentFilesOptions } from "../storage/files/content-files.ts";
 import { StoreFullError } from "../storage/files/response-files.ts";
 import type { ExpiringContent } from "../storage/ports/content-store.ts";
+import type { ObjectStore } from "../storage/s3/object-store.ts";
+import { S3Content } from "../storage/s3/s3-content.ts";
 import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./secret-box.ts";
 
 export interface StoredContentOptions
   extends Pick<Runtime, "settings" | "snapshot" | "log" | "now"> {
   readonly disk: ContentFilesOptions["disk"];
+  /** Undefined: content stays in the data folder of this replica. */
+  readonly objects?: ObjectStore | undefined;
 }
 
 export interface StoredContent extends ContentRecording {
@@ -24,14 +28,12 @@ const checkEveryMs = 1000;
 const sweepEveryMs = 60_000;
 
 export function wireStoredContent(options: StoredContentOptions): StoredContent {
-  const { settings, snapshot, log, disk, now } = options;
-  const files = new ContentFiles({
-    folder: join(settings.VEXEL_DATA, "content"),
-    maxBytes: settings.VEXEL_CONTENT_MAX_BYTES,
-    disk,
-    secrets: secretBoxFor(settings),
-    now,
-  });
+  const { settings, snapshot, log, disk, objects, now } = options;
+  const secrets = secretBoxFor(settings);
+  const maxBytes = settings.VEXEL_CONTENT_MAX_BYTES;
+  const folder = join(settings.VEXEL_DATA, "content");
+  const files = new ContentFiles({ folder, maxBytes, disk, secrets, now });
+  const store = objects ? new S3Content({ objects, files, maxBytes, secrets, now }) : files;
   let checked: Snapshot["models"] | undefined;
   let sweepAt = 0;
   let isSweeping = false;
@@ -47,7 +49,7 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
       ),
     );
     try {
-      if (isDue || (await files.hasOthers(keptMs))) await files.sweep(keptMs);
+      if (isDue || (await store.hasOthers(keptMs))) await store.sweep(keptMs);
     } catch (error) {
       log.warn("content-not-deleted", { reason: String(error) });
     }
@@ -58,7 +60,7 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
   timer.unref();
   void check();
   return {
-    begin: (model, requestId) => files.begin(model, requestId),
+    begin: (model, requestId) => store.begin(model, requestId),
     onNotStored: (requestId, error) =>
       log.warn("content-not-stored", {
         requestId,
@@ -66,7 +68,7 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
       }),
     find: async (model, requestId) => {
       const ms = snapshot().models.get(model)?.storeContentMs;
-      const found = ms === undefined ? undefined : await files.find(model, requestId);
+      const found = ms === undefined ? undefined : await store.find(model, requestId);
       if (!found || ms === undefined) return undefined;
       const expiresAt = found.storedAt + ms;
       return expiresAt > now() ? { ...found, expiresAt } : undefined;

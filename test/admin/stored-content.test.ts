@@ -1,12 +1,14 @@
 /** Prompts, inputs, vectors and images of requests: stored only for models with `storeContent`, until they expire. */
 import { afterAll, expect, test } from "bun:test";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RequestContent, RequestDetail } from "../../contract/admin.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import { createLog } from "../../server/observe/log.ts";
 import { readSettings } from "../../server/settings.ts";
+import { openObjectStorage } from "../../server/wiring/object-storage.ts";
 import { wireStoredContent } from "../../server/wiring/stored-content.ts";
+import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, unlimitedDisk } from "../harness.ts";
 import { until } from "../until.ts";
@@ -105,21 +107,53 @@ test("only administrators, and developers of the project, can read stored conten
   expect(await statusFor("developer", ["beta"])).toBe(404);
 });
 
+const quietLog = createLog({
+  level: "error",
+  format: "json",
+  now: () => new Date(),
+  write: () => undefined,
+});
+const storing = (ms: number | undefined): Snapshot =>
+  ({ models: new Map([["m", { id: "m", storeContentMs: ms }]]) }) as unknown as Snapshot;
+
+test("with an object store, another replica shows the content, and the disk of the first one keeps nothing", async () => {
+  const s3 = startFakeS3();
+  using folder = temporaryFolder();
+  const replica = (name: string) => {
+    const env = {
+      BLOB_URL: s3.url(),
+      VEXEL_DATA: join(folder.path, name),
+      VEXEL_SECRET: "s".repeat(32),
+    };
+    const settings = readSettings(env);
+    mkdirSync(settings.VEXEL_DATA);
+    const { objects } = openObjectStorage({ settings, env: {}, log: quietLog, now: Date.now });
+    const snapshot = () => storing(60_000);
+    return wireStoredContent({
+      ...{ settings, snapshot, log: quietLog, disk: unlimitedDisk, objects, now: Date.now },
+    });
+  };
+  const [first, second] = [replica("a"), replica("b")];
+  const writer = first.begin("m", "req_1");
+  writer.append("text");
+  writer.commit();
+  await until(() => filesIn(join(folder.path, "a", "content")).length === 0);
+  const found = await second.find("m", "req_1");
+  expect((await found?.read())?.toString()).toBe("text");
+  expect(Math.abs((found?.expiresAt ?? 0) - Date.now() - 60_000)).toBeLessThan(30_000);
+  first.close();
+  second.close();
+  await s3.stop();
+});
+
 test("content is deleted when it expires, and when its model stores no content any more", async () => {
   using folder = temporaryFolder();
-  const stored = (ms: number | undefined): Snapshot =>
-    ({ models: new Map([["m", { id: "m", storeContentMs: ms }]]) }) as unknown as Snapshot;
-  let snapshot = stored(60_000);
+  let snapshot = storing(60_000);
   let now = Date.now();
   const content = wireStoredContent({
     settings: readSettings({ VEXEL_DATA: folder.path }),
     snapshot: () => snapshot,
-    log: createLog({
-      level: "error",
-      format: "json",
-      now: () => new Date(),
-      write: () => undefined,
-    }),
+    log: quietLog,
     disk: unlimitedDisk,
     now: () => now,
   });
@@ -138,7 +172,7 @@ test("content is deleted when it expires, and when its model stores no content a
   now = Date.now();
   store("second");
   expect(names()).toBe(1);
-  snapshot = stored(undefined);
+  snapshot = storing(undefined);
   expect(await content.find("m", "second")).toBeUndefined();
   await until(() => names() === 0);
   content.close();

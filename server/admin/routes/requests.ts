@@ -69,8 +69,18 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
   const show = async (context: AdminApiContext): Promise<Response> => {
     const row = await find(context);
     const names = await keyNames.of([row.keyId]);
-    const stored = await content.find(row.model ?? "", row.requestId);
-    return context.json(showRequestDetail(row, names.get(row.keyId) ?? null, stored?.expiresAt));
+    const keyName = names.get(row.keyId) ?? null;
+    return context.json(showRequestDetail(row, keyName, await contentExpiresAt(row)));
+  };
+
+  /** Undefined: not stored, or the object store is not available. The rest of the request is shown. */
+  const contentExpiresAt = async ({ model, requestId }: LedgerRow): Promise<number | undefined> => {
+    try {
+      return (await content.find(model ?? "", requestId))?.expiresAt;
+    } catch (error) {
+      if (error instanceof GatewayError) return undefined;
+      throw error;
+    }
   };
 
   const showContent = async (context: AdminApiContext): Promise<Response> => {

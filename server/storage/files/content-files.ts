@@ -7,7 +7,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DiskReserve } from "../../lib/disk-reserve.ts";
 import type { SecretBox } from "../encrypt-secret.ts";
-import type { ContentStore, ContentWriter, FoundContent } from "../ports/content-store.ts";
+import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
 import { removeIfExists, statIfExists } from "./expiring-files.ts";
 import { StoreFullError } from "./response-files.ts";
 
@@ -20,9 +20,9 @@ export interface ContentFilesOptions {
   readonly now: () => number;
 }
 
-const hashOf = (text: string): string => Bun.SHA256.hash(text, "hex");
-/** Bound to the encryption: a file cannot be decrypted under another name. */
-const contextOf = (model: string, requestId: string): string =>
+export const hashOf = (text: string): string => Bun.SHA256.hash(text, "hex");
+/** Also the context of the encryption: content cannot be decrypted under another name. */
+export const contentName = (model: string, requestId: string): string =>
   `content/${hashOf(model)}/${hashOf(requestId)}`;
 
 const draftEnding = ".draft";
@@ -41,7 +41,9 @@ export class ContentFiles implements ContentStore {
     const folder = this.#folderOf(model);
     const path = join(folder, hashOf(requestId));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const { head, update, end } = this.#options.secrets.encryptChunks(contextOf(model, requestId));
+    const { head, update, end } = this.#options.secrets.encryptChunks(
+      contentName(model, requestId),
+    );
     const file = openSync(path + draftEnding, "wx", 0o600);
     let written = 0;
     let isOpen = true;
@@ -85,7 +87,7 @@ export class ContentFiles implements ContentStore {
     const path = join(this.#folderOf(model), hashOf(requestId));
     const found = await statIfExists(path);
     if (!found) return undefined;
-    return { storedAt: found.mtimeMs, read: () => this.#read(path, contextOf(model, requestId)) };
+    return { storedAt: found.mtimeMs, read: () => this.#read(path, contentName(model, requestId)) };
   }
 
   async #read(path: string, context: string): Promise<Buffer | undefined> {
@@ -97,8 +99,26 @@ export class ContentFiles implements ContentStore {
     }
   }
 
-  /** Deletes expired files, and the folders of models that are not in `keptMs`; counts the rest. */
-  async sweep(keptMs: ReadonlyMap<string, number>): Promise<void> {
+  /** The names of all complete files. */
+  async names(): Promise<string[]> {
+    const found = await readdir(this.#options.folder, { recursive: true }).catch(() => []);
+    return found
+      .filter((path) => path.includes("/") && !path.endsWith(draftEnding))
+      .map((path) => `content/${path}`);
+  }
+
+  pathOf(name: string): string {
+    return join(this.#options.folder, name.slice("content/".length));
+  }
+
+  async remove(name: string): Promise<void> {
+    const path = this.pathOf(name);
+    const { size = 0 } = (await statIfExists(path)) ?? {};
+    if (await removeIfExists(path)) this.#storedBytes = Math.max(0, this.#storedBytes - size);
+  }
+
+  /** Counts the remaining files. */
+  async sweep(keptMs: KeptMs): Promise<void> {
     const { now } = this.#options;
     const keptFolders = new Map([...keptMs].map(([model, ms]) => [this.#folderOf(model), ms]));
     const before = this.#storedBytes;
@@ -121,8 +141,7 @@ export class ContentFiles implements ContentStore {
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
-  /** Whether a model that is not in `keptMs` has stored content. */
-  async hasOthers(keptMs: ReadonlyMap<string, number>): Promise<boolean> {
+  async hasOthers(keptMs: KeptMs): Promise<boolean> {
     const kept = new Set([...keptMs.keys()].map((model) => this.#folderOf(model)));
     return (await this.#folders()).some((folder) => !kept.has(folder));
   }

@@ -22,9 +22,16 @@ export interface ExpiringContent extends FoundContent {
   readonly expiresAt: number;
 }
 
+/** How long the content of each model is kept. Models that are not in the map keep none. */
+export type KeptMs = ReadonlyMap<string, number>;
+
 export interface ContentStore {
   /** Throws StoreFullError or the error of the file system. */
   begin(model: string, requestId: string): ContentWriter;
   /** Undefined: not stored. */
   find(model: string, requestId: string): Promise<FoundContent | undefined>;
+  /** Deletes expired content, and the content of models that are not in `keptMs`. */
+  sweep(keptMs: KeptMs): Promise<void>;
+  /** Whether a model that is not in `keptMs` may have stored content. */
+  hasOthers(keptMs: KeptMs): Promise<boolean>;
 }

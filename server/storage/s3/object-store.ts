@@ -71,12 +71,19 @@ export class ObjectStore {
     await this.#run(() => this.#file(key).write(text, { type: "application/json" }));
   }
 
-  /** The size of the object, and its content, which is read on demand. Undefined: it does not exist. */
-  async find(key: string): Promise<{ readonly size: number; readonly content: Blob } | undefined> {
+  /** The object, and its content, which is read on demand. Undefined: it does not exist. */
+  async find(key: string): Promise<(StoredObject & { readonly content: Blob }) | undefined> {
     const file = this.#file(key);
     const stat = await this.#run(() => orUndefined(file.stat()));
     // An empty object has no range that could be requested.
-    return stat && { size: stat.size, content: stat.size === 0 ? new Blob() : file };
+    return (
+      stat && {
+        key,
+        size: stat.size,
+        modifiedAt: stat.lastModified.getTime(),
+        content: stat.size === 0 ? new Blob() : file,
+      }
+    );
   }
 
   /** Undefined: it does not exist. */

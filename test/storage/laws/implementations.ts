@@ -1,5 +1,9 @@
 /** The implementations of each storage port. A new one is one entry here, and obeys the laws of its port. */
+import { readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SecretBox } from "../../../server/storage/encrypt-secret.ts";
+import { ContentFiles } from "../../../server/storage/files/content-files.ts";
 import { ImageFiles } from "../../../server/storage/files/image-files.ts";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
@@ -24,6 +28,7 @@ import { unlimitedDisk } from "../../harness.ts";
 import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
+import { type ContentImplementation, contentMaxBytes } from "./content-store.laws.ts";
 import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
 import type { EventStorage } from "./event-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
@@ -34,6 +39,24 @@ export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite"
 export const configEntityStores: readonly Implementation<ConfigEntityStore>[] = [
   inFolder("SQLite", openConfigEntityStore),
 ];
+
+export const secrets = new SecretBox({
+  ...{ folder: tmpdir(), secret: "a secret of the tests", previous: [] },
+});
+
+export const openContentFiles = (folder: string, now: () => number): ContentFiles =>
+  new ContentFiles({
+    folder: join(folder, "content"),
+    ...{ maxBytes: contentMaxBytes, disk: unlimitedDisk, secrets, now },
+  });
+
+export const contentFiles: ContentImplementation = {
+  ...inFolder("file", openContentFiles),
+  contains: (folder, text) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true }).some(
+      (entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes(text),
+    ),
+};
 
 export const blobStores: readonly Implementation<BlobStore>[] = [
   inFolder(

@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
+import type { ContentStore } from "../../../server/storage/ports/content-store.ts";
 import { parseBlobUrl } from "../../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
+import { S3Content } from "../../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../../server/storage/s3/s3-images.ts";
 import { S3Responses } from "../../../server/storage/s3/s3-responses.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
@@ -13,6 +15,8 @@ import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import type { Implementation } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
+import { type ContentImplementation, contentMaxBytes } from "./content-store.laws.ts";
+import { openContentFiles, secrets } from "./implementations.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
 let server: FakeS3 | undefined;
@@ -27,6 +31,27 @@ const inBucket = <Store>(
   },
   open: async (url, now) => open(new ObjectStore({ location: parseBlobUrl(url, {}), now }), now),
 });
+
+/** Each store has a data folder of its own, like a replica. */
+export function openS3Content(url: string, now: () => number) {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const store = new S3Content({
+    objects: new ObjectStore({ location: parseBlobUrl(url, {}), now }),
+    files: openContentFiles(folder, now),
+    ...{ maxBytes: contentMaxBytes, secrets, now },
+  });
+  const close = async () => rmSync(folder, { recursive: true, force: true });
+  return Object.assign(store, { close });
+}
+
+export const s3ContentStore: ContentImplementation = {
+  ...inBucket<ContentStore>(() => {
+    throw new Error("opened by its URL");
+  }),
+  open: async (url, now) => openS3Content(url, now),
+  contains: (_, text) =>
+    [...(server?.objects.values() ?? [])].some(({ bytes }) => Buffer.from(bytes).includes(text)),
+};
 
 export const s3BlobStore = inBucket(
   (objects, now) => new S3Images({ objects, maxBytes: blobMaxBytes, isPresigned: false, now }),

@@ -1,0 +1,121 @@
+/**
+ * Stored content of requests in an object store, so that every replica shows it. The content is written to an encrypted
+ * file first, and uploaded when it is complete. A file whose upload fails is uploaded with the next sweep.
+ */
+import type { SecretBox } from "../encrypt-secret.ts";
+import { type ContentFiles, contentName, hashOf } from "../files/content-files.ts";
+import { StoreFullError } from "../files/response-files.ts";
+import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
+import type { ObjectStore } from "./object-store.ts";
+
+export interface S3ContentOptions {
+  readonly objects: ObjectStore;
+  /** Content that is not uploaded yet. */
+  readonly files: ContentFiles;
+  /** Of the content of all replicas, as of the last sweep, and of this replica's content since then. */
+  readonly maxBytes: number;
+  readonly secrets: Pick<SecretBox, "decryptBytes">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const maxUploads = 8;
+
+export class S3Content implements ContentStore {
+  readonly #options: S3ContentOptions;
+  /** The names of files that wait for an upload. */
+  readonly #waiting = new Set<string>();
+  readonly #uploading = new Set<string>();
+  #storedBytes = 0;
+
+  constructor(options: S3ContentOptions) {
+    this.#options = options;
+  }
+
+  begin(model: string, requestId: string): ContentWriter {
+    const { files, maxBytes } = this.#options;
+    if (this.#storedBytes >= maxBytes) throw new StoreFullError("VEXEL_CONTENT_MAX_BYTES");
+    const writer = files.begin(model, requestId);
+    return {
+      ...writer,
+      commit: () => {
+        writer.commit();
+        this.#waiting.add(contentName(model, requestId));
+        this.#upload();
+      },
+    };
+  }
+
+  async find(model: string, requestId: string): Promise<FoundContent | undefined> {
+    const waiting = await this.#options.files.find(model, requestId);
+    const name = contentName(model, requestId);
+    if (!waiting) return this.#findObject(name);
+    const { storedAt } = waiting;
+    // The upload may end before the file is read.
+    const read = async () => (await waiting.read()) ?? (await this.#findObject(name))?.read();
+    return { storedAt, read };
+  }
+
+  async #findObject(name: string): Promise<FoundContent | undefined> {
+    const { objects, secrets } = this.#options;
+    const found = await objects.find(name);
+    return (
+      found && {
+        storedAt: found.modifiedAt,
+        read: async () => {
+          try {
+            return secrets.decryptBytes(Buffer.from(await found.content.bytes()), name);
+          } catch {
+            // Deleted meanwhile, or encrypted with another VEXEL_SECRET.
+            return undefined;
+          }
+        },
+      }
+    );
+  }
+
+  async sweep(keptMs: KeptMs): Promise<void> {
+    const { objects, files, now } = this.#options;
+    await files.sweep(keptMs);
+    for (const name of await files.names()) this.#waiting.add(name);
+    this.#upload();
+    const keptByFolder = new Map([...keptMs].map(([model, ms]) => [hashOf(model), ms]));
+    const before = this.#storedBytes;
+    const counted = await objects.sweep("content/", ({ key, modifiedAt }) => {
+      const ms = keptByFolder.get(key.split("/")[1] ?? "");
+      return ms === undefined || modifiedAt + ms <= now();
+    });
+    this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
+  }
+
+  /** Only a list of the objects could tell, and a sweep is one. */
+  async hasOthers(): Promise<boolean> {
+    return true;
+  }
+
+  #upload(): void {
+    for (const name of this.#waiting) {
+      if (this.#uploading.size >= maxUploads) return;
+      this.#waiting.delete(name);
+      if (this.#uploading.has(name)) continue;
+      this.#uploading.add(name);
+      void this.#uploadOne(name).finally(() => {
+        this.#uploading.delete(name);
+        this.#upload();
+      });
+    }
+  }
+
+  async #uploadOne(name: string): Promise<void> {
+    const { objects, files } = this.#options;
+    try {
+      const file = Bun.file(files.pathOf(name));
+      const { size } = await file.stat();
+      await objects.write(name, file.stream(), "application/octet-stream");
+      this.#storedBytes += size;
+      await files.remove(name);
+    } catch {
+      // Deleted meanwhile, or the object store is not available, which it has reported.
+    }
+  }
+}
