@@ -11,9 +11,9 @@ export interface MessageCallsOptions {
   readonly send: (message: CallMessage) => void;
   /** Serves the calls of the other end. */
   readonly answer: (name: string, input: unknown) => unknown;
+  /** The longest time until a reply. Longer than that of the calls that the other end makes for it. */
+  readonly timeoutMs: number;
 }
-
-const timeoutMs = 1000;
 
 export class MessageCalls {
   readonly #options: MessageCallsOptions;
@@ -28,7 +28,7 @@ export class MessageCalls {
   call(name: string, input?: unknown): Promise<unknown> {
     const id = ++this.#calls;
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => this.#settle(id, undefined), timeoutMs);
+    const timer = setTimeout(() => this.#settle(id, undefined), this.#options.timeoutMs);
     this.#pending.set(id, (value) => {
       clearTimeout(timer);
       resolve(value);

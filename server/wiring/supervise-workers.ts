@@ -193,6 +193,7 @@ class Worker {
         if (child.exitCode === null && child.signalCode === null) child.send(message);
       },
       answer: (name, input) => answer(this, name, input),
+      timeoutMs: 1000,
     });
     return child;
   }

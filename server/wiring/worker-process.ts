@@ -49,6 +49,7 @@ export function openWorkerChannel(): WorkerChannel {
   const calls = new MessageCalls({
     send,
     answer: (name, input) => own?.[name as keyof WorkerReports](input as RequestFilter),
+    timeoutMs: 2000,
   });
   process.on("message", (message: CallMessage) => void calls.receive(message));
   const ask = async <T>(name: keyof WorkerReports, input?: unknown): Promise<readonly T[]> =>

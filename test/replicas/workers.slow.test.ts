@@ -124,13 +124,17 @@ testWithRedis(
       expect(setup.status).toBe(400);
     }
 
+    // A worker that hangs has the values of its last reply.
     const [worker] = childrenOf(gateway.pid);
+    const total = await counted(`http://127.0.0.1:${metricsPort}/metrics`);
+    process.kill(worker as number, "SIGSTOP");
+    expect(await counted(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(total);
     process.kill(worker as number, "SIGKILL");
     await until(() => gateway.output().includes("worker-exited"));
     await until(() => childrenOf(gateway.pid).filter((pid) => pid !== worker).length === 2);
     await until(async () => (await ask("after the restart")) === 200);
     // Counters never decrease.
-    for (const url of urls) expect(await counted(url)).toBeGreaterThanOrEqual(40);
+    for (const url of urls) expect(await counted(url)).toBeGreaterThanOrEqual(total);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
     expect(gateway.output().match(/"stopped"/g)?.length).toBeGreaterThanOrEqual(1);
