@@ -46,6 +46,7 @@ export const faults: readonly Fault[] = [
     name: "a replica is killed and started again",
     explains: {
       "502": "nginx had sent the request to the killed replica",
+      connection: "nginx was passing on a response of the killed replica",
       "503 storage_unavailable":
         "the killed replica was generating the image, and nobody knows whether it was billed",
     },
