@@ -25,9 +25,9 @@ const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
  * the tests start hundreds of gateways.
  */
 const executable = join(folder, "vexel");
-const isBuilt = Promise.withResolvers();
 const needsExecutable = !isFast && only.length === 0;
-if (!needsExecutable) isBuilt.resolve(false);
+/** Resolves with whether there is an executable. */
+const isBuilt = needsExecutable ? buildExecutable() : Promise.resolve(false);
 
 /** Two more than there are cores, because most tests wait: for a child process, for a timer. */
 const workers = availableParallelism() + 2;
@@ -43,12 +43,13 @@ const minShare = 16;
 const files = testFolders().flatMap(testFiles);
 /**
  * One process each, and the longest, so they start first: files that share a browser, files that share a PostgreSQL
- * server, the topology of several replicas, and a file with thousands of tests.
+ * server, the topology of several replicas, the installation of the package, and a file with thousands of tests.
  */
 const ownProcess = [
   /^\.\/test\/browser\//,
   /^\.\/test\/(?:replicas\/|storage\/postgres-)/,
   /^\.\/test\/topology\//,
+  /^\.\/test\/process\/package\./,
   /^\.\/test\/laws\/images\./,
 ];
 const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));
@@ -62,7 +63,7 @@ const checks = [
   ["lint and format", "biome", "check", "--error-on-warnings", "."],
 ];
 const work = [
-  ...(needsExecutable ? [buildExecutable] : []),
+  () => isBuilt,
   ...(only.length > 0 ? [] : checks.map((check) => () => runCheck(...check))),
   ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
 ];
@@ -92,7 +93,7 @@ async function buildExecutable() {
   const script = join(root, "bin", "build-executable.mjs");
   const { succeeded, output } = await run([process.execPath, script, executable], process.env);
   report("executable", succeeded, output);
-  isBuilt.resolve(succeeded);
+  return succeeded;
 }
 
 function runBun(args, more = {}) {
@@ -130,7 +131,7 @@ function report(name, succeeded, output) {
 
 /** Prints the output of one process in one piece, when the process has ended. */
 async function runTests(files, path) {
-  const env = (await isBuilt.promise) ? { TEST_EXECUTABLE: executable } : {};
+  const env = (await isBuilt) ? { TEST_EXECUTABLE: executable } : {};
   const start = performance.now();
   const args = [
     "test",

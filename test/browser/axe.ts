@@ -15,7 +15,8 @@ export const colorRules = ["color-contrast", "link-in-text-block"];
 /** `rules`: all of axe, unless some are named. */
 export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger: the content security policy of the console forbids a script element.
-  await page.evaluate(await Bun.file(axePath).text());
+  if (!(await page.evaluate<boolean>(`"axe" in window`)))
+    await page.evaluate(await Bun.file(axePath).text());
   const options = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
   const violations = await page.evaluate<readonly Finding[]>(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,

@@ -18,6 +18,8 @@ let launching: Promise<Browser> | undefined;
 /** One browser for all files of the test process. It ends with the process, which closes the pipe to it. */
 export function sharedBrowser(): Promise<Browser> {
   if (path === undefined) throw new Error(advice);
-  launching ??= chromium.launch({ executablePath: path });
+  // A page lives for seconds: optimized code and a graphics card in software cost more than they save.
+  const args = ["--js-flags=--no-opt", "--disable-gpu-compositing"];
+  launching ??= chromium.launch({ executablePath: path, args });
   return launching;
 }

@@ -100,7 +100,9 @@ test("the packed package runs with npx: embeddings, images and the console", asy
 test("the single executable serves gateway and console alone, and built-in models with lib beside it", async () => {
   const own = join(folder.path, "executable");
   mkdirSync(own);
-  run(["node", join(root, "bin/build-executable.mjs"), join(own, "vexel")], root);
+  const built = process.env.TEST_EXECUTABLE;
+  if (built !== undefined) cpSync(built, join(own, "vexel"));
+  else run(["node", join(root, "bin/build-executable.mjs"), join(own, "vexel")], root);
   writeFileSync(join(own, "vexel.yaml"), configFor(fake.url));
   await withGateway([join(own, "vexel")], own, async (url) => {
     const headers = { ...bearer, "content-type": "application/json" };
