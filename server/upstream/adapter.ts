@@ -3,6 +3,7 @@
  * missing key. No network, no clock.
  */
 
+import type { z } from "zod";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -159,4 +160,24 @@ export interface Adapter {
   /** A free request that shows whether the API key is valid. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
+}
+
+/** The settings of a vendor in a configuration. */
+export interface Kind {
+  readonly name: string;
+  /** The default if the configuration has none. */
+  readonly baseUrl?: string;
+  readonly needs: readonly string[];
+  /** At least one of these sets of settings must be complete. */
+  readonly needsOneOf?: readonly (readonly string[])[];
+  /** The only kind of model it serves. Absent: not restricted, and the upstream decides. */
+  readonly serves?: "embedding" | "image";
+  /** Settings of this kind only, by name. */
+  readonly options: Readonly<Record<string, z.ZodType>>;
+}
+
+/** Each vendor is a file or a folder of adapters/. */
+export interface Vendor {
+  readonly kind: Kind;
+  readonly adapter: Adapter;
 }

@@ -1,8 +1,7 @@
 /** The kinds of upstream that a configuration may name, with the default base URL and the required settings of each. */
-
 import { z } from "zod";
+import type { Kind } from "./adapter.ts";
 import { vendors } from "./adapters/index.ts";
-import type { Kind } from "./vendor.ts";
 
 export type { Kind };
 

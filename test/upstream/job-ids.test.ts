@@ -1,7 +1,7 @@
 /** A poll whose response repeats the id of another job is refused: its image could be another client's. */
 import { describe, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
-import type { PendingJob } from "../../server/upstream/adapter.ts";
+import type { PendingJob, Vendor } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
@@ -11,7 +11,6 @@ import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import { runImageJob } from "../../server/upstream/poll-job.ts";
-import type { Vendor } from "../../server/upstream/vendor.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
 import { query, targetOf } from "./image-jobs-fixture.ts";

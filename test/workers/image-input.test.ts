@@ -3,8 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withImageInput } from "../../server/workers/image/child/image-input.ts";
-import { UnprocessableImageError } from "../../server/workers/image/child/unprocessable-image.ts";
+import {
+  UnprocessableImageError,
+  withImageInput,
+} from "../../server/workers/image/child/image-input.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import type { SentImage } from "../../server/workers/image/messages.ts";
 import {

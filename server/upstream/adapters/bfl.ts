@@ -8,6 +8,7 @@ import type {
   PendingJob,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -18,14 +19,12 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
-import { headersOf, imageJsonRequest } from "./wire/build-request.ts";
+import { headersOf, imageJsonRequest, modelPath } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { asBase64 } from "./wire/edit-sources.ts";
 import { imageContentIn, revised } from "./wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
-import { modelPath } from "./wire/model-path.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";

@@ -1,8 +1,7 @@
 /** Databricks: OpenAI's response format, with the model's endpoint in the URL. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearer, jsonRequest, ownHeaders, type WireHeaders } from "./wire/build-request.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";

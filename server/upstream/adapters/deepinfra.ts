@@ -1,7 +1,8 @@
 /** DeepInfra: OpenAI-compatible embeddings and images; images in base64 only, and its own error format. */
+
+import type { Vendor } from "../adapter.ts";
 import type { Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
 import { openaiEndpoints } from "./wire/build-request.ts";

@@ -1,8 +1,7 @@
 /** DigitalOcean: OpenAI-compatible embeddings and generations, with `n` in every request; no edits. */
-import type { ImageAdapter } from "../adapter.ts";
+import type { ImageAdapter, Vendor } from "../adapter.ts";
 import type { GenerationQuery } from "../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { openaiGenerations } from "./openai/images.ts";
 import { openaiEndpoints } from "./wire/build-request.ts";

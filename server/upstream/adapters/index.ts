@@ -1,6 +1,5 @@
 /** The registry of vendors and adapters, by the name that a configuration uses. */
-import type { Adapter } from "../adapter.ts";
-import type { Vendor } from "../vendor.ts";
+import type { Adapter, Vendor } from "../adapter.ts";
 import { bedrock } from "./amazon/bedrock.ts";
 import { sagemaker } from "./amazon/sagemaker.ts";
 import { automatic1111 } from "./automatic1111/automatic1111.ts";

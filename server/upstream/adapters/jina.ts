@@ -1,8 +1,7 @@
 /** Jina AI: OpenAI-compatible except for the task type and the encoding of the vectors. */
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";

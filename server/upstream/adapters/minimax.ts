@@ -1,8 +1,7 @@
 /** MiniMax: image-01 with its native API, later models with OpenAI's. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
 import { bearer, imageJsonRequest, openaiEndpoints } from "./wire/build-request.ts";
 import { readDocument } from "./wire/document.ts";

@@ -1,7 +1,6 @@
 /** Mistral: OpenAI-compatible with another name for `dimensions`; it rejects every unknown field. */
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";

@@ -1,14 +1,18 @@
 /** Nomic's native Atlas API. */
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import type { Vendor } from "../vendor.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
-import { cohereTaskTypes, taskTypeOf, textsOf, usageOf } from "./wire/native-embeddings.ts";
+import {
+  cohereTaskTypes,
+  taskTypeOf,
+  textsOf,
+  usageOf,
+  vectorRows,
+} from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
-import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api-atlas.nomic.ai/v1";
 

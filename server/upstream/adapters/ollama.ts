@@ -1,15 +1,13 @@
 /** Ollama's native API: its /v1 truncates long inputs silently, the native API does not. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Adapter, EmbeddingsAdapter } from "../adapter.ts";
+import type { Adapter, EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
-import { textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { textsOf, usageOf, vectorRows } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
-import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "http://127.0.0.1:11434";
 

@@ -1,9 +1,8 @@
 /** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte. */
 import { EncodedVector } from "../../lib/codec/index.ts";
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks } from "./wire/document-chunks.ts";

@@ -1,7 +1,7 @@
 /**
  * Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms.
  */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -11,7 +11,6 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { bearer, imageFormRequest, imageJsonRequest } from "./wire/build-request.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
 import { createdIn, readImageList, revised } from "./wire/image-list.ts";

@@ -1,9 +1,8 @@
 /** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's response. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import type { Vendor } from "../vendor.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
 import { jsonRequest, ownHeaders, type WireHeaders } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";

@@ -4,6 +4,7 @@ import type {
   ImageRequestContext,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -13,7 +14,6 @@ import type {
   Target,
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";

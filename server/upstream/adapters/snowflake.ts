@@ -1,8 +1,7 @@
 /** Snowflake Cortex: an account's own URL, and a token with its type in a second header. */
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { orderByIndex } from "./openai/embeddings.ts";
 import { headersOf, jsonRequest, type WireHeaders } from "./wire/build-request.ts";
 import { invalidResponse, listIn, memberOf } from "./wire/members.ts";

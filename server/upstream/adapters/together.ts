@@ -1,5 +1,5 @@
 /** Together: OpenAI-compatible embeddings; images by width and height, with an edit's input images in the same body. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -8,7 +8,6 @@ import type {
   Target,
 } from "../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";

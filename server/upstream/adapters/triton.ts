@@ -1,8 +1,7 @@
 /** NVIDIA's Triton and other servers of the Open Inference Protocol: tensors by name, in and out. */
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
 import { invalidResponse, isCount, listIn, memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";

@@ -1,6 +1,6 @@
 /** Voyage AI: three embeddings endpoints, one for each family of models, with names of their own for the options. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { EmbeddingsAdapter, UpstreamRequest } from "../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type {
   EmbeddingCapabilities,
@@ -10,7 +10,6 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import type { Vendor } from "../vendor.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks, readDocuments } from "./wire/document-chunks.ts";

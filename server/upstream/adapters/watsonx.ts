@@ -1,8 +1,7 @@
 /** IBM watsonx.ai: an IAM key that is exchanged for a token, and models that belong to a project or a space. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange } from "../adapter.ts";
+import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
-import type { Vendor } from "../vendor.ts";
 import { jsonRequest, ownHeaders } from "./wire/build-request.ts";
 import { listIn, listOf, memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";

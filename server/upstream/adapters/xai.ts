@@ -1,5 +1,5 @@
 /** xAI: OpenAI's paths, aspect ratios instead of sizes, and edits in JSON. The response reports the cost. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -10,7 +10,6 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../image-sizes.ts";
-import type { Vendor } from "../vendor.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { asDataUrl } from "./wire/edit-sources.ts";
 import { readImageList, revised } from "./wire/image-list.ts";

@@ -1,8 +1,7 @@
 /** Zhipu's BigModel: OpenAI-compatible embeddings and nearly OpenAI-compatible images, returned as links only. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import type { Vendor } from "../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { createdIn, readImageList } from "./wire/image-list.ts";

@@ -11,7 +11,7 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { FileContent } from "../wire/json-with-files.ts";
+import { FileContent } from "../wire/edit-sources.ts";
 import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 

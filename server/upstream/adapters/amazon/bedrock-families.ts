@@ -7,9 +7,14 @@ import type {
 } from "../../contract.ts";
 import { cohereLengths } from "../cohere.ts";
 import { listIn, memberOf } from "../wire/members.ts";
-import { cohereTaskTypes, taskTypeOf, textsOf, vectorIn } from "../wire/native-embeddings.ts";
+import {
+  cohereTaskTypes,
+  taskTypeOf,
+  textsOf,
+  vectorIn,
+  vectorRows,
+} from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 
 export interface Family {
   readonly capabilities: EmbeddingCapabilities;

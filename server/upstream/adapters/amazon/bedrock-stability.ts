@@ -7,7 +7,7 @@ import type {
   GenerationQuery,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { FileContent } from "../wire/json-with-files.ts";
+import { FileContent } from "../wire/edit-sources.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 

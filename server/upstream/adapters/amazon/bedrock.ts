@@ -1,9 +1,13 @@
 /** Amazon Bedrock: models of several vendors behind one endpoint, each with its own request body. */
 import { z } from "zod";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbeddingsAdapter, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
+import type {
+  EmbeddingsAdapter,
+  UpstreamRequest,
+  UpstreamResponse,
+  Vendor,
+} from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer, jsonRequest } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";

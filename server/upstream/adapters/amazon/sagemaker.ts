@@ -1,13 +1,11 @@
 /** Amazon SageMaker: a customer's endpoint that runs Hugging Face's embedding container. */
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
-import { textsOf } from "../wire/native-embeddings.ts";
+import { textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor } from "./aws.ts";
 
 interface SagemakerOptions extends AwsOptions {

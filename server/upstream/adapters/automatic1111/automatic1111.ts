@@ -1,7 +1,8 @@
 /** AUTOMATIC1111's Stable Diffusion web UI, started with --api, and its forks, such as Forge. */
+
+import type { Vendor } from "../../adapter.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import type { Vendor } from "../../vendor.ts";
-import { messageIn } from "../wire/error-message.ts";
+import { messageIn } from "../wire/error-body.ts";
 import { memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import {

@@ -18,9 +18,8 @@ import type {
 import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asBase64, onlyFile } from "../wire/edit-sources.ts";
+import { asBase64, FileContent, onlyFile } from "../wire/edit-sources.ts";
 import { bareBase64, imageContentIn } from "../wire/image-list.ts";
-import { FileContent } from "../wire/json-with-files.ts";
 import {
   invalidResponse,
   isCount,

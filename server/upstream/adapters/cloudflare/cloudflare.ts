@@ -1,13 +1,11 @@
 /** Cloudflare Workers AI over its REST API: account and model are in the URL, the response is in an envelope. */
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, memberOf, membersOfList } from "../wire/members.ts";
-import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 import { aiOf, cloudflareBaseUrl, runOf } from "./endpoints.ts";
 import { cloudflareErrorReader } from "./errors.ts";
 import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./images.ts";

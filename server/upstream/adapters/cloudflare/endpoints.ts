@@ -1,6 +1,6 @@
 /** URLs of Workers AI: the account and the model are in the path. */
 import type { Target, Upstream } from "../../contract.ts";
-import { modelPath } from "../wire/model-path.ts";
+import { modelPath } from "../wire/build-request.ts";
 
 export const cloudflareBaseUrl = "https://api.cloudflare.com/client/v4";
 

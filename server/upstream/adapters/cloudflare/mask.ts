@@ -1,14 +1,15 @@
 /** A JSON body with the mask in the form that Workers AI takes: an array of the bytes of its file. */
+
+import { stringifyStreamed } from "../../../lib/json-stream.ts";
 import type { StreamedBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";
-import { jsonBody } from "../wire/json-with-files.ts";
 
 /**
  * Each number is padded to a fixed width with spaces, which JSON allows before a number: so the length of the body is
  * known before the file is read. `fields` has at least one member.
  */
 export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
-  const others = streamed(jsonBody(fields));
+  const others = streamed(stringifyStreamed(fields));
   const head = Buffer.from('{"mask":[');
   const tail = Buffer.from("],");
   async function* open(): AsyncGenerator<Uint8Array> {

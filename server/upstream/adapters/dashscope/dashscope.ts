@@ -1,8 +1,7 @@
 /** Alibaba Model Studio's native API: its OpenAI-compatible API has no task types. */
-import type { EmbeddingsAdapter, UpstreamRequest } from "../../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
-import type { Vendor } from "../../vendor.ts";
 import { orderByIndex } from "../openai/embeddings.ts";
 import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";

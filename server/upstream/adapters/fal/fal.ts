@@ -5,6 +5,7 @@ import type {
   PendingJob,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -15,15 +16,13 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { resolutionOf } from "../../image-sizes.ts";
-import type { Vendor } from "../../vendor.ts";
-import { headersOf, imageJsonRequest } from "../wire/build-request.ts";
+import { headersOf, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
-import { modelPath } from "../wire/model-path.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";

@@ -1,5 +1,5 @@
 /** Fireworks: OpenAI-compatible embeddings, native image APIs. */
-import type { Vendor } from "../../vendor.ts";
+import type { Vendor } from "../../adapter.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";

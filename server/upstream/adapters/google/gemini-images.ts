@@ -12,9 +12,9 @@ import type {
 import type { EditCapabilities, ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../image-sizes.ts";
 import { readDocument } from "../wire/document.ts";
+import { FileContent } from "../wire/edit-sources.ts";
 import { without } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { FileContent } from "../wire/json-with-files.ts";
 import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { geminiUsage } from "./usage.ts";

@@ -1,5 +1,5 @@
 /** Google's native Gemini API: its OpenAI-compatible API has no task types and reports no usage. */
-import type { EmbeddingsAdapter, ImageAdapter, UpstreamRequest } from "../../adapter.ts";
+import type { EmbeddingsAdapter, ImageAdapter, UpstreamRequest, Vendor } from "../../adapter.ts";
 import type {
   EditQuery,
   EmbeddingCapabilities,
@@ -9,7 +9,6 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";

@@ -13,9 +13,8 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readDocument } from "../wire/document.ts";
-import { filesOf } from "../wire/edit-sources.ts";
+import { FileContent, filesOf } from "../wire/edit-sources.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
-import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { withoutProject } from "./gemini-images.ts";

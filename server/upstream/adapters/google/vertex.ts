@@ -5,6 +5,7 @@ import type {
   ImageAdapter,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -16,7 +17,6 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";

@@ -1,13 +1,10 @@
 /** Hugging Face's HF Inference: the model is in the URL. */
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
-import { bearerJsonRequest } from "../wire/build-request.ts";
-import { modelPath } from "../wire/model-path.ts";
-import { taskTypeOf, textsOf } from "../wire/native-embeddings.ts";
+import { bearerJsonRequest, modelPath } from "../wire/build-request.ts";
+import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 import {
   huggingfaceEdits,
   huggingfaceGenerations,

@@ -1,5 +1,4 @@
 /** Images of HF Inference: text or an image in, the bytes of an image out. */
-
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -10,13 +9,11 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { onlyFile } from "../wire/edit-sources.ts";
+import { FileContent, onlyFile } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
-import { modelPath } from "../wire/model-path.ts";
 
 // @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one image per request, of any size; an edit
 // takes one image and no mask. The supported sizes depend on the model.

@@ -3,15 +3,13 @@
  * not.
  */
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
-import { taskTypeOf, usageOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
 
 const baseUrlOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/v1$/, "");

@@ -1,5 +1,5 @@
 /** Ideogram: JSON requests, or a form when there are input images; the response contains links that expire. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -8,7 +8,6 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { headersOf, imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { readImageList, revised } from "../wire/image-list.ts";

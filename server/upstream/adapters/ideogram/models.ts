@@ -4,7 +4,7 @@
  */
 import type { ExtraFields, GenerationQuery } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-capabilities.ts";
-import { modelPath } from "../wire/model-path.ts";
+import { modelPath } from "../wire/build-request.ts";
 import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
 
 /** The operations; each has its own URL. */

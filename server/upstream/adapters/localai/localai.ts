@@ -1,5 +1,5 @@
 /** LocalAI: OpenAI-compatible embeddings and generations, native edits. */
-import type { Vendor } from "../../vendor.ts";
+import type { Vendor } from "../../adapter.ts";
 import { fromDialect, fullLengthCapabilities } from "../openai/dialect.ts";
 import { openaiEndpoints } from "../wire/build-request.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";

@@ -1,5 +1,5 @@
 /** Luma's newer API, for the uni models: a job by its id, and input images as base64. */
-import type { ImageAdapter } from "../../adapter.ts";
+import type { ImageAdapter, Vendor } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -10,7 +10,6 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/build-request.ts";
 import { asBase64, fileOf } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";

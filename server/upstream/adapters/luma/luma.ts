@@ -1,6 +1,6 @@
 /** Luma's Dream Machine, for Photon: a job by its id. It takes input images only as public links. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { ImageAdapter } from "../../adapter.ts";
+import type { ImageAdapter, Vendor } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -11,7 +11,6 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";

@@ -1,7 +1,7 @@
 /** Azure AI Foundry's models of other vendors, such as Cohere's, through the Model Inference API. */
 import { z } from "zod";
+import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";

@@ -1,7 +1,7 @@
 /** Azure OpenAI: OpenAI's API at Azure's own URLs. */
 import { z } from "zod";
+import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import { openaiImages } from "../openai/image-endpoints.ts";

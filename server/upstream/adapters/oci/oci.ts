@@ -1,17 +1,15 @@
 /** Oracle's Generative AI: Cohere's models in a compartment, with requests signed by a user's key. */
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
-import type { EmbeddingsAdapter } from "../../adapter.ts";
+import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
-import type { Vendor } from "../../vendor.ts";
 import { cohereLengths } from "../cohere.ts";
 import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
 import { isCount, memberOf } from "../wire/members.ts";
-import { taskTypeOf, textsOf, usageOf } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
-import { vectorRows } from "../wire/vector-rows.ts";
 import { signForOci } from "./signature.ts";
 
 interface OciOptions {

@@ -1,7 +1,6 @@
 /** Builds a vendor from a row of dialects.ts: an OpenAI-compatible API with small differences. */
-import type { Adapter } from "../../adapter.ts";
+import type { Adapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { openaiEndpoints } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";

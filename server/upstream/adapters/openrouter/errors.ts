@@ -1,8 +1,7 @@
 /** Maps OpenRouter errors: a number as the code, and in `metadata` the reason or the error of the vendor behind it. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
-import { replayBody } from "../wire/error-body.ts";
-import { messageIn } from "../wire/error-message.ts";
+import { messageIn, replayBody } from "../wire/error-body.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { readOpenaiError, readStreamError } from "../wire/openai-errors.ts";

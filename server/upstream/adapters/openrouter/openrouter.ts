@@ -1,5 +1,5 @@
 /** OpenRouter: OpenAI-compatible embeddings, native image API. */
-import type { Vendor } from "../../vendor.ts";
+import type { Vendor } from "../../adapter.ts";
 import { fromDialect } from "../openai/dialect.ts";
 import { openrouterErrorReader } from "./errors.ts";
 import { openrouterEdits, openrouterGenerations, openrouterImageCapabilities } from "./images.ts";

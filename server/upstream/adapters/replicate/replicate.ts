@@ -5,6 +5,7 @@ import type {
   PendingJob,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -15,15 +16,13 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import type { Vendor } from "../../vendor.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
+import { bearer, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
-import { modelPath } from "../wire/model-path.ts";
 import {
   type ErrorMeaning,
   nativeErrorReader,

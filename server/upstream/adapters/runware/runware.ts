@@ -5,6 +5,7 @@ import type {
   PendingJob,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -20,7 +21,6 @@ import {
   type EditCapabilities,
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
-import type { Vendor } from "../../vendor.ts";
 import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";

@@ -3,7 +3,7 @@
  * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
  */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { modelPath } from "../wire/model-path.ts";
+import { modelPath } from "../wire/build-request.ts";
 
 export interface Service {
   /** Below /v2beta/stable-image. */

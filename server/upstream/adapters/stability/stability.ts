@@ -5,6 +5,7 @@ import type {
   PendingJob,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -14,7 +15,6 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
 import { bearer, imageFormRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";

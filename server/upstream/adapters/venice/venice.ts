@@ -1,5 +1,5 @@
 /** Venice: OpenAI-compatible embeddings and generations, edits at its own paths. */
-import type { Vendor } from "../../vendor.ts";
+import type { Vendor } from "../../adapter.ts";
 import { fromDialect, openServerCapabilities } from "../openai/dialect.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";

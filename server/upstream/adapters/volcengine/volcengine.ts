@@ -7,6 +7,7 @@ import type {
   ImageRequestContext,
   UpstreamRequest,
   UpstreamResponse,
+  Vendor,
 } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -17,7 +18,6 @@ import type {
   ImageUsage,
   Target,
 } from "../../contract.ts";
-import type { Vendor } from "../../vendor.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { isUsage } from "../openai/images.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";

@@ -2,10 +2,11 @@
  * Builds upstream requests: their headers (authentication, and the configured headers), and JSON or a form, for
  * embeddings or for images, which are billed per request.
  */
+
+import { stringifyStreamed } from "../../../lib/json-stream.ts";
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, Target, Upstream } from "../../contract.ts";
-import { jsonBody } from "./json-with-files.ts";
 import { type Part, writeForm } from "./multipart.ts";
 
 /** Most upstreams take an object, some a list of objects. */
@@ -33,7 +34,7 @@ export const imageJsonRequest = (
   url,
   headers: { ...headers, "content-type": "application/json" },
   ...paid,
-  body: jsonBody(body),
+  body: stringifyStreamed(body),
 });
 
 export function imageFormRequest(
@@ -91,3 +92,11 @@ export const openaiEndpoints =
     url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
     headers: bearer(upstream),
   });
+
+/** A model's name as part of a URL path: slashes stay, path traversal does not. */
+export const modelPath = (model: string): string => {
+  const steps = model.split("/");
+  if (steps.some((step) => /^\.{0,2}$/.test(step))) return encodeURIComponent(`/${model}`);
+  // `@cf/…` is not encoded in any of Cloudflare's examples.
+  return steps.map((step) => encodeURIComponent(step).replaceAll("%40", "@")).join("/");
+};

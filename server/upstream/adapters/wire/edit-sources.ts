@@ -1,7 +1,17 @@
 /** The input images of an edit in the forms that vendors take: files, or strings in their JSON. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
+import { base64Length, encodeBase64Stream, StreamedString } from "../../../lib/json-stream.ts";
 import type { FilePart, ImageSource } from "../../contract.ts";
-import { dataUrlOf, FileContent } from "./json-with-files.ts";
+
+/** Placeholder of a file in a JSON body: its base64, written as a stream, so that a file goes from disk to the socket. */
+export class FileContent extends StreamedString {
+  constructor(file: FilePart, prefix = "") {
+    super(base64Length(file.size), () => encodeBase64Stream(file.stream()), { prefix });
+  }
+}
+
+export const dataUrlOf = (file: FilePart): FileContent =>
+  new FileContent(file, `data:${file.type};base64,`);
 
 /** Only for targets whose capabilities require the bytes. */
 export function fileOf(source: ImageSource): FilePart {

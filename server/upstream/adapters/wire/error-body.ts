@@ -1,8 +1,11 @@
-/** Reads an error response: its body can be read only once, and not all of its text is for clients. */
-
+/**
+ * Reads an error response: its body, which can be read only once, the message in it, and the message without what is not
+ * for clients.
+ */
 import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
-import type { UpstreamResponse } from "../../adapter.ts";
+import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
+import { asObject } from "./members.ts";
 
 /** An error page may be long; its beginning is enough to classify it. */
 const maxErrorBytes = 64 * 1024;
@@ -51,3 +54,86 @@ export const without = (message: string, names: readonly (string | undefined)[])
     .filter((name) => name !== undefined && name.length >= shortestName)
     .toSorted((a = "", b = "") => b.length - a.length)
     .reduce<string>((safe, name = "") => safe.replaceAll(name, "***"), message);
+
+/**
+ * The message in a vendor's error body: OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of similar servers, DeepInfra's `{detail:
+ * {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}`
+ * and Stability's `{errors: ["…"]}`.
+ */
+export function messageIn(response: unknown): string | undefined {
+  const body = asObject(response);
+  const error = asObject(body?.error) ?? body;
+  const candidates = [
+    error?.message,
+    body?.error,
+    validationErrors(error?.detail),
+    validationErrors(asObject(error?.message)?.detail),
+    errorsIn(body?.errors),
+  ];
+  return candidates.find(
+    (message): message is string => typeof message === "string" && message !== "",
+  );
+}
+
+/** FastAPI, which many compatible servers use, lists validation errors: `[{loc: ["body", "input"], msg: "…"}]`. */
+function validationErrors(detail: unknown): unknown {
+  if (!Array.isArray(detail)) {
+    const inside = asObject(detail);
+    return inside?.error ?? inside?.message ?? detail;
+  }
+  const message = detail.slice(0, 5).flatMap((entry: unknown) => {
+    const { loc, msg } = asObject(entry) ?? {};
+    if (typeof msg !== "string") return [];
+    return [
+      Array.isArray(loc) ? `${loc.filter((step) => step !== "body").join(".")}: ${msg}` : msg,
+    ];
+  });
+  return message.join("; ");
+}
+
+function errorsIn(errors: unknown): unknown {
+  if (!Array.isArray(errors)) return undefined;
+  const message = errors.filter((entry) => typeof entry === "string");
+  return message.length > 0 ? message.join("; ") : asObject(errors[0])?.message;
+}
+
+/** Shorter values are words such as `none`, placeholders for a key that is not needed. */
+const shortestSecret = 6;
+const maxCharacters = 2000;
+
+/** Redacts keys, accounts, addresses and vendor model names from an error message before a client sees it. */
+export function redact(message: string, { target, model }: ErrorContext): string {
+  const { apiKey = "", headers, baseUrl } = target.upstream;
+  // Truncated twice: first far beyond the final length, so that no secret is split and then not recognized.
+  let safe = message.slice(0, 4 * maxCharacters);
+  for (const secret of [apiKey, ...Object.values(headers)]) {
+    if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
+  }
+  if (target.model !== model) safe = safe.replace(named(target.model), () => model);
+  safe = safe
+    .replace(/\b[sp]k-[\w*-]{4,}|\bkey-(?=[\w*-]*\d)[\w*-]{8,}/g, "***")
+    .replace(/\b(org|proj)[-_]\w+/g, "$1-***")
+    .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
+    .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
+  for (const address of addressesOf(baseUrl)) safe = safe.replaceAll(address, "(upstream)");
+  return safe.replace(inside, "(address)").slice(0, maxCharacters);
+}
+
+/** IP addresses, and host names of private networks. */
+const inside =
+  /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\b(?:[a-z0-9-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local)\b(?::\d{1,5})?|\blocalhost(?::\d{1,5})?\b/gi;
+
+/** Matches the whole name: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
+const named = (name: string): RegExp =>
+  new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`, "g");
+
+/** Links to a vendor's documentation help; links to hosts of the operator's network are not for clients. */
+const isPublicLink = (link: string): boolean =>
+  /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
+
+/** A host without a dot, such as `vllm`, may also be a common word. */
+function addressesOf(baseUrl: string | undefined): string[] {
+  const url = baseUrl === undefined ? null : URL.parse(baseUrl);
+  if (!url) return [];
+  return [url.host, url.hostname].filter((name) => /[.:]/.test(name));
+}

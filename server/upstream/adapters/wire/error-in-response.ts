@@ -4,11 +4,9 @@
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ErrorContext, UpstreamResponse } from "../../adapter.ts";
-import { readErrorBody, replayBody } from "./error-body.ts";
-import { messageIn } from "./error-message.ts";
+import { messageIn, readErrorBody, redact, replayBody } from "./error-body.ts";
 import { asObject, isCount } from "./members.ts";
 import { statusInBody } from "./openai-errors.ts";
-import { redact } from "./redact.ts";
 
 /**
  * `error`: why the response could not be read. Always rejects: with the error inside the response, or else with

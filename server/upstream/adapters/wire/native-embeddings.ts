@@ -42,3 +42,14 @@ export function vectorIn(entry: unknown, name: string): Vector {
 /** The reported token count, 0 included. A value that is not a count, such as -1, is dropped. */
 export const usageOf = (count: unknown): Pick<EmbeddingsResponse, "usage"> =>
   isCount(count) ? { usage: { inputTokens: count } } : {};
+
+/** Reads vectors from an array of arrays, one for each input and in input order. */
+export function vectorRows(list: unknown): readonly Vector[] {
+  if (!Array.isArray(list)) throw invalidResponse("it has no list of vectors");
+  return list.map((row: unknown) => {
+    if (!Array.isArray(row)) throw invalidResponse("an entry of its list is not a vector");
+    // A model without pooling returns a vector for each token. How to combine them is not known here.
+    if (Array.isArray(row[0])) throw invalidResponse("it has several vectors for one input");
+    return row as readonly number[];
+  });
+}

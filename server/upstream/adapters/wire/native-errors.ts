@@ -5,11 +5,9 @@
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type { GenerationQuery, Upstream } from "../../contract.ts";
-import { readErrorBody, replayBody, without } from "./error-body.ts";
-import { messageIn } from "./error-message.ts";
+import { messageIn, readErrorBody, redact, replayBody, without } from "./error-body.ts";
 import { memberOf } from "./members.ts";
 import { type ErrorFields, toGatewayError } from "./openai-errors.ts";
-import { redact } from "./redact.ts";
 
 export interface VendorError {
   readonly status: number;

@@ -3,11 +3,9 @@ import type { ErrorKind } from "../../../../contract/errors.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { rejectedInputIndex } from "../../rejected-input.ts";
-import { readErrorBody } from "./error-body.ts";
-import { messageIn } from "./error-message.ts";
+import { messageIn, readErrorBody, redact } from "./error-body.ts";
 import { asObject } from "./members.ts";
 import { rateLimitResetMs } from "./rate-limit-reset.ts";
-import { redact } from "./redact.ts";
 
 /** An error in OpenAI's fields, whichever vendor it is from. */
 export interface ErrorFields {

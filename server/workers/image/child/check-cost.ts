@@ -5,9 +5,8 @@
  */
 import { constants, inflateSync } from "node:zlib";
 import { errorCode } from "../../../lib/error-code.ts";
-import type { ImageInput } from "./image-input.ts";
+import { type ImageInput, UnprocessableImageError } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
-import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export interface CostBounds {
   /** Of one page. */

@@ -2,12 +2,10 @@
  * An image as input of the image library. If a file contains exactly the image, the library reads that file while it
  * decodes, and an image of 50 MB is never in memory as a whole; otherwise its bytes are read first.
  */
-
 import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
 import type { FileRange } from "../../../lib/request-temp.ts";
-import type { SentImage } from "../messages.ts";
-import { UnprocessableImageError } from "./unprocessable-image.ts";
+import type { FailureReason, SentImage } from "../messages.ts";
 
 export interface ImageInput {
   /** Bytes, or the path of a file that stays open until the work is done. */
@@ -127,4 +125,16 @@ async function readSome(handle: FileHandle, into: Buffer, from: number): Promise
   if (bytesRead === 0)
     throw new UnprocessableImageError("undecodable", "is shorter than it was said to be");
   return bytesRead;
+}
+
+/** An image that the worker cannot process. The gateway maps it to an error of the client or of the upstream. */
+export class UnprocessableImageError extends Error {
+  override readonly name = "UnprocessableImageError";
+  readonly reason: FailureReason;
+
+  /** `problem`: completes a sentence that begins with "the image". */
+  constructor(reason: FailureReason, problem: string, cause?: unknown) {
+    super(problem, { cause });
+    this.reason = reason;
+  }
 }

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { errorCode } from "../../../lib/error-code.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import { serveParent } from "../../process/serve-parent.ts";
 import type {
   ImageWorkerRequest,
@@ -10,11 +11,9 @@ import type {
   SentImage,
 } from "../messages.ts";
 import { convert, convertMask } from "./convert.ts";
-import { withImageInput } from "./image-input.ts";
+import { UnprocessableImageError, withImageInput } from "./image-input.ts";
 import { inspect } from "./inspect.ts";
-import { loadSharp } from "./load-sharp.ts";
-import { openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
-import { UnprocessableImageError } from "./unprocessable-image.ts";
+import { type Library, openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
 
 const chunkBytes = 256 * 1024;
 /** Results up to this size are sent in messages, larger ones through a file. */
@@ -89,3 +88,16 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
     };
   },
 );
+
+/** Loads sharp, the image library, in this process. */
+export async function loadSharp(): Promise<Library> {
+  try {
+    const { default: sharp } = await import("sharp");
+    sharp.cache(false);
+    // The gateway starts several of these processes; one thread in each leaves the other cores to it.
+    sharp.concurrency(1);
+    return sharp;
+  } catch (cause) {
+    throw new GatewayError("internal", "The image library could not be loaded.", { cause });
+  }
+}

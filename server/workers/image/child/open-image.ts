@@ -3,9 +3,8 @@ import type { Metadata, Sharp } from "sharp";
 import { imageSize, sniffImage } from "../../../lib/sniff-image.ts";
 import type { ImageWorkerSpec } from "../messages.ts";
 import { checkCost } from "./check-cost.ts";
-import type { ImageInput } from "./image-input.ts";
+import { type ImageInput, UnprocessableImageError } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
-import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 export type Library = typeof import("sharp").default;
 
