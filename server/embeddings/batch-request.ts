@@ -76,9 +76,7 @@ interface SubBatch {
 
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
-  /**
-   * What the halves say about the server. Absent: no half has settled, or only one has, with a server error.
-   */
+  /** The state of the server, as the halves show it. Absent: none has settled, or only one, with a server error. */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */
   failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };

@@ -1,6 +1,6 @@
 /**
- * Splits a request that exceeds a target's limits (maximum batch size, tokens or bytes) into chunks, sends the chunks
- * concurrently, and joins their responses.
+ * Splits an oversized request, which exceeds a target's limits (maximum batch size, tokens or bytes), into chunks.
+ * Sends each chunk as a sub-request, several concurrently, and joins the responses.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -29,7 +29,7 @@ import { haveSameLength } from "./vector-formats.ts";
 
 interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
-  /** The most sub-requests of one request in flight. */
+  /** The maximum number of sub-requests of one request in flight. */
   readonly maxParallel?: number;
 }
 
@@ -39,7 +39,7 @@ export const split = ({
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<Route, RequestLoad>();
   const findLimits = (route: Route): RequestLoad => {
-    // The target of a sub-request is selected later, so it must fit every target.
+    // The target of a sub-request is selected later, so the sub-request must fit every target.
     const found = limitsOf(route.targets.map(capabilities));
     limits.set(route, found);
     return found;
@@ -160,9 +160,9 @@ const isTooLarge = (error: unknown): boolean =>
 export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
 
 /**
- * Why the request is one unit, which no stage may cache, deduplicate, share with other requests, add to, or split;
- * undefined if it is not. Its inputs depend on each other, or its extra fields are large: to compare those with the
- * fields of other requests would hold the event loop, and to split it would send them several times.
+ * Why the request must be sent unchanged: no stage may cache, deduplicate, share, batch or split it. Undefined if it
+ * need not be. Its inputs depend on each other, or its extra fields are large: comparing them with those of other
+ * requests would block the event loop, and splitting the request would send them several times.
  */
 export function unsplittableReason(
   { extraFields }: Pick<EmbeddingsQuery, "extraFields">,

@@ -1,7 +1,7 @@
 /**
  * Vectors in their two wire formats, JSON numbers and base64 of packed little-endian float32: encodes, decodes,
- * inspects and truncates them (Matryoshka), and writes embeddings responses as OpenAI does. Concatenated by hand: a
- * vector is thousands of characters that need no escaping.
+ * inspects and truncates them (Matryoshka), and writes embeddings responses as OpenAI does. The JSON of a response is
+ * concatenated by hand: a vector is thousands of characters that need no escaping.
  */
 import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import {
@@ -106,13 +106,13 @@ interface ResponseTail {
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */
   readonly tokens: number;
-  /** Absent: the same. */
+  /** Absent: equal to `tokens`. */
   readonly totalTokens?: number | undefined;
 }
 
 /**
- * For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not
- * need.
+ * Writes a response with at least one vector. Returns parts: joining them would copy each vector once more, which most
+ * responses do not need.
  */
 export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,

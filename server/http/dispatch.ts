@@ -1,6 +1,6 @@
 /**
- * Step 1: finds the route of a request and calls its handler. An unknown path gets 404, another method 405 with the
- * allowed ones.
+ * Step 1: finds the route of a request and calls its handler. An unknown path gets 404; a method that the path does not
+ * have gets 405 with the allowed methods.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type ErrorResponse, toErrorResponse } from "../request/error-response.ts";
@@ -10,9 +10,9 @@ import type { Handler, Mount, RouteRow } from "./route.ts";
 import { type Handlers, type Route, type RouteName, routes } from "./routes.ts";
 
 interface Destination {
-  /** Of the path. Its handler serves all methods. */
+  /** The mount that the path is below. Its handler serves all methods. */
   readonly mount: Mount | undefined;
-  /** Of the path, in the routing table. */
+  /** The routes of the path in the routing table. */
   readonly match: PathMatch | undefined;
 }
 

@@ -41,9 +41,9 @@ function toRequest(incoming: BridgedRequest): Request {
   for (const [name, value] of incoming.headerEntries()) headers.append(name, value);
   // The `host` header of a client may be no host at all.
   const origin = URL.canParse(publicUrl) ? new URL(publicUrl).origin : "http://localhost";
-  // Otherwise a URL would end its path at these characters, or read them as slashes.
+  // Unescaped, `#` and `?` would end the path of the URL, and a backslash would count as a slash.
   const escapedPath = path.replace(/[#?\\]/g, encodeURIComponent);
-  // The HTTP server sends the head of the response to GET, with the same length.
+  // The handler serves HEAD as GET, and the HTTP server sends only the head of the response, with the same length.
   const isRead = /^(?:GET|HEAD)$/i.test(method);
   return new Request(`${origin}${escapedPath}${search}`, {
     method: isRead ? "GET" : method,

@@ -83,7 +83,8 @@ function planFollowUp<Q extends GenerationQuery>(
   for (const group of missing.groups) {
     (mayFailOver(group.error, request) ? retryable : unrecoverable).push(group);
   }
-  // A request that was sent before counts as a retry, and uses one of the model's attempts.
+  // If one of the failed requests was sent, the follow-up is a retry and takes from the retry budget. An error of an
+  // unsent request would make it free.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
   if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);

@@ -103,8 +103,9 @@ function responseCost(
 }
 
 /**
- * A target that takes aspect ratios was sent the resolution class of `wanted`, which is what a price per class needs.
- * The target chooses the exact pixels, so a price per megapixel cannot be computed from it.
+ * The size that was requested from the target. A target that takes only aspect ratios got the resolution class of
+ * `wanted`, which is enough for a price per class. For a price per megapixel the size is unknown, because the target
+ * chooses the exact pixels.
  */
 function requestedSize(request: UpstreamImageRequest): string | undefined {
   const { options, requestedSize: wanted } = request.query;
@@ -144,7 +145,8 @@ const inputSplit = (
     : readSplit(usage.input_tokens, usage.input_tokens_details);
 
 /**
- * Valid where text and image tokens add up to the total. Cached tokens have a different price, which is not reported.
+ * The text and image tokens. Undefined if they do not add up to the total, or if some were cached: those have a
+ * different price, which is not reported.
  */
 function readSplit(total: number, details: ExtraFields | undefined): Split | undefined {
   if (!details) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Moderation stage: sends the prompt to the model's moderation endpoint, where it has one, before an image is
- * generated.
+ * Moderation stage (guardrail): sends the prompt to the moderation upstream of the model, if one is configured, before
+ * an image is generated.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";

@@ -53,7 +53,7 @@ export interface PostProcessOptions {
   readonly count: number;
   /** The maximum number of images for the client. */
   readonly maxImages: number;
-  /** The metadata of the upstream request, which the images therefore have. */
+  /** The metadata that the upstream request asked for. */
   readonly requested: RequestedMetadata;
 }
 

@@ -1,4 +1,7 @@
-/** Budgets in US dollars: of an API key, or of a project, which is a group of keys. */
+/**
+ * Budgets (spend limits) in US dollars: of an API key, or of a project, which is a group of keys. Daily and monthly
+ * budgets reset at midnight UTC.
+ */
 
 export interface Budget extends Readonly<Partial<Record<Period, number>>> {
   /** Whether requests of unknown price are allowed or refused. */

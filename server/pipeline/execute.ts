@@ -144,7 +144,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     operation,
     query,
     route,
-    // Created at its first use, which a response from the cache does not have.
+    // Created when a stage first uses it: a response from the cache needs none.
     get signal() {
       return deadline.signal;
     },
@@ -156,7 +156,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
 
 const noHeaders = { get: () => null };
 
-/** The load shedder of a request that is part of another. */
+/** The load shedder for a request that is part of another, which is counted already. */
 const alreadyCounted: LoadCounter = {
   begin: () => undefined,
   admit: () => "uncounted",

@@ -192,7 +192,7 @@ function modelNamer<Q extends LimitedQuery, A>(
   };
 }
 
-/** The same steps until the client disconnects. */
+/** Runs the steps, and throws as soon as the client has disconnected. */
 function* whileConnected<T>(steps: Iterator<void, T>, signal: AbortSignal): Generator<void, T> {
   for (;;) {
     if (signal.aborted) throw clientClosedError();
@@ -202,9 +202,7 @@ function* whileConnected<T>(steps: Iterator<void, T>, signal: AbortSignal): Gene
   }
 }
 
-/**
- * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
- */
+/** Handles an HTTP request for a model. */
 export type Serve = <Q extends LimitedQuery, A>(
   endpoint: Endpoint<Q, A>,
   send: Send<Q, A>,
@@ -215,6 +213,7 @@ export type Serve = <Q extends LimitedQuery, A>(
   caller?: Caller,
 ) => Promise<OutgoingResponse>;
 
+/** Executes a request for a model without HTTP. */
 export type Execute = <Q extends LimitedQuery, A, T>(
   request: InternalRequest<Q, A, T>,
 ) => Promise<T>;

@@ -1,6 +1,6 @@
 /**
- * Verifies the upstream response inside every attempt: an invalid one is a failure of that target, and the next target
- * is tried.
+ * Verifies the upstream response inside every attempt: the number and length of the vectors, no NaN or Infinity, no
+ * zero vector; the type of images. An invalid response is a failure of that target, and the next target is tried.
  */
 
 import { inspectVector } from "../embeddings/vector-formats.ts";

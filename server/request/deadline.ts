@@ -51,8 +51,8 @@ export class Deadline {
   #hasEnded = false;
   #disconnectListeners: Set<() => void> | undefined;
   /**
-   * Asked when the client disconnects. True: the request continues without it, for other requests that wait for its
-   * result, until the timeout or `abortIfDisconnected`.
+   * Called when the client disconnects. True: the request continues without its client, for other requests that wait
+   * for its result, until the timeout or `abortIfDisconnected`.
    */
   mayContinue: (() => boolean) | undefined;
 

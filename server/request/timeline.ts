@@ -60,7 +60,7 @@ type AttemptValues = readonly [
   upstreamRequestId?: string,
 ];
 
-/** The stored form. Members that are absent were not set. */
+/** The timeline as it is stored. A member without a value is absent. */
 interface StoredTimeline {
   readonly q?: number;
   readonly a?: readonly AttemptValues[];

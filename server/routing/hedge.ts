@@ -1,8 +1,9 @@
 /**
- * Hedged requests, for embeddings only, because all targets of a model return the same vectors. A second request goes
- * to another target when the first takes longer than the p95 of its target. The first attempt is canceled when it
- * exceeds its attempt timeout and another target is available. If no other target is available, the first attempt goes
- * on, and targets are polled every 250 ms. A request with the usual latency costs one timer more.
+ * Hedged requests, which reduce tail latency. For embeddings only, because all targets of a model return the same
+ * vectors. A second request goes to another target when the first takes longer than the p95 of its target. The first
+ * attempt is canceled when it exceeds its attempt timeout (per-try timeout) and another target is available. If no
+ * other target is available, the first attempt goes on, and targets are polled every 250 ms. A request with the usual
+ * latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -57,9 +57,9 @@ function selectWeighted(
 const noiseFactor = 1.5;
 
 /**
- * Routing policy `p2c`, power of two choices: of two random candidates, the one with less load (requests in flight
- * times mean latency). That is nearly as good as comparing all candidates, avoids sending all requests to the same one,
- * and moves away from a hanging target long before requests time out.
+ * Routing policy `p2c`, power of two choices (least request): of two random candidates, the one with less load
+ * (requests in flight times mean latency). That is nearly as good as comparing all candidates, avoids sending all
+ * requests to the same one, and moves away from a hanging target long before requests time out.
  */
 export const p2c: Policy = (candidates, context) => {
   if (candidates.length === 1) return candidates[0] as Candidate;
@@ -102,9 +102,9 @@ const cost: Policy = (candidates, context) => {
 };
 
 /**
- * Routing policy `sticky`: each API key stays with one target as long as it serves, and the keys are distributed by
- * weight. When a target is added or removed, only its own keys move (weighted rendezvous hashing, Schindelhauer and
- * Schomaker).
+ * Routing policy `sticky` (consistent hashing): each API key stays with one target as long as it serves, and the keys
+ * are distributed by weight. When a target is added or removed, only its own keys move (weighted rendezvous hashing,
+ * Schindelhauer and Schomaker).
  */
 const sticky: Policy = (candidates, { affinityHash }) => {
   let best = candidates[0] as Candidate;

@@ -1,6 +1,7 @@
 /**
- * The routing stage: selects a target and sends the request. Failover and retries, where the error allows them and the
- * model's retry budget has a retry left. Embeddings requests are also hedged.
+ * The routing stage: selects a target and sends the request. After a failure, it fails over to another target or
+ * retries the same one, if the error allows it and the model's retry budget has a retry left. Embeddings requests are
+ * also hedged.
  */
 import { sleep, type Timers } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
@@ -87,7 +88,7 @@ class RoutedRequest<Q, A>
     this.affinityHash = route.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0;
   }
 
-  /** `failure`: the error of the targets that were tried for a request for missing images. */
+  /** `failure`: set for a request for missing images: the error of the targets that did not generate them. */
   async run(failure?: { readonly error: unknown }): Promise<A> {
     let candidate = failure
       ? await this.#selectNext(this.modelTargets.candidates[0] as Candidate, failure.error)

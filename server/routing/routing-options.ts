@@ -75,8 +75,8 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
       route,
       neededSlots: [slots],
       demand: demandOf(query),
-      // Counted as not started even if work was done for it: requests in flight may never end, and every wait is
-      // bounded.
+      // Even if work was done for the request, its wait must be able to time out: the requests that hold the slots may
+      // never end.
       hasStarted: () => false,
       signal: () => signal,
     }),

@@ -1,4 +1,7 @@
-/** Sessions of console users: created at the sign-in, rotated every hour, ended by sign-out, idleness or age. */
+/**
+ * Sessions of console users: created at the sign-in, rotated every hour, ended by sign-out, idleness or age. The
+ * session cookie holds the token; the store has only its hash.
+ */
 import { randomBytes } from "node:crypto";
 import { keyHash } from "../../lib/key-hash.ts";
 import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";

@@ -62,8 +62,8 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
   if (!(error instanceof GatewayError)) return neutral;
   const { kind: errorKind, details } = error;
   if (ended.aborted && !ended.cutOff) {
-    // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the
-    // disconnect.
+    // A cancellation by the deadline or a disconnect says nothing about the target, unless the attempt had already run
+    // for its full timeout.
     const late =
       (errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
       (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);

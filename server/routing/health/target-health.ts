@@ -77,15 +77,15 @@ export class TargetHealth {
     this.concurrency.slots.inFlight = count;
   }
 
-  /** The usual case; needs no clock. */
+  /** Neither cooling down nor ejected. True for most targets, and needs no clock. */
   get isHealthy(): boolean {
     return this.coolDown.isOver && !this.breaker.open;
   }
 
   /**
-   * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that
-   * the next request need not wait as well, unless the target responded to others since (`countAtStart`: the count when
-   * the request started): then the target is busy and working.
+   * A request exceeded its attempt timeout and is still waiting. Several of these eject the target, so that new
+   * requests do not wait as well. A request does not count if the target has responded to others since it started,
+   * because then the target is only busy. `countAtStart`: `responseCount` when the request started.
    */
   recordSilence(now: number, countAtStart: number): void {
     if (

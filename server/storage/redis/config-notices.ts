@@ -1,6 +1,6 @@
 /**
- * Notices of changed API keys and entities between replicas. A replica that misses a notice reads the change at its next
- * poll of the database.
+ * Notices of changed API keys and entities between replicas, by pub/sub in Redis. A replica that misses a notice reads
+ * the change at its next poll of the database.
  */
 import { ignoreRejection } from "../../lib/tasks.ts";
 import type { RedisConnection } from "./client.ts";

@@ -1,6 +1,7 @@
 /**
- * The spend table: what each key and project has spent by day, by month and in total. It is written in the same
- * transaction as the ledger rows, so the two always agree, and it stays when old rows are pruned.
+ * The spend table: what each key and project has spent by day, by month and in total. A new day or month begins at
+ * midnight UTC, which resets its budgets. The table is written in the same transaction as the ledger rows, so the two
+ * always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { type BudgetOwner, periodNames, periods } from "../../lib/budget.ts";

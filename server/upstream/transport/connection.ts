@@ -48,7 +48,7 @@ type Socket = Bun.Socket<Connection>;
 /** Above this length, a socket usually does not accept the whole request in one write. */
 const largeRequestLength = 256 * 1024;
 
-/** A request's own deadline is usually shorter. */
+/** The connect timeout. A request's own deadline is usually shorter. */
 const defaultConnectMs = 30_000;
 /** A connection that left the pool stays open this long, so that the event loop decrypts the bytes that wait on it. */
 const decryptMs = 1000;

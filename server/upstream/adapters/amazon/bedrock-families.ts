@@ -58,8 +58,8 @@ const titan1 = titanOf({});
 const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: the value of each
- * for truncation at the end.
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: the value of
+ * `truncate` for truncation at the end, which differs between the versions.
  */
 function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
   const capabilities: EmbeddingCapabilities = {
@@ -96,7 +96,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
 }
 
 const cohere3 = cohereOf("END", {});
-/** By the name of the model. An ARN does not contain it: then as Embed 4, Bedrock's only other version. */
+/** The dimensions follow from the model's name. An ARN has no name, and gets those of Embed 4. */
 const cohereLater = (model: string): Family =>
   cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 

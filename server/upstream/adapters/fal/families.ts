@@ -101,7 +101,7 @@ const formatRules: Rule<readonly string[]> = [
   ],
 ];
 
-/** fal takes width and height as an object; for OpenAI's first models in OpenAI's format. */
+/** Whether the size is sent in OpenAI's format, `1024x1024`. Otherwise it is an object of width and height. */
 export const isOpenaiSize = (model: string): boolean => /\/gpt-image-1\b/.test(model);
 
 /**

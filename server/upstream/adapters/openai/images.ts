@@ -165,10 +165,7 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
   };
 }
 
-/**
- * Fields of OpenAI's image responses besides the images, and the mark on `usage` that a Vexel gateway has estimated:
- * the next gateway does not account for it as reported usage.
- */
+/** The fields of OpenAI's image responses that describe the images. */
 const metadataNames = ["size", "quality", "background", "output_format"] as const;
 
 export const metadataIn = (value: unknown): ImageMetadata =>
@@ -183,7 +180,10 @@ export const metadataIn = (value: unknown): ImageMetadata =>
 export const isUsage = (usage: unknown): usage is ImageUsage =>
   ["total_tokens", "input_tokens", "output_tokens"].every((name) => isCount(memberOf(usage, name)));
 
-/** The response header. */
+/**
+ * The response header that marks `usage` as estimated. An upstream that is itself a Vexel gateway sends it, and its
+ * estimate is not recorded as reported usage.
+ */
 export const usageHeader = "vexel-usage";
 /** The same in a stream event, since the headers are sent before the usage is known. */
 export const estimatedField = "vexel_usage";

@@ -72,8 +72,7 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
     },
   ],
   // replicate.com/black-forest-labs/flux-2-pro/versions/285631b5…/api: `input_images`, "Maximum 8 images".
-  // @ai-sdk/replicate
-  // 2.0.57 sends `input_image` and `input_image_2`, which that schema does not have.
+  // @ai-sdk/replicate 2.0.57 sends `input_image` and `input_image_2`, which that schema does not have.
   [
     /\/flux-2/,
     {
