@@ -45,7 +45,7 @@ test("without viewers no timer runs and nothing is kept", () => {
   expect([live.viewers, timers.running]).toEqual([0, 0]);
 });
 
-test("of a burst a sample is sent, and the number of the other requests is reported", async () => {
+test("of a burst of requests, a sample is sent with the number of skipped requests", async () => {
   const { live, timers } = manualLive({ batchRequests: 20 });
   const viewer = live.open({})!;
   for (let request = 0; request < 500; request++) live.publish(recordOf(`req_${request}`));

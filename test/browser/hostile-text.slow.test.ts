@@ -49,7 +49,7 @@ browserTest(
       await page.getByRole("button", { name: button }).click();
       await fillAndSave(page);
     }
-    // What the forms refused because of another field.
+    // The entities that the forms refused because of another field are created by the admin API.
     const upstream = { id: `u-${markup}`, kind: "openai", baseUrl: fake.url, apiKey: "sk-fake" };
     await admin("POST", "/upstreams", { ...upstream, headers: { "x-team": markup } });
     await admin("POST", "/projects", {

@@ -233,7 +233,7 @@ describe("retry-after is passed on", () => {
     expect(await hints({ retryAfter: 7 })).toEqual(["7", "7000"]);
   });
 
-  test("in milliseconds, as Azure sends it, and in seconds for clients that read only those", async () => {
+  test("in milliseconds, as Azure sends it, and also in seconds for clients that read only seconds", async () => {
     expect(await hints({ retryAfterMs: 1500 })).toEqual(["2", "1500"]);
   });
 

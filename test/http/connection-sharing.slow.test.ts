@@ -39,7 +39,7 @@ describe("a client that sends requests without a pause", () => {
     return headers;
   }
 
-  test("gives up a connection after a response when another key waits, and the other is served", async () => {
+  test("loses a connection after a response when another key waits, and the other key is served", async () => {
     await using served = serve(quick, { maxConnections: 4, keyIdOf });
     const connections = await Promise.all(Array.from({ length: 4 }, () => served.connect()));
     const busy = connections.map((connection) => keepBusy(connection, "one"));

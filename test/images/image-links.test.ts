@@ -112,7 +112,7 @@ describe("no image is served", () => {
     outsider((link) => changed(link, "expires", (seconds) => `0${seconds}`)));
   test("with the signature of another image", () =>
     outsider((link, other) => link.replace(/\?.*/, new URL(other).search)));
-  test("with a later expiry before the one that was signed", () =>
+  test("with a later `expires` added before the signed one", () =>
     outsider((link) => link.replace("?", "?expires=99999999999&")));
 
   test("after it has expired, to the second", async () => {

@@ -7,7 +7,7 @@ const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
 afterAll(() => close());
 
-/** A JPEG whose base64 lacks `padding` characters without `=`. A comment segment sets its length. */
+/** A JPEG whose base64 ends with `padding` padding characters (`=`). A comment segment sets its length. */
 async function jpegOf(edge: number, padding: 1 | 2): Promise<Buffer> {
   const pixels = Buffer.alloc(edge * edge * 3);
   for (let at = 0; at < pixels.length; at++) pixels[at] = Math.imul(at, 2_654_435_761) >>> 24;

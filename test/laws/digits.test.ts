@@ -171,7 +171,7 @@ test("the text reads back as the same float32, directly and by way of a double",
   expect(Float32Array.from(JSON.parse(printed(numbers)))).toEqual(numbers);
 });
 
-test("the one float32 whose shortest text is read as its neighbor by way of a double has a digit more", () => {
+test("a float32 whose shortest text rounds to its neighbor when read as a double gets one more digit", () => {
   const number = Float32Array.of(floatOf(0x15ae43fd));
   expect(printed(number)).toBe("[7.0385307e-26]");
   expect(Float32Array.from(JSON.parse(printed(number)))).toEqual(number);

@@ -35,7 +35,7 @@ function outcome(
 
 type Verdict = (query: Query, row: Row, policy: Policy) => string | undefined;
 
-/** Over all rows, policies and options. A verdict is the violation. */
+/** Checks all rows, policies and options. `verdict` returns the violation, or undefined. */
 const overAllRows =
   (verdict: Verdict): Law<Rows> =>
   (kind) => {

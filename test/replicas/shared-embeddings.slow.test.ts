@@ -96,7 +96,7 @@ testWithRedis("a text that was embedded on one replica is a hit on another", asy
     return JSON.stringify(((await response.json()) as { data: unknown }).data);
   };
   let hits = 0;
-  // A busy machine may miss the timeout of a lookup, but not of each.
+  // On a busy machine, some lookups exceed their timeout and count as misses, but not all of them.
   for (let number = 0; number < 50 && hits < 3; number++) {
     const written = Number(await server.command("DBSIZE"));
     const data = await ask(a, number);

@@ -215,7 +215,7 @@ describe("when one of two attempts fails", () => {
     expect(request.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
-  test("before the hedge, the other target is tried once, by failover", async () => {
+  test("before the hedge delay, the other target gets one request, by failover, and no hedge", async () => {
     const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 20);
     const response = send(requestFor(["x"], route));

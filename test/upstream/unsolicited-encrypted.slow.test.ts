@@ -171,7 +171,7 @@ describe("a connection over TLS", () => {
   });
 });
 
-test("a proxy or unverified certificates leave requests to fetch, each scheme for itself", () => {
+test("requests through a proxy or without certificate verification use fetch, decided per scheme", () => {
   expect(needsFetch({})).toEqual({ http: false, https: false });
   expect(needsFetch({ HTTP_PROXY: "http://p" })).toEqual({ http: true, https: false });
   expect(needsFetch({ https_proxy: "http://p" })).toEqual({ http: false, https: true });

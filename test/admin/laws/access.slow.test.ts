@@ -25,7 +25,7 @@ afterAll(() => gateway.close());
 const isClosed = ({ role }: Operation): boolean => role !== "anyone";
 const isChange = ({ method }: Operation): boolean => method !== "GET";
 
-/** The codes of the responses to all operations that `include` accepts, with the names of those that differ. */
+/** Expects this status and code from all operations that `include` accepts. A failure names those that differ. */
 async function expectAll(
   include: (operation: Operation) => boolean,
   call: (operation: Operation) => Promise<Response>,
@@ -43,7 +43,7 @@ async function expectAll(
   expect(differing).toEqual([]);
 }
 
-test("the routes that need no session are these, and no others", () => {
+test("only the listed routes need no session", () => {
   const open = gateway.operations.filter((each) => !isClosed(each)).map(nameOf);
   expect(open.sort()).toEqual([
     "GET /admin/api/session/oidc",
@@ -75,7 +75,7 @@ test("without a session every route is refused", async () => {
   );
 });
 
-test("an API key of a client opens no route, in no header", async () => {
+test("a client's API key is refused by every admin route, whatever the header", async () => {
   for (const key of [apiKey, gateway.keys.alpha.key]) {
     for (const [headers, code] of [
       [{ authorization: `Bearer ${key}` }, "invalid_api_key"],
@@ -91,7 +91,7 @@ test("an API key of a client opens no route, in no header", async () => {
   }
 });
 
-test("the admin token opens no model, and its wrong values open nothing", async () => {
+test("the admin token is refused by model routes, and a wrong admin token by every admin route", async () => {
   const headers = { authorization: `Bearer ${secrets.adminToken}` };
   expect((await fetch(`${gateway.url}/v1/models`, { headers })).status).toBe(401);
   for (const wrong of [`${secrets.adminToken}x`, secrets.adminToken.slice(1), "x"]) {
@@ -211,7 +211,7 @@ describe("a user of one project", () => {
         }
       }
     }
-    // The marks are found by those who may see them.
+    // A user of the other project finds the marks.
     const text = await textOf(await gateway.users.betaDeveloper.send("/keys"));
     expect(text).toContain(betaMark);
   });

@@ -43,7 +43,7 @@ test("with the console off and without an admin token there is no admin API", as
   }
 });
 
-test("without an admin token, an empty token and the word undefined open nothing", async () => {
+test("if no admin token is set, an empty token and the text undefined are refused", async () => {
   const url = start({ VEXEL_CONSOLE: "on" });
   for (const authorization of ["Bearer ", "Bearer undefined", "Bearer null", "Bearer"]) {
     const status = await statusOf(`${url}/admin/api/keys`, { headers: { authorization } });
