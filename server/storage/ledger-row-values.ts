@@ -54,11 +54,10 @@ export const valuesOf = (row: LedgerRow) =>
     row.upstreamTokens,
     row.cost,
     row.steps,
-    // Absent in journals of earlier versions.
-    row.project ?? null,
-    row.estimatedCost ?? null,
-    row.inputs ?? null,
-    row.timeline ?? null,
+    row.project,
+    row.estimatedCost,
+    row.inputs,
+    row.timeline,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

@@ -169,15 +169,4 @@ describe("the event file", () => {
     expect((await store.list({ limit: 1 }))?.[0]?.id).toBe("evt_10299");
     db.close();
   });
-
-  test("holds events for thirty days", async () => {
-    using folder = temporaryFolder();
-    const db = openEventFile(folder.path);
-    const store = createEventStore(new SqliteDatabase(db));
-    const day = 86_400_000;
-    for (const at of [0, 10, 29, 31]) await record(store, at, at * day);
-    await store.prune(40.5 * day);
-    expect((await store.list({ limit: 9 }))?.map(({ id }) => id)).toEqual(["evt_31", "evt_29"]);
-    db.close();
-  });
 });

@@ -14,7 +14,7 @@ import { StoreError } from "../sqlite/open-database.ts";
 const databases = ["ledger.db", "vexel.db", "events.db"];
 const blobFolders = ["images", "responses"];
 const secretFiles = ["secret.key", "links.secret"];
-const outboxName = /\.(log|journal)$/;
+const outboxName = /\.log$/;
 const draftName = /\.draft$/;
 /** Files are moved into place from here once all of them are copied. */
 const stagingName = "restoring";

@@ -8,7 +8,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { ledgerColumns } from "../sql/ledger-columns.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
 
-const types: Readonly<Record<keyof LedgerRow, string>> = {
+export const ledgerTypes: Readonly<Record<keyof LedgerRow, string>> = {
   requestId: "text",
   at: "bigint",
   endpoint: "text",
@@ -35,7 +35,7 @@ const types: Readonly<Record<keyof LedgerRow, string>> = {
   timeline: "text",
 };
 
-const fields = rowNames.map((name) => `"${name}" ${types[name]}`).join(", ");
+const fields = rowNames.map((name) => `"${name}" ${ledgerTypes[name]}`).join(", ");
 
 const sums: Readonly<Record<string, string>> = {
   requests: "count(*)",

@@ -9,6 +9,7 @@ import { Parameters, type Queries } from "../sql/database.ts";
 import { ledgerColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
 import { hourMs } from "../sql/usage-columns.ts";
+import { ledgerTypes } from "./append-ledger-rows.ts";
 import { listMonths } from "./ledger-partitions.ts";
 
 export interface ListOptions {
@@ -25,12 +26,10 @@ interface HourOfRows {
 }
 
 /** Texts stay texts, and BIGINT is read as a number. */
-const listedColumns = ledgerColumns
-  .map((column, at) => {
-    const isInteger = /^(?:at|attempts|status|images|bytes_.*|.*_tokens|(?:cached_)?inputs)$/.test(
-      column,
-    );
-    return `${column}${isInteger ? "::float8" : ""} AS "${rowNames[at]}"`;
+const listedColumns = rowNames
+  .map((name, at) => {
+    const cast = ledgerTypes[name] === "text" ? "" : "::float8";
+    return `${ledgerColumns[at]}${cast} AS "${name}"`;
   })
   .join(", ");
 

@@ -2,10 +2,11 @@
  * The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last
  * use (LRU).
  */
-import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
+import type { Database, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
 import { openDatabase } from "./open-database.ts";
+import { PreparedStatements } from "./prepared-statements.ts";
 
 /** The position from which reading continues. */
 export interface ReadPosition {
@@ -45,7 +46,7 @@ const shrinkPages = 256;
 
 export class EmbeddingCacheTable {
   readonly #db: Database;
-  readonly #statements: Statement[] = [];
+  readonly #statements: PreparedStatements;
   readonly #insert: Statement;
   readonly #touch: Statement;
   readonly #trim: Statement;
@@ -59,30 +60,27 @@ export class EmbeddingCacheTable {
     closeSync(openSync(path, "a", 0o600));
     // Writes run on the thread that serves requests: never wait long for a lock.
     this.#db = openDatabase({ path, busyMs: 20, prepare: (db) => prepare(db, format) });
-    const statement = <T>(sql: string): Statement<T> => {
-      const prepared = this.#db.prepare<T, SQLQueryBindings[]>(sql);
-      this.#statements.push(prepared);
-      return prepared;
-    };
-    this.#insert = statement(
+    const statements = new PreparedStatements(this.#db);
+    this.#statements = statements;
+    this.#insert = statements.prepare(
       `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at, made_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     );
-    this.#touch = statement("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
-    this.#trim = statement(
+    this.#touch = statements.prepare("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
+    this.#trim = statements.prepare(
       `DELETE FROM vectors WHERE id IN
          (SELECT id FROM vectors ORDER BY used_at, id LIMIT ${trimRows})`,
     );
-    this.#expire = statement(
+    this.#expire = statements.prepare(
       `DELETE FROM vectors WHERE id IN
          (SELECT id FROM vectors WHERE made_at <= ?1 ORDER BY made_at LIMIT ${expiredRows})`,
     );
-    this.#read = statement(
+    this.#read = statements.prepare(
       `SELECT * FROM vectors WHERE (used_at, id) < (?1, ?2)
        ORDER BY used_at DESC, id DESC LIMIT ?3`,
     );
-    this.#pages = statement("PRAGMA page_count");
-    this.#free = statement("PRAGMA freelist_count");
+    this.#pages = statements.prepare("PRAGMA page_count");
+    this.#free = statements.prepare("PRAGMA freelist_count");
   }
 
   /** The bytes of the file that are in use. */
@@ -153,7 +151,7 @@ export class EmbeddingCacheTable {
   }
 
   close(): void {
-    for (const statement of this.#statements) statement.finalize();
+    this.#statements.finalize();
     this.#db.close();
   }
 

@@ -2,8 +2,9 @@
  * Coarser roll-ups of the hours that are over: usage by day, without the API key, and by API key alone. They are added
  * up from `usage_by_hour` in small steps, one with each transaction of rows, and let charts over months read few rows.
  */
-import type { Database, Statement } from "bun:sqlite";
+import type { Statement } from "bun:sqlite";
 import { groupColumns, sumColumns } from "../sql/usage-columns.ts";
+import type { PreparedStatements } from "./prepared-statements.ts";
 import type { UsageGroup } from "./usage-table.ts";
 
 export const dayMs = 86_400_000;
@@ -75,23 +76,23 @@ export class FinishedUsage {
   readonly #additions: readonly Statement[];
   readonly #prunes: readonly Statement[];
 
-  constructor(db: Database) {
+  constructor(statements: PreparedStatements) {
     const tables = Object.values<CoarseTable>(coarseTables);
-    this.#position = db.prepare("SELECT until AS hour, key_id AS key FROM finished_usage");
-    this.#setPosition = db.prepare("UPDATE finished_usage SET until = ?1, key_id = ?2");
-    this.#nextHour = db.prepare(
+    this.#position = statements.prepare("SELECT until AS hour, key_id AS key FROM finished_usage");
+    this.#setPosition = statements.prepare("UPDATE finished_usage SET until = ?1, key_id = ?2");
+    this.#nextHour = statements.prepare(
       "SELECT hour FROM usage_by_hour WHERE hour >= ?1 ORDER BY hour LIMIT 1",
     );
-    this.#lastKey = db.prepare(
+    this.#lastKey = statements.prepare(
       `SELECT key_id AS key FROM usage_by_hour WHERE hour = ?1 AND (?2 IS NULL OR key_id > ?2)
        ORDER BY key_id LIMIT 1 OFFSET ${stepGroups - 1}`,
     );
     const step = `usage_by_hour WHERE hour = ?1 AND (?2 IS NULL OR key_id > ?2)
       AND (?3 IS NULL OR key_id <= ?3)`;
-    this.#rollUps = tables.map((table) => db.prepare(rollUpStatement(table, step)));
-    this.#additions = tables.map((table) => db.prepare(rollUpStatement(table, oneGroup)));
+    this.#rollUps = tables.map((table) => statements.prepare(rollUpStatement(table, step)));
+    this.#additions = tables.map((table) => statements.prepare(rollUpStatement(table, oneGroup)));
     this.#prunes = tables.map(({ name, start }) =>
-      db.prepare(`DELETE FROM ${name} WHERE ${start} < ?1`),
+      statements.prepare(`DELETE FROM ${name} WHERE ${start} < ?1`),
     );
   }
 
@@ -125,13 +126,5 @@ export class FinishedUsage {
   /** Deletes usage before `before`, the start of a day. */
   prune(before: number): void {
     for (const statement of this.#prunes) statement.run(before);
-  }
-
-  close(): void {
-    for (const statement of [
-      ...[this.#position, this.#setPosition, this.#nextHour, this.#lastKey],
-      ...[...this.#rollUps, ...this.#additions, ...this.#prunes],
-    ])
-      statement.finalize();
   }
 }

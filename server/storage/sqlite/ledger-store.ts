@@ -10,6 +10,7 @@ import { usageLongerMs } from "../sql/usage-columns.ts";
 import { dayMs, FinishedUsage } from "./finished-usage.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
+import { PreparedStatements } from "./prepared-statements.ts";
 import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
 import { UsageTable, UsageTally } from "./usage-table.ts";
@@ -30,6 +31,7 @@ export interface SqliteLedgerOptions {
 export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly path: string;
   readonly #db: Database;
+  readonly #statements: PreparedStatements;
   readonly #insert: Statement;
   readonly #begin: Statement;
   readonly #commit: Statement;
@@ -58,14 +60,16 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
     });
-    this.#spent = new SpendTable(this.#db);
-    this.#used = new UsageTable(this.#db);
-    this.#finished = new FinishedUsage(this.#db);
-    this.#segments = new SegmentTable(this.#db);
-    this.#insert = this.#db.prepare(insertion);
-    this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
-    this.#commit = this.#db.prepare("COMMIT");
-    this.#find = this.#db.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
+    const statements = new PreparedStatements(this.#db);
+    this.#statements = statements;
+    this.#spent = new SpendTable(statements);
+    this.#used = new UsageTable(statements);
+    this.#finished = new FinishedUsage(statements);
+    this.#segments = new SegmentTable(statements);
+    this.#insert = statements.prepare(insertion);
+    this.#begin = statements.prepare("BEGIN IMMEDIATE");
+    this.#commit = statements.prepare("COMMIT");
+    this.#find = statements.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
   }
 
   async append(rows: readonly LedgerRow[]): Promise<void> {
@@ -190,12 +194,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   }
 
   async close(): Promise<void> {
-    this.#spent.close();
-    this.#used.close();
-    this.#finished.close();
-    this.#segments.close();
-    for (const statement of [this.#insert, this.#begin, this.#commit, this.#find])
-      statement.finalize();
+    this.#statements.finalize();
     this.#db.close();
   }
 }

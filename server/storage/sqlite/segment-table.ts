@@ -5,8 +5,9 @@
  * written in the same transaction as the rows.
  */
 
-import type { Database, Statement } from "bun:sqlite";
+import type { Statement } from "bun:sqlite";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** A segment with this many rows is followed by another one. Later rows with an id inside it still belong to it. */
 const segmentRows = 2048;
@@ -118,19 +119,19 @@ export class SegmentTable {
   readonly #save: Statement;
   readonly #prune: Statement;
 
-  constructor(db: Database) {
-    this.#find = db.prepare(
+  constructor(statements: PreparedStatements) {
+    this.#find = statements.prepare(
       `SELECT ${columns.join(", ")} FROM ledger_segments WHERE first_id <= ?1
        ORDER BY first_id DESC LIMIT 1`,
     );
-    this.#next = db.prepare(
+    this.#next = statements.prepare(
       "SELECT first_id FROM ledger_segments WHERE first_id > ?1 ORDER BY first_id LIMIT 1",
     );
-    this.#save = db.prepare(
+    this.#save = statements.prepare(
       `INSERT OR REPLACE INTO ledger_segments (${columns.join(", ")})
        VALUES (${columns.map((_, at) => `?${at + 1}`).join(", ")})`,
     );
-    this.#prune = db.prepare(
+    this.#prune = statements.prepare(
       `DELETE FROM ledger_segments
        WHERE last_id < coalesce((SELECT min(request_id) FROM ledger), last_id || ' ')`,
     );
@@ -163,10 +164,6 @@ export class SegmentTable {
   /** Deletes the segments before the oldest row. */
   prune(): void {
     this.#prune.run();
-  }
-
-  close(): void {
-    for (const statement of [this.#find, this.#next, this.#save, this.#prune]) statement.finalize();
   }
 
   #write(segment: Segment | undefined): void {

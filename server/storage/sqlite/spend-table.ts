@@ -3,9 +3,10 @@
  * midnight UTC, which resets its budgets. The table is written in the same transaction as the ledger rows, so the two
  * always agree, and it stays when old rows are pruned.
  */
-import type { Database, Statement } from "bun:sqlite";
+import type { Statement } from "bun:sqlite";
 import { type BudgetOwner, periodNames, periods } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { PreparedStatements } from "./prepared-statements.ts";
 
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
 
@@ -20,7 +21,7 @@ export const daysLongerMs = 62 * dayMs;
 const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedCost">): number =>
   (cost ?? 0) + (estimatedCost ?? 0);
 
-/** The budget owners that a row is charged to. Rows of older journals have no project. */
+/** The budget owners that a row is charged to. */
 const ownersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
   { scope: "key", id: keyId },
   ...(project ? [{ scope: "project", id: project } as const] : []),
@@ -99,15 +100,15 @@ export class SpendTable {
   readonly #read: Statement<{ dollars: number }, [string, string, string]>;
   readonly #prune: Statement;
 
-  constructor(db: Database) {
-    this.#add = db.prepare(
+  constructor(statements: PreparedStatements) {
+    this.#add = statements.prepare(
       `INSERT INTO spent VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET dollars = dollars + excluded.dollars`,
     );
-    this.#read = db.prepare(
+    this.#read = statements.prepare(
       "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
     );
-    this.#prune = db.prepare(
+    this.#prune = statements.prepare(
       `DELETE FROM spent WHERE period LIKE '____-__-__' AND period < ${dayOf("?1")}`,
     );
   }
@@ -124,9 +125,5 @@ export class SpendTable {
   /** Deletes days long before `before`. Months and totals are few and stay. */
   prune(before: number): void {
     this.#prune.run(before - daysLongerMs);
-  }
-
-  close(): void {
-    for (const statement of [this.#add, this.#read, this.#prune]) statement.finalize();
   }
 }

@@ -2,10 +2,11 @@
  * Roll-ups of the ledger: usage by hour, key, project, model and target. They are written in the same transaction as the
  * rows, so the two always agree, and they stay when old rows are pruned.
  */
-import type { Database, Statement } from "bun:sqlite";
+import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
+import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** The index of the first latency count in `sumColumns`. */
 const latencyAt = sumColumns.length - latencyColumns.length;
@@ -102,9 +103,9 @@ export class UsageTable {
   readonly #add: Statement;
   readonly #prune: Statement;
 
-  constructor(db: Database) {
-    this.#add = db.prepare(addition);
-    this.#prune = db.prepare("DELETE FROM usage_by_hour WHERE hour < ?1");
+  constructor(statements: PreparedStatements) {
+    this.#add = statements.prepare(addition);
+    this.#prune = statements.prepare("DELETE FROM usage_by_hour WHERE hour < ?1");
   }
 
   /** Runs inside the transaction that writes the rows. */
@@ -115,9 +116,5 @@ export class UsageTable {
   /** Deletes the hours before `before`. */
   prune(before: number): void {
     this.#prune.run(before);
-  }
-
-  close(): void {
-    for (const statement of [this.#add, this.#prune]) statement.finalize();
   }
 }
