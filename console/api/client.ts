@@ -1,5 +1,6 @@
 /** Requests to the admin API. The session is a cookie; changes also send the CSRF token of the session. */
 import type { AdminError } from "../../contract/admin.ts";
+import { serverText } from "../i18n/server-text.ts";
 
 /** An error response of the admin API. */
 export class ApiError extends Error {
@@ -20,7 +21,7 @@ export const isConnectionProblem = (error: unknown): boolean =>
   error !== null && error !== undefined && !(error instanceof ApiError && error.status < 500);
 
 export const errorText = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+  serverText(error instanceof Error ? error.message : String(error));
 
 let csrfToken = "";
 export const setCsrfToken = (token: string): void => {

@@ -1,8 +1,10 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
 import { enMonitor } from "./en-monitor.ts";
+import { enUpstreamFields } from "./en-upstream-fields.ts";
 
 export const en = {
   ...enMonitor,
+  ...enUpstreamFields,
   "app.skip": "Skip to content",
   "app.menu": "Menu",
   "app.theme": "Theme",

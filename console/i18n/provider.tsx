@@ -6,6 +6,7 @@ import {
   storeLanguage,
   translator,
 } from "./messages.ts";
+import { setServerTextLanguage } from "./server-text.ts";
 
 export function LanguageProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState(initialLanguage);
@@ -13,9 +14,9 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
     storeLanguage(language);
     document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
   }, [language]);
-  const value = useMemo(
-    () => ({ language, setLanguage, t: translator(catalogs[language]) }),
-    [language],
-  );
+  const value = useMemo(() => {
+    setServerTextLanguage(language);
+    return { language, setLanguage, t: translator(catalogs[language]) };
+  }, [language]);
   return <LanguageContext value={value}>{children}</LanguageContext>;
 }

@@ -1,9 +1,11 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./messages.ts";
 import { zhMonitor } from "./zh-monitor.ts";
+import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 
 export const zh: Messages = {
   ...zhMonitor,
+  ...zhUpstreamFields,
   "app.skip": "跳到正文",
   "app.menu": "菜单",
   "app.theme": "主题",

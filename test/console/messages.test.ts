@@ -4,7 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { en } from "../../console/i18n/en.ts";
 import { translator } from "../../console/i18n/messages.ts";
+import { serverText } from "../../console/i18n/server-text.ts";
 import { zh } from "../../console/i18n/zh.ts";
+import { zhServer } from "../../console/i18n/zh-server.ts";
+import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 
 const folder = join(import.meta.dir, "../../console");
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
@@ -16,6 +19,52 @@ test("every language has the same messages", () => {
 test("every translation has the placeholders of the English message", () => {
   for (const [key, text] of Object.entries(en))
     expect([key, placeholders(zh[key as keyof typeof en])]).toEqual([key, placeholders(text)]);
+});
+
+test("every field of every kind of upstream has a label, and its hint is translated", () => {
+  const fields = upstreamKinds().flatMap((kind) => kind.fields);
+  const names = [...new Set(fields.map(({ name }) => name))].sort();
+  const labeled = Object.keys(en).flatMap((key) => /^upstreamField\.(.*)/.exec(key)?.[1] ?? []);
+  expect(labeled.sort()).toEqual(names);
+  expect(fields.filter(({ description }) => !(description in zhServer))).toEqual([]);
+});
+
+/** Literals and templates, in which `{}` stands for a value. */
+function textsIn(path: string, pattern: RegExp): string[] {
+  const source = readFileSync(join(import.meta.dir, "../..", path), "utf8");
+  return [...source.matchAll(pattern)].map(([, literal, template]) =>
+    (literal ?? template ?? "").replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, "{}"),
+  );
+}
+const string = String.raw`(?:"((?:[^"\\]|\\.)*)"|\`((?:[^\`\\]|\\.)*)\`)`;
+const errorTexts = new RegExp(
+  String.raw`(?:new GatewayError\(\s*"\w+",|\bdetail:)\s*${string}`,
+  "g",
+);
+const issueTexts = new RegExp(String.raw`(?:return|,)\s*(?=["\`][a-z][^"\`]* )${string}`, "g");
+const filesIn = (path: string): string[] =>
+  readdirSync(join(import.meta.dir, "../..", path), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${path}/${name}`);
+
+test("every error of the admin API, every condition that needs attention and every message of a shared schema is translated", () => {
+  const texts = [
+    ...filesIn("server/admin").flatMap((path) => textsIn(path, errorTexts)),
+    ...filesIn("contract/schemas").flatMap((path) => textsIn(path, issueTexts)),
+  ];
+  expect(texts.length).toBeGreaterThan(60);
+  // Texts that are joined from others are translated as a whole.
+  const own = texts.filter(
+    (text) => /\p{Letter}/u.test(text) && text !== "{} {}. Choose another id.",
+  );
+  expect(own.filter((text) => !(text.replaceAll('\\"', '"') in zhServer))).toEqual([]);
+});
+
+test("a text of the server is translated with its values, and an unknown text stays as it is", () => {
+  const text = `Invalid 'baseUrl': must start with http:// or https://`;
+  expect(serverText(text, "zh")).toBe("“baseUrl” 无效：必须以 http:// 或 https:// 开头");
+  expect(serverText(text, "en")).toBe(text);
+  expect(serverText("something else", "zh")).toBe("something else");
 });
 
 test("a number of 1 has the singular", () => {

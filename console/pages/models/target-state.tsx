@@ -1,5 +1,6 @@
 import type { ShownTarget } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 
 const tones: Readonly<Record<ShownTarget["state"], Tone>> = {
@@ -18,7 +19,9 @@ export function TargetState({ target }: { target: ShownTarget }) {
   return (
     <span className="flex flex-wrap items-center gap-1.5">
       <Badge tone={tones[target.state]}>{t(`target.${target.state}`)}</Badge>
-      {target.reason !== null && <span className="text-xs text-muted">{target.reason}</span>}
+      {target.reason !== null && (
+        <span className="text-xs text-muted">{serverText(target.reason)}</span>
+      )}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { AttentionItem } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -22,7 +23,7 @@ export function Attention({ items }: { items: readonly AttentionItem[] }) {
               <Badge tone={severity === "error" ? "bad" : "warn"}>{t(`attention.${type}`)}</Badge>
               <span className="font-medium break-all">{subject}</span>
               <span className="min-w-0 basis-full break-words text-muted sm:flex-1 sm:basis-0">
-                {type === "key_expiring" ? <Time iso={detail} /> : detail}
+                {type === "key_expiring" ? <Time iso={detail} /> : serverText(detail)}
               </span>
               <Link to={link} className="text-accent underline">
                 {t("overview.attention.open")}

@@ -2,8 +2,10 @@
 import { useFieldArray, useFormContext } from "react-hook-form";
 import type { FormField } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Input } from "../../ui/input.tsx";
+import { fieldLabel } from "./kind-field.tsx";
 import { isSecretValue } from "./upstream-values.ts";
 
 export function PairsField({ field, stored }: { field: FormField; stored: unknown }) {
@@ -18,8 +20,8 @@ export function PairsField({ field, stored }: { field: FormField; stored: unknow
   };
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="text-xs font-medium text-muted">{field.name}</legend>
-      <p className="text-xs text-muted">{field.description}</p>
+      <legend className="text-xs font-medium text-muted">{fieldLabel(field.name, t)}</legend>
+      <p className="text-xs text-muted">{serverText(field.description)}</p>
       {fields.map(({ id }, at) => (
         <div key={id} className="flex gap-2">
           <Input

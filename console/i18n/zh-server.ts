@@ -1,0 +1,168 @@
+/**
+ * Texts that the server generates in English, and their translation. `{}` in the English text stands for a value, and
+ * `{1}` in the translation for the first value. Values that are texts of the server are translated as well.
+ */
+export const zhServer: Readonly<Record<string, string>> = {
+  // Fields of upstreams.
+  "The folder of the model.": "模型所在的文件夹。",
+  "The address of the API.": "API 的地址。",
+  "The API key or token of the vendor.": "供应商的 API 密钥或令牌。",
+  "How token vectors are combined. Absent: as the folder says.":
+    "词元向量的合并方式。留空：按文件夹中的设置。",
+  "Whether vectors are normalized to length 1.": "是否将向量归一化为长度 1。",
+  "The longest input, if it should be shorter than the model allows.":
+    "最长输入，若应短于模型允许的长度。",
+  "Extra headers of every request to the upstream.": "发往上游的每个请求的附加标头。",
+  "Whether the server supports encoding_format base64, which is smaller and exact.":
+    "服务器是否支持 encoding_format base64，它更小且精确。",
+  "The AWS region, such as us-east-1.": "AWS 区域，例如 us-east-1。",
+  "The region, such as us-chicago-1.": "区域，例如 us-chicago-1。",
+  "The id of the AWS access key.": "AWS 访问密钥的 ID。",
+  "The secret of the AWS access key.": "AWS 访问密钥的机密。",
+  "The session token of temporary AWS credentials.": "临时 AWS 凭据的会话令牌。",
+  "The family of the models, for model ids that do not tell it, such as profiles.":
+    "模型系列，用于无法从模型 ID 得知的情况，例如配置文件。",
+  "The most inputs in one request.": "一个请求中的最大输入数。",
+  "The version of the API. Absent: 2024-05-01-preview.": "API 的版本。留空：2024-05-01-preview。",
+  "The version of the deployments API, such as 2024-10-21. Absent: the v1 API.":
+    "部署 API 的版本，例如 2024-10-21。留空：v1 API。",
+  "The id of the Cloudflare account.": "Cloudflare 账户的 ID。",
+  "The client id of a service principal, whose secret is apiKey. Absent: apiKey is a token.":
+    "服务主体的客户端 ID，其机密为 apiKey。留空：apiKey 是令牌。",
+  "The client id, from the service key (clientid).": "服务密钥中的客户端 ID（clientid）。",
+  "The id of the Google Cloud project.": "Google Cloud 项目的 ID。",
+  "The location, such as us-central1 or global.": "位置，例如 us-central1 或 global。",
+  "The key file of a service account, as JSON text.": "服务账号的密钥文件，JSON 文本。",
+  "The name of the model's prompt for each task type, such as query: query, document: passage.":
+    "每种任务类型对应的模型提示名称，例如 query: query，document: passage。",
+  "The id of the project that is billed.": "计费项目的 ID。",
+  "The id of the deployment space that is billed.": "计费部署空间的 ID。",
+  "The version of the API, as a date.": "API 的版本，以日期表示。",
+  "The address of the token service. Absent: that of IBM Cloud.":
+    "令牌服务的地址。留空：IBM Cloud 的地址。",
+  "The name of the model's input tensor.": "模型输入张量的名称。",
+  "The name of the model's output tensor.": "模型输出张量的名称。",
+  "Whether the input tensor is a column, with one text in each row.":
+    "输入张量是否为一列，每行一个文本。",
+  "The OCID of the compartment that is billed.": "计费区间的 OCID。",
+  "The OCID of the tenancy.": "租户的 OCID。",
+  "The OCID of the user whose key signs the requests.": "以其密钥签署请求的用户的 OCID。",
+  "The fingerprint of the API signing key.": "API 签名密钥的指纹。",
+  "The API signing key: an RSA private key in PEM.": "API 签名密钥：PEM 格式的 RSA 私钥。",
+  "The address of the token service, from the service key (url).":
+    "服务密钥中的令牌服务地址（url）。",
+  "The AI resource group of the deployment.": "部署的 AI 资源组。",
+  "The type of the token in apiKey. Absent: PROGRAMMATIC_ACCESS_TOKEN.":
+    "apiKey 中令牌的类型。留空：PROGRAMMATIC_ACCESS_TOKEN。",
+  // Conditions that need attention.
+  "Rows cannot be written. Check the disk of VEXEL_DATA; the events have the reason.":
+    "无法写入记录。请检查 VEXEL_DATA 所在的磁盘；事件中有原因。",
+  "{} The previous configuration stays in force.": "{1} 先前的配置继续生效。",
+  "${} of ${} ({})": "{1} / {2} 美元（{3}）",
+  "{} failures in a row, the last: {}": "连续失败 {1} 次，最近一次：{2}",
+  "it has not responded to any request yet": "尚未响应任何请求",
+  "it has just recovered": "刚刚恢复",
+  // Messages of the shared schemas.
+  "must not contain line breaks or invisible characters": "不得包含换行符或不可见字符",
+  "must not contain spaces, line breaks or invisible characters":
+    "不得包含空格、换行符或不可见字符",
+  "contains a space, a line break or another character that is not visible ASCII":
+    "包含空格、换行符或其他非可见 ASCII 字符",
+  "it must have {} to {} characters.": "必须有 {1} 到 {2} 个字符。",
+  "must be a number of minutes, hours or days, such as 30m, 24h or 7d":
+    "必须是分钟、小时或天数，例如 30m、24h 或 7d",
+  "must be at most 30d": "最多为 30d",
+  "is not a valid header name": "不是有效的标头名称",
+  "contains a line break or another character that is not allowed in a header":
+    "包含换行符或标头中不允许的其他字符",
+  "is not a URL": "不是 URL",
+  "must start with http:// or https://": "必须以 http:// 或 https:// 开头",
+  "must not contain a user name or password: use apiKey": "不得包含用户名或密码：请使用 apiKey",
+  "must not contain a query (?) or fragment (#)": "不得包含查询（?）或片段（#）",
+  "must not contain a fragment (#)": "不得包含片段（#）",
+  "must not contain a user name or password: requests are authenticated by their signature":
+    "不得包含用户名或密码：请求通过签名验证",
+  'must be whsec_ and {} to {} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"':
+    '必须是 whsec_ 加 {1} 到 {2} 个随机字节的 base64，例如：echo "whsec_$(openssl rand -base64 32)"',
+  // Errors of the admin API.
+  "Invalid 'cursor': it is not the next_cursor of a page of this list. Start again without 'cursor'.":
+    "“cursor” 无效：它不是此列表某页的 next_cursor。请去掉 “cursor” 重新开始。",
+  "Invalid 'cursor': no stored event has this ID. Start again without 'cursor'.":
+    "“cursor” 无效：没有事件使用此 ID。请去掉 “cursor” 重新开始。",
+  "This needs the role {}, and you have the role {}. An administrator can change your role.":
+    "此操作需要角色 {1}，而您的角色是 {2}。管理员可以更改您的角色。",
+  "This is only for users who see all projects. An administrator can give you access to all projects.":
+    "仅限可查看所有项目的用户。管理员可以授予您所有项目的访问权限。",
+  "You are not a member of a project to which the request can be charged. An administrator can add you to one.":
+    "您不属于任何可计费该请求的项目。管理员可以将您加入项目。",
+  "You are not a member of the project {}.": "您不是项目 {1} 的成员。",
+  "The body must be a JSON object.": "请求正文必须是 JSON 对象。",
+  "Unknown parameter: '{}'. {}": "未知参数：“{1}”。{2}",
+  "Unknown parameter: '{}'.": "未知参数：“{1}”。",
+  "No user has this id.": "没有用户使用此 ID。",
+  "Invalid 'projects': there is no project {}. Create it first, or leave it out.":
+    "“projects” 无效：没有项目 {1}。请先创建，或将其去掉。",
+  "This is the last administrator. Create another first.": "这是最后一位管理员。请先创建另一位。",
+  "Another user has this name. Choose another one.": "已有用户使用此名称。请选择其他名称。",
+  "The user name or the password is wrong.": "用户名或密码错误。",
+  "This link is not valid. Use the link that the gateway printed at its last start.":
+    "此链接无效。请使用网关最近一次启动时输出的链接。",
+  "This link was used before. Sign in, or ask an administrator to create a user for you.":
+    "此链接已被使用。请登录，或请管理员为您创建用户。",
+  "The admin token has no session. Sign in as a user.": "管理令牌没有会话。请以用户身份登录。",
+  "The project {} is used by the API keys {}{}. Revoke them first.":
+    "项目 {1} 正被 API 密钥 {2}{3} 使用。请先吊销它们。",
+  "No user has the id {}.": "没有用户使用 ID {1}。",
+  "{} sees all projects. Limit the user to projects on the page of users first.":
+    "{1} 可查看所有项目。请先在用户页面将其限制到项目。",
+  "No request in the ledger has this id.": "账本中没有此 ID 的请求。",
+  "The content of this request is not stored. It is stored only for models with storeContent, until it expires.":
+    "此请求的内容未存储。仅对设置了 storeContent 的模型存储，直至过期。",
+  "Too many live views are open. Close one, or try again later.":
+    "打开的实时视图过多。请关闭一个，或稍后重试。",
+  "Invalid 'from': it must be before 'to'.": "“from” 无效：必须早于 “to”。",
+  "This key is defined in the configuration file. Change it there.":
+    "此密钥在配置文件中定义。请在那里更改。",
+  "There is no project {}. Create it first.": "没有项目 {1}。请先创建。",
+  "Choose one of your projects for the key: {}.": "请为密钥选择您的一个项目：{1}。",
+  "The key would have expired already. Choose a time in the future for 'expires'; a date means its start in UTC.":
+    "密钥会立即过期。请为 “expires” 选择将来的时间；日期表示其 UTC 零点。",
+  "No active key has this id.": "没有有效密钥使用此 ID。",
+  "No delivery of this event to this webhook exists. GET /admin/api/events lists the deliveries of each event.":
+    "此事件没有到该 Webhook 的投递。GET /admin/api/events 列出每个事件的投递。",
+  "{} connection tests are running. Retry soon.": "有 {1} 个连接测试正在运行。请稍后重试。",
+  "Missing required parameter: 'model', for the test request that the vendor may bill.":
+    "缺少必需参数：“model”，用于供应商可能计费的测试请求。",
+  "Missing required parameter: 'modelKind'. The name does not show whether it is 'embedding' or 'image'.":
+    "缺少必需参数：“modelKind”。从名称无法得知是 “embedding” 还是 “image”。",
+  "Missing required parameter: '{}'.": "缺少必需参数：“{1}”。",
+  "There is no model {}.": "没有模型 {1}。",
+  "There is no image model {}.": "没有图像模型 {1}。",
+  "There is no {} {}.": "没有 {1} {2}。",
+  "Too many sign-ins at the same time. Try again soon.": "同时登录的次数过多。请稍后重试。",
+  "Too many failed sign-ins. Try again in {} seconds.": "登录失败次数过多。请在 {1} 秒后重试。",
+  "No webhook has this ID.": "没有 Webhook 使用此 ID。",
+  "Invalid '{}': it must be a string.": "“{1}” 无效：必须是字符串。",
+  "Invalid 'if-match': it must be the version of the entity, such as \"3\".":
+    '“if-match” 无效：必须是实体的版本，例如 "3"。',
+  "Invalid '{}': {}": "“{1}” 无效：{2}",
+  "{} exists. Choose another id.": "{1} 已存在。请选择其他 ID。",
+  "{} exists: it comes from {}. Choose another id.": "{1} 已存在：来自 {2}。请选择其他 ID。",
+  "{} is defined in {}. Change it there: the gateway applies the file within a second.":
+    "{1} 在 {2} 中定义。请在那里更改：网关会在一秒内应用该文件。",
+  "{} comes from the environment variable {}. Change the variable and restart the gateway, or create an entity with another id.":
+    "{1} 来自环境变量 {2}。请更改该变量并重启网关，或使用其他 ID 创建。",
+  "{} is built into the gateway. Create an entity with another id.":
+    "{1} 内置于网关。请使用其他 ID 创建。",
+  "{} was deleted in the meantime.": "{1} 已被删除。",
+  "{} was changed in the meantime: it has version {}, and your change is based on version {}. Reload it and repeat your change.":
+    "{1} 已被更改：当前版本为 {2}，而您的更改基于版本 {3}。请重新加载后再次更改。",
+  "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.":
+    "管理令牌不正确。管理令牌是网关启动时 VEXEL_ADMIN_TOKEN 的值。",
+  "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.":
+    "您尚未登录，或会话已结束。请登录，或在标头 Authorization: Bearer TOKEN 中发送管理令牌。",
+  "The header {} is missing or wrong. It must be the csrf_token of GET /admin/api/session.":
+    "标头 {1} 缺失或错误。它必须是 GET /admin/api/session 的 csrf_token。",
+  "Requests from {} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.":
+    "不允许来自 {1} 的请求。若这是控制台的地址，请将 VEXEL_PUBLIC_URL 设为它。",
+};
