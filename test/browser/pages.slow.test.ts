@@ -66,3 +66,21 @@ browserTest(
   (test) => expectNoFindings(test, publicPages),
   { as: "visitor" },
 );
+
+for (const [path, as] of [
+  ["/sign-in", "visitor"],
+  ["/", "admin"],
+] as const) {
+  browserTest(
+    `the first load of ${path} is at most 300 KB, compressed`,
+    async ({ page, open }) => {
+      await open(path);
+      const bytes = await page.evaluate<number>(
+        `performance.getEntriesByType("resource").filter(({ name }) => name.includes("/console/")).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+      );
+      expect(bytes).toBeGreaterThan(100_000);
+      expect(bytes).toBeLessThanOrEqual(300_000);
+    },
+    { as },
+  );
+}
