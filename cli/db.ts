@@ -1,11 +1,12 @@
 /** vexel db: migrates the shared database, moves a data folder into it, backs up and restores either. */
 import { existsSync } from "node:fs";
 import type { Settings } from "../server/settings.ts";
+import { refuseEarlierDataFolder } from "../server/storage/files/earlier-folder.ts";
 import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
 import type { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import { lockFolder } from "../server/storage/sqlite/folder-lock.ts";
-import { openGatewayDatabase } from "../server/storage/sqlite/gateway-database.ts";
+import { openGatewayFile } from "../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
@@ -89,9 +90,10 @@ async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings
   }
 }
 
-/** Brings the files to the present schema, and the rows of the outbox into the ledger. */
+/** Brings the databases to the present schema or refuses them, and the rows of the outbox into the ledger. */
 async function prepareFolder(folder: string): Promise<void> {
-  openGatewayDatabase(folder, Date.now).close();
+  refuseEarlierDataFolder(folder);
+  openGatewayFile(folder, Date.now).close();
   openEventFile(folder).close();
   const ledger = new SqliteLedgerStore({ folder, maxBytes: 0, now: Date.now() });
   try {
