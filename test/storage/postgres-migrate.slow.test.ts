@@ -40,6 +40,20 @@ testWithPostgres("a replica of the previous version works beside a newer one", a
   expect((await earlier.query("SELECT * FROM vexel.keys")).rows).toEqual([]);
 });
 
+testWithPostgres("open connections work after a newer version has added a column", async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  const earlier = new PostgresDatabase({ url, now: () => 1, maxConnections: 1 });
+  closing(earlier);
+  const read = () =>
+    earlier.transaction((queries) =>
+      queries.query("SELECT * FROM vexel.keys WHERE id = $1", ["a"]),
+    );
+  for (let time = 0; time < 3; time++) await read();
+  const statements = ["ALTER TABLE vexel.keys ADD COLUMN added TEXT"];
+  await connect(url, [...postgresMigrations, { ...added, statements }]).migrate();
+  expect((await read()).rows).toEqual([]);
+});
+
 testWithPostgres("a version that the schema no longer supports refuses to run", async () => {
   const url = await (await sharedPostgres()).createDatabase();
   const requires = postgresMigrations.length + 1;

@@ -80,6 +80,8 @@ export class PostgresDatabase implements SqlDatabase {
       adapter: "postgres",
       max: maxConnections,
       idleTimeout: 60,
+      // A prepared statement fails when a newer version has added a column to its result.
+      prepare: false,
       connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 2000)),
     });
   }
