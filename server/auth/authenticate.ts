@@ -1,6 +1,6 @@
 /**
  * Authentication by API key (step 2 of a request): finds the key by its hash and compares the hashes in constant time
- * (timing-safe). Returns a `Caller`.
+ * (timing-safe, against timing attacks). Returns a `Caller`.
  */
 
 import { timingSafeEqual } from "node:crypto";

@@ -1,6 +1,7 @@
 /**
  * Splits an oversized request, which exceeds a target's limits (maximum batch size, tokens or bytes), into chunks.
- * Sends each chunk as a sub-request, several concurrently, and joins the responses.
+ * Sends each chunk as a sub-request, several concurrently, and joins the responses. One input is never split: there is
+ * no chunking of a long text.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

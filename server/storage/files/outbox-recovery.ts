@@ -1,5 +1,5 @@
 /**
- * Recovery after a crash or kill -9: moves what earlier processes left in their outboxes into the ledger store, at the
+ * Crash recovery, also after kill -9: moves what earlier processes left in their outboxes into the ledger store, at the
  * start or, if the disk was full then, once it is not. Until then these rows count as spent. A reservation without a
  * row becomes a row with its estimated cost: the request may have been billed.
  */
