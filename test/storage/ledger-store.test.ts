@@ -1,14 +1,10 @@
-/** Every implementation of the ledger obeys its laws; and the roll-ups of SQLite are made in small steps. */
+/** The roll-ups of SQLite are made in small steps. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { readUsage } from "../../server/storage/sqlite/read-ledger.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
-import { ledgers } from "./laws/implementations.ts";
-import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
-
-for (const implementation of ledgers) ledgerStoreLaws(implementation);
 
 test("an hour of 1,000 keys is added up in steps of 256, and usage by key is exact after each", async () => {
   using folder = temporaryFolder();

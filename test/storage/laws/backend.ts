@@ -2,6 +2,7 @@
  * What the law suites of the storage ports need from an implementation. PostgreSQL, Redis or S3 join a suite by one
  * entry in the table of its test file.
  */
+import { test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,6 +40,12 @@ interface Closable {
 }
 
 export type OpenStore<Store> = (now?: () => number) => Promise<Store>;
+
+/** The test of a law, which runs on an empty storage. */
+export const lawsOf =
+  <Store>(implementation: Implementation<Store>) =>
+  (name: string, run: Parameters<typeof withStorage<Store>>[1]): void =>
+    test(name, () => withStorage(implementation, run));
 
 /** Runs a law on an empty storage. Every store that it opens is closed afterwards. */
 export async function withStorage<Store>(

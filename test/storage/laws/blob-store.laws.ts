@@ -1,7 +1,7 @@
 /** Laws (contract tests) of the port `BlobStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { BlobStore, StreamedSource } from "../../../server/storage/ports/blob-store.ts";
-import { type Implementation, type OpenStore, withStorage, writeUntilKilled } from "./backend.ts";
+import { type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 
 /** The most bytes that the implementations under test may store. */
 export const blobMaxBytes = 4 * 1024 * 1024;
@@ -21,10 +21,7 @@ const read = async (store: BlobStore, name: string): Promise<string | undefined>
   (await store.find(name))?.content.text();
 
 export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
-  const law = (
-    name: string,
-    run: (open: OpenStore<BlobStore>, location: string) => Promise<void>,
-  ): void => test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} blob store`, () => {
     law(

@@ -1,5 +1,5 @@
 /** Laws (contract tests) of the port `ConfigEntityStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import {
   type ConfigEntityStore,
   VersionConflict,
@@ -8,16 +8,12 @@ import {
   allPages,
   awkwardTexts,
   type Implementation,
-  type OpenStore,
-  withStorage,
+  lawsOf,
   writeUntilKilled,
 } from "./backend.ts";
 
 export function configEntityStoreLaws(implementation: Implementation<ConfigEntityStore>): void {
-  const law = (
-    name: string,
-    run: (open: OpenStore<ConfigEntityStore>, location: string) => Promise<void>,
-  ): void => test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
   const model = (id: string, value = {}) => ({ kind: "model", id, value });
   const key = (id: string) => ({ kind: "model", id });
   const listAll = (store: ConfigEntityStore, limit = 100) =>

@@ -1,9 +1,9 @@
 /** Laws (contract tests) of the port `ContentStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import { StoreFullError } from "../../../server/storage/files/response-files.ts";
 import type { ContentStore } from "../../../server/storage/ports/content-store.ts";
 import { until } from "../../until.ts";
-import { type Implementation, type OpenStore, withStorage } from "./backend.ts";
+import { type Implementation, lawsOf } from "./backend.ts";
 
 /** The most bytes that the implementations under test may store. */
 export const contentMaxBytes = 100_000;
@@ -38,10 +38,7 @@ const read = async (store: ContentStore, model: string, id: string): Promise<str
   (await (await store.find(model, id))?.read())?.toString();
 
 export function contentStoreLaws(implementation: ContentImplementation): void {
-  const law = (
-    name: string,
-    run: (open: OpenStore<ContentStore>, location: string) => Promise<void>,
-  ): void => test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} content store`, () => {
     law("content is read by every store, and encrypted at rest", async (open, location) => {

@@ -1,7 +1,7 @@
 /** Laws (contract tests) of the port `EmbeddingCacheStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
-import { type Implementation, type OpenStore, withStorage } from "./backend.ts";
+import { type Implementation, lawsOf } from "./backend.ts";
 
 /** The time to live of vectors in the implementations under test. */
 export const vectorTtlMs = 3_600_000;
@@ -24,8 +24,7 @@ async function loadAll(store: EmbeddingCacheStore, most = Infinity) {
 }
 
 export function embeddingCacheStoreLaws(implementation: Implementation<EmbeddingCacheStore>): void {
-  const law = (name: string, run: (open: OpenStore<EmbeddingCacheStore>) => Promise<void>): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} embedding cache store`, () => {
     law("a new store has no vectors", async (open) => {

@@ -1,11 +1,11 @@
 /** Laws (contract tests) of the ports `EventStore` and `DeliveryStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type {
   DeliveryOutcome,
   DeliveryStore,
 } from "../../../server/storage/ports/delivery-store.ts";
 import type { EventStore, NewEvent } from "../../../server/storage/ports/event-store.ts";
-import { awkwardTexts, type Implementation, withStorage } from "./backend.ts";
+import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 /** Both ports over one storage: an event and its deliveries are written together. */
 export interface EventStorage {
@@ -50,8 +50,7 @@ const claimedId = async ({ deliveries }: EventStorage, webhook: string, at = now
   (await deliveries.claim(claimOf(webhook, at)))?.event.id;
 
 export function eventStoreLaws(implementation: Implementation<EventStorage>): void {
-  const law = (name: string, run: Parameters<typeof withStorage<EventStorage>>[1]): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} events`, () => {
     law("an empty store has no events, no marks and no deliveries", async (open) => {

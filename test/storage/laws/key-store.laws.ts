@@ -1,11 +1,11 @@
 /** Laws (contract tests) of the port `KeyStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import {
   allPages,
   awkwardTexts,
   type Implementation,
-  withStorage,
+  lawsOf,
   writeUntilKilled,
 } from "./backend.ts";
 import { newKey } from "./new-key.ts";
@@ -16,8 +16,7 @@ const readAll = async (store: KeyStore) => {
 };
 
 export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
-  const law = (name: string, run: Parameters<typeof withStorage<KeyStore>>[1]): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} key store`, () => {
     law("a new store is empty, at revision 0", async (open) => {

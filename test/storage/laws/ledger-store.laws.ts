@@ -1,9 +1,9 @@
 /** Laws (contract tests) of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { UsageQuery, UsageSums } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../../ledger/ledger-fixture.ts";
-import { allPages, awkwardTexts, type Implementation, withStorage } from "./backend.ts";
+import { allPages, awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 import type { LedgerStorage } from "./ledger-storage.ts";
 
 const hour = 3_600_000;
@@ -64,8 +64,7 @@ function sumsOf(rows: readonly LedgerRow[]): Omit<UsageSums, "latencyHistogram">
 }
 
 export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): void {
-  const law = (name: string, run: Parameters<typeof withStorage<LedgerStorage>>[1]): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} ledger`, () => {
     law("an empty ledger has no rows, no usage and no sums", async (open) => {

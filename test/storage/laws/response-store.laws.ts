@@ -1,13 +1,7 @@
 /** Laws (contract tests) of the port `ResponseStore`, for every implementation. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect } from "bun:test";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
-import {
-  awkwardTexts,
-  type Implementation,
-  type OpenStore,
-  withStorage,
-  writeUntilKilled,
-} from "./backend.ts";
+import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 
 /** The time to live of responses in the implementations under test. */
 export const responseTtlMs = 60_000;
@@ -37,10 +31,7 @@ async function read(store: ResponseStore, name: string): Promise<string | undefi
 }
 
 export function responseStoreLaws(implementation: Implementation<ResponseStore>): void {
-  const law = (
-    name: string,
-    run: (open: OpenStore<ResponseStore>, location: string) => Promise<void>,
-  ): void => test(name, () => withStorage(implementation, run));
+  const law = lawsOf(implementation);
 
   describe(`${implementation.name} response store`, () => {
     law("a response is found by each of its lookup keys, with its metadata", async (open) => {

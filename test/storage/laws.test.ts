@@ -1,0 +1,35 @@
+/** The implementations that need no server obey the laws of their ports. Those of PostgreSQL: postgres-laws.slow.test.ts. */
+import type { Implementation } from "./laws/backend.ts";
+import { blobStoreLaws } from "./laws/blob-store.laws.ts";
+import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
+import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
+import { embeddingCacheStoreLaws } from "./laws/embedding-cache-store.laws.ts";
+import { eventStoreLaws } from "./laws/event-store.laws.ts";
+import {
+  blobStores,
+  configEntityStores,
+  consoleStores,
+  embeddingCacheStores,
+  eventStorages,
+  keyStores,
+  ledgers,
+  responseStores,
+} from "./laws/implementations.ts";
+import { keyStoreLaws } from "./laws/key-store.laws.ts";
+import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
+import { responseStoreLaws } from "./laws/response-store.laws.ts";
+import { s3BlobStore, s3ResponseStore } from "./laws/s3-implementations.ts";
+
+const hold = <Store>(
+  laws: (implementation: Implementation<Store>) => void,
+  implementations: readonly Implementation<Store>[],
+): void => implementations.forEach((each) => void laws(each));
+
+hold(keyStoreLaws, keyStores);
+hold(configEntityStoreLaws, configEntityStores);
+hold(consoleStoreLaws, consoleStores);
+hold(eventStoreLaws, eventStorages);
+hold(ledgerStoreLaws, ledgers);
+hold(embeddingCacheStoreLaws, embeddingCacheStores);
+hold(blobStoreLaws, [...blobStores, s3BlobStore]);
+hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
