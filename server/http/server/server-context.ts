@@ -1,26 +1,14 @@
 /**
  * What all connections of one HTTP server share: the request handler, the clock, the timeouts and the connection limit.
  */
-import type { GatewayError } from "../../lib/gateway-error.ts";
-import type { OutgoingResponse } from "../../request/http-types.ts";
 import type { ServerTime } from "./client-socket.ts";
 import type { Holder } from "./connection-holders.ts";
 import type { LimitedConnection } from "./connection-limit.ts";
 import type { HttpServerOptions } from "./http-server.ts";
-import type { RequestHead } from "./parse-head.ts";
-import type { HttpRequest } from "./request.ts";
 
-export interface ServerContext extends ServerTime {
-  /** Handles a request. Never rejects. */
-  onRequest(request: HttpRequest): Promise<OutgoingResponse>;
-  /** The response to bytes that are not a valid request. */
-  refuse(error: GatewayError): OutgoingResponse;
-  /** Whether this path is served on a connection beyond the maximum. */
-  isProbe(path: string): boolean;
-  /** The id of the valid API key that a request carries. Undefined without one. */
-  keyIdOf(head: RequestHead): string | undefined;
-  /** The response to a connection beyond the maximum. */
-  refuseConnection(): OutgoingResponse;
+type Handler = "onRequest" | "refuse" | "refuseConnection" | "isProbe" | "keyIdOf" | "onError";
+
+export interface ServerContext extends ServerTime, Required<Pick<HttpServerOptions, Handler>> {
   readonly limit: {
     admit(connection: LimitedConnection, holder: Holder): boolean;
     wait(connection: LimitedConnection, holder: Holder): boolean;
@@ -29,8 +17,6 @@ export interface ServerContext extends ServerTime {
     lastResponseSent(connection: LimitedConnection): void;
     requestBegan(connection: LimitedConnection): void;
   };
-  /** Called with an internal error that broke off a response. */
-  onError(error: unknown): void;
   /** The `date` header line of every response. */
   dateHeader: string;
   /** From now on each response closes its connection. */
@@ -54,18 +40,19 @@ export function createServerContext(
   limit: ServerContext["limit"] & { countRefused(): void },
   startedAt: number,
 ): ServerContext {
+  const { onRequest, refuse, onError, isProbe, keyIdOf } = options;
   const { bodyMs, idleMs } = options.limits;
   return {
-    onRequest: (request) => options.onRequest(request),
-    refuse: (error) => options.refuse(error),
-    isProbe: (path) => options.isProbe?.(path) ?? false,
-    keyIdOf: (headers) => options.keyIdOf?.(headers),
+    onRequest,
+    refuse,
+    onError,
+    isProbe: isProbe ?? (() => false),
+    keyIdOf: keyIdOf ?? (() => undefined),
     refuseConnection: () => {
       limit.countRefused();
       return options.refuseConnection();
     },
     limit,
-    onError: (error) => options.onError(error),
     now: startedAt,
     dateHeader: dateLine(),
     isStopping: false,

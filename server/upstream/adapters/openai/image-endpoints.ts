@@ -1,12 +1,18 @@
 /** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
-import type { Adapter, ModerationAdapter } from "../../adapter.ts";
+import type { Adapter, ImageAdapter, ModerationAdapter } from "../../adapter.ts";
 import { openaiImageCapabilities } from "../../catalog/images/index.ts";
-import type { EditQuery, GenerationQuery, Upstream } from "../../contract.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageResponse,
+  Target,
+  Upstream,
+} from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
-import { bySurface, responsesRequest, throughResponses } from "./responses.ts";
+import { responsesRequest, throughResponses } from "./responses.ts";
 
 type ImageEndpoints = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
 
@@ -27,6 +33,19 @@ export const openaiImages = (resolveEndpoint: EndpointResolver): ImageEndpoints 
   },
   moderations: openaiModerations(resolveEndpoint),
 });
+
+/** Selects the Images API or the Responses API by the target's `surface`. */
+const bySurface = <Q extends GenerationQuery>(
+  images: ImageAdapter<Q>,
+  responses: ImageAdapter<Q>,
+): ImageAdapter<Q> => {
+  const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
+  return {
+    toUpstream: (query, target) => of(target).toUpstream(query, target),
+    fromUpstream: (response, imageRequest): Promise<ImageResponse> =>
+      of(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
+  };
+};
 
 /**
  * OpenAI has regional hosts, such as eu.api.openai.com (openai/openai-node, src/internal/data-residency.ts). Azure's

@@ -15,7 +15,6 @@ import type {
   GenerationQuery,
   ImageEvent,
   ImageMetadata,
-  ImageResponse,
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
@@ -178,16 +177,3 @@ async function* readStream(
     }
   }
 }
-
-/** Selects the Images API or the Responses API by the target's `surface`. */
-export const bySurface = <Q extends GenerationQuery>(
-  images: ImageAdapter<Q>,
-  responses: ImageAdapter<Q>,
-): ImageAdapter<Q> => {
-  const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
-  return {
-    toUpstream: (query, target) => of(target).toUpstream(query, target),
-    fromUpstream: (response, imageRequest): Promise<ImageResponse> =>
-      of(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
-  };
-};
