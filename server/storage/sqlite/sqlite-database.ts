@@ -4,6 +4,7 @@
  */
 import type { Database } from "bun:sqlite";
 import { errorCode } from "../../lib/error-code.ts";
+import { createSerialize } from "../../lib/tasks.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 
 /** Another process, such as the command line, holds the write lock only for one change. */
@@ -14,8 +15,7 @@ export class SqliteDatabase implements SqlDatabase {
   /** A transaction has the whole file for itself. */
   readonly lockRows = "";
   readonly #db: Database;
-  /** The end of the query or transaction that was begun last. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = createSerialize();
 
   constructor(db: Database) {
     db.run("PRAGMA busy_timeout = 0");
@@ -47,12 +47,6 @@ export class SqliteDatabase implements SqlDatabase {
 
   close(): Promise<void> {
     return this.#inTurn(async () => this.#db.close());
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = Promise.allSettled([result]);
-    return result;
   }
 
   #send<Row>(text: string, values: readonly SqlValue[]): QueryResult<Row> {
