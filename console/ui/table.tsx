@@ -94,19 +94,24 @@ export function Table<Row extends object>(props: TableProps<Row>) {
               key={row.id}
               className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
             >
-              {columns.map(({ key, header, align, cell }) => (
-                <td
-                  key={key}
-                  data-label={header}
-                  className={classNames(
-                    "px-4 py-2 align-top max-sm:has-[>div:empty]:hidden max-sm:flex max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
-                    "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
-                    align === "right" && "text-right tabular-nums max-sm:text-left",
-                  )}
-                >
-                  <div className="min-w-0">{cell(row.original)}</div>
-                </td>
-              ))}
+              {columns.map(({ key, header, align, cell }) => {
+                const content = cell(row.original);
+                const isEmpty = content === null || content === undefined || content === false;
+                return (
+                  <td
+                    key={key}
+                    data-label={header}
+                    className={classNames(
+                      "px-4 py-2 align-top max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
+                      "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
+                      isEmpty ? "max-sm:hidden" : "max-sm:flex",
+                      align === "right" && "text-right tabular-nums max-sm:text-left",
+                    )}
+                  >
+                    <div className="min-w-0">{content}</div>
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>

@@ -44,6 +44,8 @@ async function findingsOf(test: BrowserTest, path: string): Promise<string[]> {
   findings.push(...(await seriousFindings(page, colorRules)));
   await page.setViewportSize(phone);
   findings.push(...(await overflows(test)));
+  const nameless = await page.locator("td:visible > div:empty").count();
+  if (nameless > 0) findings.push(`${nameless} column names without a value on a phone`);
   return findings.map((finding) => `${path}: ${finding}`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Takes screenshots of every page: light, dark, and as wide as a phone. `bun test/browser/take-screenshots.ts FOLDER`.
+ * Takes screenshots of every page: light, dark, in Chinese, and as wide as a phone. `bun test/browser/take-screenshots.ts FOLDER`.
  * Look at them after a change of the console; docs/images/ keeps those that the documents show.
  */
 import { mkdirSync } from "node:fs";
@@ -17,6 +17,7 @@ const desktop = { width: 1280, height: 800 };
 const looks: Readonly<Record<string, BrowserContextOptions>> = {
   light: { viewport: desktop, colorScheme: "light" },
   dark: { viewport: desktop, colorScheme: "dark" },
+  chinese: { viewport: desktop },
   phone: { viewport: { width: 390, height: 844 }, hasTouch: true, deviceScaleFactor: 2 },
 };
 
@@ -29,6 +30,9 @@ const pages = [...signedInPages(await sendRequests(gateway)), ...publicPages];
 mkdirSync(folder, { recursive: true });
 for (const [look, options] of Object.entries(looks)) {
   const context = await browser.newContext({ baseURL: gateway.url, storageState, ...options });
+  // The stored choice of the first context is English.
+  if (look === "chinese")
+    await context.addInitScript(() => localStorage.setItem("vexel.language", "zh"));
   const page = await context.newPage();
   for (const path of pages) {
     if (only !== undefined && !path.includes(only)) continue;

@@ -63,7 +63,7 @@ export function KeysPage() {
               sortBy: ({ name }) => name,
               cell: ({ name, hint, origin }) => (
                 <div className="flex flex-col gap-0.5">
-                  <span className="flex items-center gap-2 font-medium">
+                  <span className="flex flex-wrap items-center gap-2 font-medium">
                     <LongText text={name} /> <OriginBadge origin={origin} />
                   </span>
                   {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
