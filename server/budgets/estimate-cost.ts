@@ -8,7 +8,7 @@ import { planImage } from "../images/plan/plan.ts";
 import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
-import { loadOf, type RequestLoad } from "../request/request-load.ts";
+import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import {
   estimateImageTokens,
   unknownModelTokens,

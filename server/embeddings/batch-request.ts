@@ -6,7 +6,7 @@
 import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
-import type { RequestLoad } from "../request/request-load.ts";
+import type { RequestLoad } from "../limits/request-demand.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { tokensPerInput } from "./embedding-usage.ts";

@@ -4,8 +4,8 @@
  */
 
 import { isEmptyObject } from "../lib/large-json.ts";
+import { itemsOf, loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import type { Route } from "../request/caller.ts";
-import { itemsOf, limitsOf, loadOf, type RequestLoad } from "../request/request-load.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingCapabilities,
@@ -14,7 +14,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
-import { unsplittableReason } from "./split.ts";
+import { limitsOf, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;

@@ -2,7 +2,7 @@
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
-import { loadOf } from "../request/request-load.ts";
+import { loadOf } from "../limits/request-demand.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";

@@ -7,19 +7,13 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
+import { bytesAt, itemsOf, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
 import type { Route } from "../request/caller.ts";
-import {
-  type InputRange,
-  inputsIn,
-  itemsOf,
-  limitsOf,
-  type RequestLoad,
-  splitIntoRanges,
-} from "../request/request-load.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type {
   EmbeddingCapabilities,
+  EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
   Target,
@@ -175,3 +169,48 @@ export function unsplittableReason(
   if (isLargeJson(extraFields)) return "large extra fields";
   return hasNestedContextOption(extraFields) ? "inputs depend on each other" : undefined;
 }
+
+/** The strictest limits among these targets. Infinity if no target has a limit. */
+export function limitsOf(all: readonly EmbeddingCapabilities[]): RequestLoad {
+  let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
+  for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
+    items = Math.min(items, maxItems);
+    tokens = Math.min(tokens, maxTokens);
+    bytes = Math.min(bytes, maxBytes);
+  }
+  return { items, tokens, bytes };
+}
+
+interface InputRange {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+/** In order, each within the limits. An input that exceeds them by itself is sent alone: the upstream decides. */
+function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
+  const count = itemsOf(input);
+  // Equal parts: they are sent concurrently, and the response waits for the longest.
+  const most = Math.ceil(count / Math.ceil(count / limits.items));
+  const ranges: InputRange[] = [];
+  let [from, tokens, bytes] = [0, 0, 0];
+  for (let at = 0; at < count; at++) {
+    const moreBytes = bytesAt(input, at);
+    const moreTokens = tokensAt(input, at, moreBytes);
+    const full =
+      at - from >= most || tokens + moreTokens > limits.tokens || bytes + moreBytes > limits.bytes;
+    if (full && at > from) {
+      ranges.push({ from, to: at });
+      [from, tokens, bytes] = [at, 0, 0];
+    }
+    tokens += moreTokens;
+    bytes += moreBytes;
+  }
+  ranges.push({ from, to: count });
+  return ranges;
+}
+
+const inputsIn = (input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput =>
+  input.kind === "text"
+    ? { kind: "text", texts: input.texts.slice(from, to) }
+    : { kind: "tokens", tokens: input.tokens.slice(from, to) };

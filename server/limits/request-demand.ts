@@ -1,7 +1,9 @@
-/** The demand of a request on rate limits: estimated before it is sent, and the actual one after it ends. */
+/**
+ * The load of a request (inputs, tokens, bytes), and its demand on rate limits: estimated before it is sent, and the
+ * actual one after it ends.
+ */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/http-types.ts";
-import { loadOf } from "../request/request-load.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type {
   EmbeddingInput,
@@ -88,3 +90,40 @@ const isGatewayError = ({ definition }: GatewayError): boolean =>
 /** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>
   mayBeBilled(error) || (error.kind === "client_closed" && !error.details.notSent);
+
+export interface RequestLoad {
+  readonly items: number;
+  /** Exact for arrays of tokens, an estimate for texts. */
+  readonly tokens: number;
+  /** Bytes of texts in UTF-8. */
+  readonly bytes: number;
+}
+
+export const itemsOf = (input: EmbeddingInput): number =>
+  input.kind === "text" ? input.texts.length : input.tokens.length;
+
+export function loadOf(input: EmbeddingInput): RequestLoad {
+  const items = itemsOf(input);
+  let [tokens, bytes] = [0, 0];
+  for (let at = 0; at < items; at++) {
+    const more = bytesAt(input, at);
+    bytes += more;
+    tokens += tokensAt(input, at, more);
+  }
+  return { items, tokens, bytes };
+}
+
+/** Bytes of the input at this index, in UTF-8. */
+export const bytesAt = (input: EmbeddingInput, at: number): number =>
+  input.kind === "text" ? Buffer.byteLength(input.texts[at] ?? "") : 0;
+
+/**
+ * Estimate for text: one token for four ASCII characters, three quarters of a token for each two-byte letter (Greek,
+ * Cyrillic, Arabic), five quarters for each three-byte character (Chinese, Hindi). Vocabularies differ and no tokenizer
+ * runs, so it may be wrong; then the upstream refuses the request, and it is split into smaller parts.
+ */
+export function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
+  if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;
+  const { length } = input.texts[at] ?? "";
+  return Math.ceil(length / 4 + (bytes - length) / 2);
+}

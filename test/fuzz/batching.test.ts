@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { batch } from "../../server/embeddings/batch.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { loadOf } from "../../server/request/request-load.ts";
+import { loadOf } from "../../server/limits/request-demand.ts";
 import { composeStages, type Stage } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,

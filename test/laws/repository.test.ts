@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "routing",
     "embeddings",
   ],
-  budgets: ["lib", "upstream", "ledger", "request", "images"],
+  budgets: ["lib", "upstream", "ledger", "request", "limits", "images"],
   idempotency: ["lib", "storage", "upstream", "request", "images"],
   pipeline: [
     "lib",
