@@ -12,7 +12,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   issuer = await startIssuer();
   gateway = startGateway({
-    yaml: "keys: []\n",
+    yaml: "keys: []\nprojects: [{ name: old }]\n",
     settings: {
       VEXEL_CONSOLE: "on",
       VEXEL_ADMIN_TOKEN: adminToken,

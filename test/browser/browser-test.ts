@@ -1,4 +1,4 @@
-/** Tests in a real browser. Each has its own browser context; the gateway and the browser are shared. */
+/** Tests in a real browser. The gateway, the browser and the session of the administrator are shared. */
 import { expect } from "bun:test";
 import type {
   Browser,
@@ -30,6 +30,8 @@ export interface BrowserTestOptions {
 
 type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
 const adminStates = new WeakMap<ConsoleGateway, Promise<State>>();
+/** Of all tests as the administrator of the shared gateway: a new one loads the console twice as long. */
+let adminContext: Promise<BrowserContext> | undefined;
 
 /** Declares a test. It fails if its page logs an error, throws, or has a request that fails unexpectedly. */
 export function browserTest(
@@ -39,14 +41,18 @@ export function browserTest(
 ): void {
   testInChromium(name, async () => {
     const [browser, gateway] = await Promise.all([sharedBrowser(), start()]);
+    const isShared = as === "admin" && start === sharedGateway && contextOptions === undefined;
     // The one-time link of the shared gateway is used before a test creates another user.
     const isSignedIn = as === "admin" || start === sharedGateway;
     const storageState = isSignedIn ? await adminState(browser, gateway) : undefined;
-    const context = await browser.newContext({
-      baseURL: gateway.url,
-      ...contextOptions,
-      ...(as === "admin" && storageState && { storageState }),
-    });
+    const newContext = (): Promise<BrowserContext> =>
+      browser.newContext({
+        baseURL: gateway.url,
+        ...contextOptions,
+        ...(as === "admin" && storageState && { storageState }),
+      });
+    if (isShared) adminContext ??= newContext();
+    const context = await (isShared && adminContext ? adminContext : newContext());
     const problems = collectProblems(context);
     try {
       const page = await context.newPage();
@@ -57,13 +63,27 @@ export function browserTest(
       await run({ ...gateway, context, page, open, problems });
       expect(problems.list()).toEqual([]);
     } finally {
-      await context.close();
+      if (isShared) await leaveContext(context, gateway.url);
+      else await context.close();
       if (start !== sharedGateway) {
         gateway.gateway.kill("SIGKILL");
         gateway.fake.close();
       }
     }
   });
+}
+
+/** Closes the pages of a test. The next test finds nothing of it but the session cookie. */
+async function leaveContext(context: BrowserContext, origin: string): Promise<void> {
+  const [page] = context.pages();
+  if (page) {
+    const session = await context.newCDPSession(page);
+    const storageTypes = "local_storage,indexeddb,cache_storage";
+    await session.send("Storage.clearDataForOrigin", { origin, storageTypes });
+  }
+  for (const each of context.pages()) await each.close();
+  context.removeAllListeners();
+  await context.clearPermissions();
 }
 
 /** The page has its data: it has a heading, and nothing of it is marked as loading. */

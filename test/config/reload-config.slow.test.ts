@@ -61,6 +61,12 @@ function watchAt(
   return { holder, reports, reloads, has, watch };
 }
 
+/** The watch has seen the file: a change is in force. */
+async function applied({ path, has }: { path: string; has(id: string): boolean }): Promise<void> {
+  writeFileSync(path, model("a", "seen"));
+  await until(() => has("seen"));
+}
+
 test("a changed file is read within a second", () => {
   expect(maxPollDelayMs).toBeLessThan(1000);
 });
@@ -125,7 +131,7 @@ test.concurrent("a file is not read while it is being written, even if its first
 
 test.concurrent("an empty file does not remove the configuration", async () => {
   const { path, has, reports } = watching(model("a"));
-  await Bun.sleep(400);
+  await applied({ path, has });
   writeFileSync(path, "");
   await until(() => reports.length > 0);
   expect(reports[0]?.[0]?.message).toContain("is empty");
@@ -165,7 +171,7 @@ test.concurrent("a Kubernetes volume, whose symlink to a folder is swapped, is a
 
 test.concurrent("a deleted file is reported once and the last configuration stays in force; a new file is applied", async () => {
   const { path, has, reports } = watching(model("a"));
-  await Bun.sleep(400);
+  await applied({ path, has });
   rmSync(path);
   await until(() => reports.length > 0);
   await Bun.sleep(700);
