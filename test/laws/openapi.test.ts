@@ -4,6 +4,7 @@ import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
 import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
+import { sampled } from "../depth.ts";
 import { configFor, testKey } from "../harness.ts";
 
 type Json = Record<string, unknown>;
@@ -485,7 +486,8 @@ describe("the schema and the gateway accept the same requests", () => {
           .flatMap((field) => values.map((value): Json => ({ ...body, [field]: value }))),
       ];
       const disagreements: string[] = [];
-      for (const sent of tried) {
+      // The path with the name of an engine has the schema and the handler of embeddings.
+      for (const sent of name === "engineEmbeddings" ? sampled(tried) : tried) {
         fake.clear();
         // Any response that does not count as an upstream failure.
         fake.script({ response: { status: 400 } });

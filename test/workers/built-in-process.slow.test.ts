@@ -78,10 +78,10 @@ test("a small request does not wait for the whole of a large one", async () => {
 
 test("concurrent requests each get their own vectors, in their own order", async () => {
   const minilm = shared;
-  const texts = sentences(90);
+  const texts = sentences(45);
   const together = await embed(minilm, texts);
   const apart = await Promise.all(
-    Array.from({ length: 30 }, (_, i) => embed(minilm, texts.slice(i * 3, i * 3 + 3))),
+    Array.from({ length: 15 }, (_, i) => embed(minilm, texts.slice(i * 3, i * 3 + 3))),
   );
   apart.forEach(({ vectors }, call) => {
     vectors.forEach((vector, i) => {
@@ -106,8 +106,8 @@ test("an idle model is stopped, and started again by the next request", async ()
 
 test("a model that is working does not count as idle", async () => {
   const minilm = start({ idleMs: 20 });
-  const { vectors } = await embed(minilm, sentences(100));
-  expect(vectors).toHaveLength(100);
+  const { vectors } = await embed(minilm, sentences(40));
+  expect(vectors).toHaveLength(40);
 });
 
 test("when the process is killed, requests in flight get a declared error and the next request restarts it", async () => {
@@ -126,9 +126,9 @@ test("when the process is killed, requests in flight get a declared error and th
 test("signals for the gateway do not end the model during its last requests", async () => {
   const minilm = shared;
   await embed(minilm, ["warm"]);
-  const big = embed(minilm, sentences(100));
+  const big = embed(minilm, sentences(40));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pidOf(minilm), signal);
-  expect((await big).vectors).toHaveLength(100);
+  expect((await big).vectors).toHaveLength(40);
 });
 
 test("closing ends the process, and its pending requests", async () => {
