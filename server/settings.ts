@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
+import { parseAddressList } from "./lib/address-list.ts";
 
 const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fallback);
 const seconds = (fallback: number, min = 1) =>
@@ -135,6 +136,16 @@ export const settingsTable = {
     .default("")
     .describe(
       "URL under which clients reach the gateway, for image links. Empty: taken from the request.",
+    ),
+  VEXEL_TRUSTED_PROXIES: z
+    .string()
+    .refine(
+      (text) => parseAddressList(text) !== undefined,
+      "must be IP addresses and networks, separated by commas, such as 10.0.0.0/8, 192.168.1.7",
+    )
+    .default("")
+    .describe(
+      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The console takes the client's address from their `X-Forwarded-For`, for the audit log and the limit of failed sign-ins. Empty: the address of the connection.",
     ),
   VEXEL_CORS_ORIGINS: z
     .string()

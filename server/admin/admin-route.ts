@@ -11,7 +11,9 @@ import type { ActiveSession } from "./sign-in/sessions.ts";
 
 export interface AdminApiEnv {
   readonly Bindings: {
-    readonly incoming: Pick<IncomingRequest, "remoteAddress" | "publicUrl" | "search" | "json">;
+    readonly incoming: Pick<IncomingRequest, "publicUrl" | "search" | "json">;
+    /** The client's IP address, also behind trusted proxies. */
+    readonly address: string;
   };
   readonly Variables: {
     actor: Actor;
@@ -52,4 +54,4 @@ export interface AdminRoute extends AdminOperation {
 }
 
 /** The client's IP address, for the audit log and the throttle of sign-ins. */
-export const addressOf = ({ env }: AdminApiContext): string => env.incoming.remoteAddress;
+export const addressOf = ({ env }: AdminApiContext): string => env.address;

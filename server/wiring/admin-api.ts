@@ -5,6 +5,7 @@ import { version } from "../../package.json";
 import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { type Audit, createAudit } from "../admin/audit.ts";
+import { createClientAddress } from "../admin/client-address.ts";
 import type { CapabilitiesOf } from "../admin/image-options.ts";
 import {
   createPlayground,
@@ -95,10 +96,12 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
     routes: [...routes, ...openapiRoutes({ operations, version })],
     ...authentication,
   });
+  const clientAddress = createClientAddress(settings.VEXEL_TRUSTED_PROXIES);
   return async (incoming) => {
     if (isPlaygroundPath(incoming.path)) return playground(incoming);
+    const address = clientAddress(incoming);
     try {
-      return await serveByFetch(incoming, (request) => api.fetch(request, { incoming }));
+      return await serveByFetch(incoming, (request) => api.fetch(request, { incoming, address }));
     } finally {
       incoming.releaseBody();
     }

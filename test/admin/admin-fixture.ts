@@ -99,7 +99,6 @@ export class TestBrowser {
     { method = "GET", body, headers = {}, address = "127.0.0.1" }: Call = {},
   ) {
     const incoming = {
-      remoteAddress: address,
       publicUrl: origin,
       search: "",
       json: async () => body,
@@ -108,7 +107,7 @@ export class TestBrowser {
       method,
       headers: { cookie: this.cookie, "x-csrf-token": this.csrfToken, ...headers },
     });
-    const response = await this.#respond(request, { incoming });
+    const response = await this.#respond(request, { incoming, address });
     for (const set of response.headers.getSetCookie()) this.#keep(set.split(";")[0] ?? "");
     const text = await response.text();
     const json = text === "" ? undefined : JSON.parse(text);

@@ -1,0 +1,25 @@
+/**
+ * The IP address of the client behind reverse proxies. `X-Forwarded-For` counts only as far as proxies of the operator
+ * wrote it: a client can send any value itself.
+ */
+import { isIP } from "node:net";
+import { isInAddressList, parseAddressList } from "../lib/address-list.ts";
+import type { IncomingRequest } from "../request/http-types.ts";
+
+type AddressedRequest = Pick<IncomingRequest, "remoteAddress" | "headers">;
+
+/** `trustedProxies`: addresses and networks, as in `VEXEL_TRUSTED_PROXIES`. */
+export function createClientAddress(trustedProxies: string): (request: AddressedRequest) => string {
+  const trusted = parseAddressList(trustedProxies);
+  return ({ remoteAddress, headers }) => {
+    let address = remoteAddress;
+    const forwarded = (headers.get("x-forwarded-for") ?? "").split(",");
+    // Each proxy appends the address that it received the request from.
+    while (trusted && isInAddressList(trusted, address)) {
+      const before = forwarded.pop()?.trim() ?? "";
+      if (isIP(before) === 0) return address;
+      address = before;
+    }
+    return address;
+  };
+}
