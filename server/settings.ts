@@ -8,6 +8,9 @@ const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fa
 const seconds = (fallback: number, min = 1) =>
   z.coerce.number().min(min).max(86_400).default(fallback);
 const MiB = 1024 * 1024;
+const isUrlOrEmpty = (text: string): boolean => text === "" || URL.canParse(text);
+const specialCharacters =
+  "must be a valid URL; special characters of the user and the password are percent-encoded, / as %2F";
 
 export const settingsTable = {
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe("Port to listen on."),
@@ -31,6 +34,7 @@ export const settingsTable = {
   DATABASE_URL: z
     .string()
     .regex(/^(postgres(ql)?:\/\/\S+)?$/, "must be a postgres:// URL")
+    .refine(isUrlOrEmpty, specialCharacters)
     .default("")
     .describe(
       "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
@@ -38,6 +42,7 @@ export const settingsTable = {
   REDIS_URL: z
     .string()
     .regex(/^((redis|valkey)s?:\/\/\S+)?$/, "must be a redis:// or rediss:// URL")
+    .refine(isUrlOrEmpty, specialCharacters)
     .default("")
     .describe(
       "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits and budgets. Empty: each process counts for itself.",

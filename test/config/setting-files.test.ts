@@ -30,3 +30,14 @@ test("the URLs and the secret are read from files, without the line break at the
   );
   expect(() => readSettings({ BLOB_URL: "s3://x" })).toThrow("VEXEL_SECRET");
 });
+
+test("a URL whose password is not percent-encoded is refused without showing it", () => {
+  for (const [name, url] of [
+    ["DATABASE_URL", "postgres://user:pass/word@host/database"],
+    ["REDIS_URL", "redis://:pass/word@host"],
+  ] as const) {
+    const read = () => readSettings({ [name]: url, VEXEL_SECRET: "a-secret-of-replicas" });
+    expect(read).toThrow(`${name}=(a hidden value): must be a valid URL`);
+    expect(read).not.toThrow("pass/word");
+  }
+});

@@ -98,31 +98,46 @@ testWithRedis(
   },
 );
 
-testWithRedis("a password and TLS work, and an invalid certificate is refused", async () => {
-  using folder = temporaryFolder();
-  selfSigned(folder.path, "IP:127.0.0.1");
-  const [cert, key] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
-  const port = await freePort();
-  const secured = new RedisServer(port, [
-    ...["--port", "0", "--tls-port", String(port), "--tls-cert-file", cert, "--tls-key-file", key],
-    ...["--tls-auth-clients", "no", "--requirepass", "secret"],
-  ]);
-  await secured.start();
-  const url = `rediss://:secret@127.0.0.1:${port}/0`;
-  const redis = open({ url });
-  await redis.attempted();
-  expect(redis.state).toMatchObject({ isAvailable: false });
-  expect(JSON.stringify(redis.state)).not.toContain("secret");
-  redis.close();
-  const program = `
+testWithRedis(
+  "a password and TLS work, and an invalid certificate is refused with a reason that names what to check",
+  async () => {
+    using folder = temporaryFolder();
+    selfSigned(folder.path, "IP:127.0.0.1");
+    const [cert, key] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
+    const port = await freePort();
+    const secured = new RedisServer(port, [
+      ...[
+        "--port",
+        "0",
+        "--tls-port",
+        String(port),
+        "--tls-cert-file",
+        cert,
+        "--tls-key-file",
+        key,
+      ],
+      ...["--tls-auth-clients", "no", "--requirepass", "secret"],
+    ]);
+    await secured.start();
+    const url = `rediss://:secret@127.0.0.1:${port}/0`;
+    const redis = open({ url });
+    await redis.attempted();
+    expect(redis.state).toMatchObject({
+      isAvailable: false,
+      reason: expect.stringContaining("check the address, the user and the password, and TLS"),
+    });
+    expect(JSON.stringify(redis.state)).not.toContain("secret");
+    redis.close();
+    const program = `
     const { RedisConnection } = await import(${JSON.stringify(join(import.meta.dir, "../../server/storage/redis/client.ts"))});
     const redis = new RedisConnection({ url: ${JSON.stringify(url)}, timeoutMs: 10_000 });
     await redis.attempted();
     console.log(JSON.stringify(redis.state));
     redis.close();`;
-  const trusting = Bun.spawn([process.execPath, "-e", program], {
-    env: { ...process.env, NODE_EXTRA_CA_CERTS: cert },
-  });
-  expect(JSON.parse(await new Response(trusting.stdout).text())).toEqual({ isAvailable: true });
-  await secured.stop();
-});
+    const trusting = Bun.spawn([process.execPath, "-e", program], {
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: cert },
+    });
+    expect(JSON.parse(await new Response(trusting.stdout).text())).toEqual({ isAvailable: true });
+    await secured.stop();
+  },
+);

@@ -156,7 +156,7 @@ export class RedisConnection {
       } catch (error) {
         client.onclose = null;
         client.close();
-        this.#change({ isAvailable: false, reason: messageOf(error) });
+        this.#change({ isAvailable: false, reason: connectReason(error) });
       } finally {
         this.#firstAttempt.resolve();
       }
@@ -214,6 +214,13 @@ const reasonOf = (state: RedisState): string => (state.isAvailable ? "" : state.
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+/** Bun reports a refused connection, wrong credentials and a certificate that is not trusted alike. */
+function connectReason(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code !== "ERR_REDIS_CONNECTION_CLOSED") return messageOf(error);
+  return "the connection failed: check the address, the user and the password, and TLS (rediss:// and the certificate)";
+}
 
 /** Errors with which a server says that it cannot be used at present: full, read-only, loading, without rights. */
 const unusableServer =
