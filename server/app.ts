@@ -85,7 +85,7 @@ interface BuildOptions {
   /** The Redis server that replicas share. Absent: limits and budgets are of this process. */
   readonly redis?: RedisConnection;
   /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
-  readonly worker?: { readonly others: OtherWorkers; readonly setupToken: string | undefined };
+  readonly worker?: { readonly others: OtherWorkers };
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -342,7 +342,6 @@ export function build({
           settings,
           snapshot,
           targets: async () => mergeTargets(targets(), (await worker?.others.targets()) ?? []),
-          setupToken: worker?.setupToken,
           ...configChanges,
           log,
           eventViews: events.views,

@@ -22,7 +22,6 @@ import { wireTracing } from "./wiring/tracing.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
 import {
   openWorkerChannel,
-  setupTokenVariable,
   workersWithoutRedisProblem,
   workerVariable,
 } from "./wiring/worker-process.ts";
@@ -108,9 +107,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       ...(shared && { shared }),
       ...(objects && { objects }),
       ...(redis && { redis }),
-      ...(channel && {
-        worker: { others: channel.others, setupToken: env[setupTokenVariable] },
-      }),
+      ...(channel && { worker: { others: channel.others } }),
     });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();

@@ -3,7 +3,7 @@ import { startAuditRetention } from "../admin/audit-retention.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
-import { SetupToken } from "../admin/sign-in/setup-token.ts";
+import { createSetupToken } from "../admin/sign-in/setup-token.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
@@ -20,8 +20,6 @@ import type { SharedStorage } from "./shared-storage.ts";
 export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn"> {
   /** The stores that replicas share. Absent: `vexel.db` in the data folder. */
   readonly shared?: Pick<SharedStorage, "users" | "sessions" | "audit">;
-  /** The token of the one-time link. Undefined: a random one. */
-  readonly setupToken?: string | undefined;
 }
 
 export interface AdminWiring {
@@ -44,7 +42,7 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
     now,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
-  const setupToken = new SetupToken(options.setupToken);
+  const setupToken = createSetupToken(options.shared && settings.VEXEL_SECRET);
   const sessions = new Sessions({ sessions: stores.sessions, users, now });
   const oidcSettings = readOidcSettings(settings);
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;

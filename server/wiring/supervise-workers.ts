@@ -3,7 +3,6 @@
  * A worker that exits is started again, with an exponential backoff. A signal to stop drains all of them.
  */
 import { join } from "node:path";
-import { randomSetupToken } from "../admin/sign-in/setup-token.ts";
 import { ownArguments } from "../lib/executable.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
 import type { Log } from "../observe/log.ts";
@@ -15,7 +14,7 @@ import {
 import { serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
 import type { Settings } from "../settings.ts";
 import type { Stop } from "./shutdown.ts";
-import { setupTokenVariable, type WorkerMessage, workerVariable } from "./worker-process.ts";
+import { type WorkerMessage, workerVariable } from "./worker-process.ts";
 
 export interface SuperviseOptions {
   readonly settings: Settings;
@@ -33,10 +32,9 @@ const [firstDelayMs, longestDelayMs] = [500, 30_000];
 /** Returns the exit code: 0 after a stop, or that of a worker whose first start failed. */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { settings, stop } = options;
-  const setupToken = randomSetupToken();
   const workers: readonly Worker[] = Array.from(
     { length: settings.VEXEL_WORKERS },
-    (_, at) => new Worker(at + 1, { ...options, setupToken, answer: (...call) => answer(...call) }),
+    (_, at) => new Worker(at + 1, { ...options, answer: (...call) => answer(...call) }),
   );
   /** What the other workers report. */
   const answer = async (asker: Worker, name: string, input: unknown): Promise<unknown> => {
@@ -84,8 +82,6 @@ function serveMerged(settings: Settings, workers: readonly Worker[]) {
 }
 
 interface WorkerOptions extends SuperviseOptions {
-  /** Each worker accepts it: the next request for the console may reach another one. */
-  readonly setupToken: string;
   /** Serves the calls of a worker. */
   readonly answer: (asker: Worker, name: string, input: unknown) => Promise<unknown>;
 }
@@ -165,14 +161,13 @@ class Worker {
   }
 
   #spawn(port: number, onListening: (port: number) => void): Bun.Subprocess {
-    const { settings, env, setupToken, answer } = this.#options;
+    const { settings, env, answer } = this.#options;
     const child = Bun.spawn([process.execPath, ...ownArguments()], {
       env: {
         ...env,
         PORT: String(port),
         VEXEL_DATA: join(settings.VEXEL_DATA, `worker-${this.#number}`),
         [workerVariable]: String(this.#number),
-        [setupTokenVariable]: setupToken,
         // A worker stops when its supervisor is gone, and is started again by it after a crash.
         VEXEL_WRAPPER: String(process.pid),
         VEXEL_ON_CRASH: "exit",

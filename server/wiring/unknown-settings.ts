@@ -14,7 +14,6 @@ export interface UnknownSetting {
 
 /** Variables of the launcher and of the restart after a crash, and the client's API key in README.md. */
 const internalVariables: ReadonlySet<string> = new Set([
-  "VEXEL_SETUP_TOKEN",
   "VEXEL_WORKER",
   "VEXEL_WRAPPER",
   "VEXEL_CRASHES",

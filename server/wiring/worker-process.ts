@@ -12,9 +12,6 @@ import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
 /** Set by the supervisor: the number of the worker. */
 export const workerVariable = "VEXEL_WORKER";
 
-/** Set by the supervisor: the token of the link that creates the first administrator. */
-export const setupTokenVariable = "VEXEL_SETUP_TOKEN";
-
 /** What a worker tells its supervisor without being asked. */
 export type WorkerMessage = CallMessage | { readonly kind: "listening"; readonly port: number };
 

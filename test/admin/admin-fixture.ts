@@ -6,7 +6,7 @@ import { sessionRoutes } from "../../server/admin/routes/session.ts";
 import { userRoutes } from "../../server/admin/routes/users.ts";
 import { Passwords } from "../../server/admin/sign-in/passwords.ts";
 import { Sessions } from "../../server/admin/sign-in/sessions.ts";
-import { SetupToken } from "../../server/admin/sign-in/setup-token.ts";
+import { createSetupToken } from "../../server/admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
 import { createAuditLog } from "../../server/storage/sql/audit-log.ts";
@@ -31,7 +31,7 @@ export function createAdminFixture() {
   const auditLog = createAuditLog(db);
   const audit = createAudit(auditLog, now);
   const sessions = new Sessions({ sessions: createSessionStore(db), users, now });
-  const setupToken = new SetupToken();
+  const setupToken = createSetupToken();
   const routes = [
     ...sessionRoutes({
       users,

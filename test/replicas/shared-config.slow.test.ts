@@ -32,7 +32,7 @@ const statusWith = async (gateway: GatewayProcess, key: string): Promise<number>
 };
 
 testWithPostgres(
-  "a key that is created or revoked in the database is accepted or refused by every replica, and a console session of one replica is valid on the others",
+  "a key that is created or revoked in the database is accepted or refused by every replica, and the setup link and a console session of one replica are valid on the others",
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
@@ -53,7 +53,7 @@ testWithPostgres(
     expect((await command("revoke", "shared")).code).toBe(0);
     await until(allRespond(401));
 
-    const token = /\/console\/setup#(\S+)/.exec(a.output())?.[1];
+    const token = /\/console\/setup#(\S+)/.exec(b.output())?.[1];
     const setUp = await a.post("/admin/api/session/setup", {
       token,
       name: "ada",
