@@ -43,6 +43,7 @@ export const enMonitor = {
   "requests.maxCost": "Cost to ($)",
   "requests.filters": "Filters",
   "requests.clear": "Clear filters",
+  "requests.noneYet": "No request yet. New requests appear here.",
   "requests.live": "Follow live",
   "requests.live.stop": "Stop following",
   "requests.live.waiting": "Waiting for requests.",

@@ -45,6 +45,7 @@ export const zhMonitor = {
   "requests.maxCost": "最大费用（美元）",
   "requests.filters": "筛选",
   "requests.clear": "清除筛选",
+  "requests.noneYet": "还没有请求。新请求会显示在这里。",
   "requests.live": "实时查看",
   "requests.live.stop": "停止实时查看",
   "requests.live.waiting": "正在等待请求。",

@@ -84,6 +84,129 @@ export const zhServer: Readonly<Record<string, string>> = {
     "不得包含用户名或密码：请求通过签名验证",
   'must be whsec_ and {} to {} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"':
     '必须是 whsec_ 加 {1} 到 {2} 个随机字节的 base64，例如：echo "whsec_$(openssl rand -base64 32)"',
+  // Steps of a connection test.
+  "{} resolves to {}.": "{1} 解析为 {2}。",
+  "Port {} accepts connections.": "端口 {1} 接受连接。",
+  "The certificate is valid for {}.": "证书对 {1} 有效。",
+  "The address is plain http.": "地址是未加密的 http。",
+  "The name server did not answer for {}{}. Check the network of the gateway.":
+    "名称服务器未应答 {1}{2}。请检查网关的网络。",
+  "The name {} does not exist{}. Check the base URL.": "名称 {1} 不存在{2}。请检查基础 URL。",
+  "The TLS handshake with {} failed{}. Check whether the port speaks https.":
+    "与 {1} 的 TLS 握手失败{2}。请检查该端口是否使用 https。",
+  "The certificate of {} is not valid: {}{}. NODE_EXTRA_CA_CERTS adds an authority.":
+    "{1} 的证书无效：{2}{3}。可用 NODE_EXTRA_CA_CERTS 添加证书颁发机构。",
+  "Nothing listens at {}{}. Check the port, and whether the server runs.":
+    "{1} 没有服务在监听{2}。请检查端口，以及服务器是否在运行。",
+  "{} did not accept a connection in time{}. A firewall may block it.":
+    "{1} 未及时接受连接{2}。可能被防火墙阻止。",
+  "{} cannot be connected to{}.": "无法连接到 {1}{2}。",
+  "The server responded with status {}.": "服务器返回状态 {1}。",
+  "{} sent no response within {} s.": "{1} 在 {2} 秒内没有响应。",
+  "The server refuses the credential (status {}).": "服务器拒绝该凭据（状态 {1}）。",
+  "The server requires a credential (status {}), and none is set.":
+    "服务器要求凭据（状态 {1}），但未设置。",
+  "No credential is set.": "未设置凭据。",
+  "The vendor's token service accepted the credential.": "供应商的令牌服务接受了该凭据。",
+  "The credential is accepted.": "凭据有效。",
+  "The vendor has no free request that checks a credential. A test that may cost money does.":
+    "供应商没有可验证凭据的免费请求。可能产生费用的测试可以验证。",
+  "The model responded to a request that may cost money.": "模型响应了可能产生费用的请求。",
+  "The model did not respond in time.": "模型未及时响应。",
+  "The model runs inside the gateway.": "模型在网关内运行。",
+  "Requests to this address go through a proxy.": "发往此地址的请求经过代理。",
+  "{} redirects to another address (status {}). Set the base URL to that address.":
+    "{1} 重定向到其他地址（状态 {2}）。请将基础 URL 设为该地址。",
+  "{} limits the rate of requests (status 429). Test it later.":
+    "{1} 限制请求速率（状态 429）。请稍后再测试。",
+  "{} has an error (status {}).": "{1} 出错（状态 {2}）。",
+  // When an error occurs.
+  "The request has no API key.": "请求没有 API 密钥。",
+  "The API key is unknown, revoked, expired or malformed.":
+    "API 密钥未知、已吊销、已过期或格式错误。",
+  "No route has this path.": "没有此路径。",
+  "The path exists, but not for this method.": "路径存在，但不支持此方法。",
+  "The body ended before the length in `content-length`, or before its last chunk.":
+    "正文在 `content-length` 的长度或最后一个分块之前结束。",
+  "The path does not accept this content type or content encoding.":
+    "此路径不接受该内容类型或内容编码。",
+  "An embeddings request has no `model`, and no default model applies.":
+    "嵌入请求没有 `model`，且没有适用的默认模型。",
+  "A parameter occurs more than once.": "某个参数出现多次。",
+  "The embeddings inputs together have more tokens than one request may have.":
+    "嵌入输入的词元总数超过一个请求的上限。",
+  "The prompt exceeds the model's maximum length.": "提示超过模型的最大长度。",
+  "The model does not support a transparent background.": "模型不支持透明背景。",
+  "An uploaded file is not an image in a supported format.": "上传的文件不是受支持格式的图像。",
+  "The `Idempotency-Key` header is empty, too long, or not printable ASCII.":
+    "`Idempotency-Key` 标头为空、过长或不是可打印的 ASCII。",
+  "The `Idempotency-Key` was used before with a different request.":
+    "该 `Idempotency-Key` 已用于另一个请求。",
+  "No response is stored for this request ID, or it has expired, or it belongs to another API key.":
+    "没有为此请求 ID 存储响应，或已过期，或属于其他 API 密钥。",
+  "No model has this ID, or the API key may not use it.":
+    "没有模型使用此 ID，或 API 密钥无权使用它。",
+  "The ledger cannot be written (disk full or read-only, data folder removed or damaged), so the request is refused.":
+    "无法写入账本（磁盘已满或只读，数据文件夹被删除或损坏），因此拒绝请求。",
+  "An upload or a result cannot be written to disk, or the database of the gateway cannot be reached.":
+    "无法将上传或结果写入磁盘，或无法连接网关的数据库。",
+  "The gateway has a bug. The log has the stack trace under the request ID.":
+    "网关存在缺陷。日志中该请求 ID 下有堆栈跟踪。",
+  "The body is not valid JSON, or is not a JSON object.":
+    "请求正文不是有效的 JSON，或不是 JSON 对象。",
+  "The multipart form is malformed or truncated.": "multipart 表单格式错误或不完整。",
+  "The body, a file or a field exceeds its maximum size.": "正文、文件或字段超过最大大小。",
+  "The body was not received within the body timeout.": "未在超时前收到完整正文。",
+  "A required parameter is missing.": "缺少必需参数。",
+  "The `input` of an embeddings request is empty, too long, or of an invalid type.":
+    "嵌入请求的 `input` 为空、过长或类型无效。",
+  "A parameter has the wrong type.": "某个参数的类型错误。",
+  "A parameter has an invalid value.": "某个参数的值无效。",
+  "The parameter is unknown, or the model does not support it.": "参数未知，或模型不支持该参数。",
+  "One embeddings input has more tokens than the model's context length.":
+    "某个嵌入输入的词元数超过模型的上下文长度。",
+  "The model does not support `dimensions`, or not this value.":
+    "模型不支持 `dimensions`，或不支持此值。",
+  "The model does not support this image size.": "模型不支持此图像尺寸。",
+  "An uploaded image cannot be decoded.": "无法解码上传的图像。",
+  "A safety system rejected the request.": "安全系统拒绝了该请求。",
+  "An embeddings request names an image model.": "嵌入请求指定了图像模型。",
+  "An image request names an embedding model.": "图像请求指定了嵌入模型。",
+  "The model does not support this operation.": "模型不支持此操作。",
+  "A rate limit of the API key, its project or the model is exhausted.":
+    "API 密钥、其项目或模型的速率限制已用尽。",
+  "The request alone exceeds a rate limit, so it can never be admitted.":
+    "该请求本身就超过速率限制，因此永远无法被接受。",
+  "All concurrency slots are in use, and the queue is full or the request timed out while queued.":
+    "所有并发名额都在使用中，且队列已满或请求在排队时超时。",
+  "Unfinished requests of the API key use its whole share of temp storage, or of the memory for JSON bodies, so another body is not read.":
+    "该 API 密钥未完成的请求已用尽其临时存储或 JSON 正文内存的份额，因此不再读取新的正文。",
+  "The estimated cost of the request exceeds the remaining budget of its API key or project.":
+    "请求的估算费用超过其 API 密钥或项目的剩余预算。",
+  "The request has no known price, and a budget refuses requests without one.":
+    "请求没有已知价格，而预算拒绝此类请求。",
+  "The upstream rejected the request as invalid.": "上游认为请求无效并拒绝。",
+  "The upstream account may not use this model.": "上游账户无权使用此模型。",
+  "The upstream's rate limit is exceeded.": "超过上游的速率限制。",
+  "The rate of requests to the upstream increased too quickly.": "发往上游的请求速率增长过快。",
+  "The upstream account has no credit or quota left.": "上游账户没有剩余额度或配额。",
+  "The spending limit of the upstream account is reached.": "已达到上游账户的支出上限。",
+  "The upstream rejected the gateway's credentials.": "上游拒绝了网关的凭据。",
+  "The upstream failed, or its configured URL is wrong.": "上游出错，或其配置的 URL 错误。",
+  "The upstream is overloaded.": "上游过载。",
+  "The connection to the upstream could not be established, or was lost.":
+    "无法建立到上游的连接，或连接中断。",
+  "The request timed out before the upstream responded.": "在上游响应之前请求超时。",
+  "The upstream's response is invalid: wrong number or order of results, wrong dimensions or structure, or an image that is truncated or is not an image.":
+    "上游的响应无效：结果的数量或顺序错误、维度或结构错误，或图像不完整或不是图像。",
+  "Every target of the model is ejected, and none is due for a probe yet.":
+    "模型的所有目标都已被移除，且尚未到探测时间。",
+  "The client closed the connection before the response was complete.":
+    "客户端在响应完成前关闭了连接。",
+  "The gateway is overloaded and sheds the request.": "网关过载，拒绝了该请求。",
+  "The limits that the configuration sets for the upstream or the target are exhausted.":
+    "配置为上游或目标设置的限制已用尽。",
+  "The gateway is shutting down and accepts no new requests.": "网关正在关闭，不接受新请求。",
   // Errors of the admin API.
   "Invalid 'cursor': it is not the next_cursor of a page of this list. Start again without 'cursor'.":
     "“cursor” 无效：它不是此列表某页的 next_cursor。请去掉 “cursor” 重新开始。",

@@ -27,7 +27,7 @@ export function Field({ label, hint, error, required = false, children }: FieldP
       </label>
       {children({ id, "aria-describedby": describedBy, "aria-invalid": error !== undefined })}
       {error !== undefined ? (
-        <p id={describedBy} role="alert" className="text-xs text-bad">
+        <p id={describedBy} role="alert" className="text-xs text-bad first-letter:uppercase">
           {serverText(error)}
         </p>
       ) : (

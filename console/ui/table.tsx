@@ -105,7 +105,8 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                       "px-4 py-2 align-top max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
                       "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
                       isEmpty ? "max-sm:hidden" : "max-sm:flex",
-                      align === "right" && "text-right tabular-nums max-sm:text-left",
+                      align === "right" &&
+                        "text-right whitespace-nowrap tabular-nums max-sm:text-left",
                     )}
                   >
                     <div className="min-w-0">{content}</div>

@@ -26,6 +26,26 @@ browserTest("a request appears in the live tail while it is open", async ({ page
   expect(await page.content()).not.toContain("a live request");
 });
 
+browserTest("a list of requests shows a new request, and a refused one says why", async (test) => {
+  const { page, open, gateway } = test;
+  const send = () =>
+    gateway.post(
+      "/v1/embeddings",
+      { model: "text-embedding-3-small", input: "one of two" },
+      { authorization: "Bearer sk-studio-0123456789abcdef" },
+    );
+  await open("/requests");
+  // The project studio may send one request per minute.
+  await Promise.all([send(), send()]);
+  const refused = page.getByRole("row", { name: /rate_limited/ }).first();
+  await refused.getByRole("link").click();
+  await page
+    .getByText("A rate limit of the API key, its project or the model is exhausted.")
+    .waitFor();
+  await page.getByRole("main").getByRole("link", { name: "Budgets and limits" }).click();
+  await page.getByRole("heading", { name: "Limits", exact: true }).waitFor();
+});
+
 browserTest("a search is in the address, and a request shows its timeline", async (test) => {
   const { page, open, url } = test;
   await embed(url, "embedding-model", "a text to search for");

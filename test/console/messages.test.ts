@@ -7,6 +7,7 @@ import { translator } from "../../console/i18n/messages.ts";
 import { serverText } from "../../console/i18n/server-text.ts";
 import { zh } from "../../console/i18n/zh.ts";
 import { zhServer } from "../../console/i18n/zh-server.ts";
+import { errorTable } from "../../contract/errors.ts";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 
 const folder = join(import.meta.dir, "../../console");
@@ -29,6 +30,16 @@ test("every field of every kind of upstream has a label, and its hint is transla
   expect(fields.filter(({ description }) => !(description in zhServer))).toEqual([]);
 });
 
+test("the description of every error that the ledger can have is translated", () => {
+  // Errors of the admin API, and of connections that send no valid request, are not in the ledger.
+  const elsewhere =
+    /^(not_signed_in|invalid_credentials|permission_denied|invalid_csrf_token|entity_.*|version_conflict|invalid_http|headers_too_large)$/;
+  const untranslated = Object.entries(errorTable).filter(
+    ([kind, { description }]) => !elsewhere.test(kind) && !(description in zhServer),
+  );
+  expect(untranslated.map(([kind]) => kind)).toEqual([]);
+});
+
 /** Literals and templates, in which `{}` stands for a value. */
 function textsIn(path: string, pattern: RegExp): string[] {
   const source = readFileSync(join(import.meta.dir, "../..", path), "utf8");
@@ -46,6 +57,19 @@ const filesIn = (path: string): string[] =>
   readdirSync(join(import.meta.dir, "../..", path), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => `${path}/${name}`);
+
+const stepTexts = new RegExp(
+  String.raw`(?:return|=>|,|=|[?:])\s*(?=["\`](?:[A-Z]|\$\{)[^"\`]*\.["\`])${string}`,
+  "g",
+);
+
+test("every text of a connection test is translated", () => {
+  const texts = filesIn("server/upstream/connection-test").flatMap((path) =>
+    textsIn(path, stepTexts),
+  );
+  expect(texts.length).toBeGreaterThan(15);
+  expect(texts.filter((text) => !(text in zhServer))).toEqual([]);
+});
 
 test("every error of the admin API, every condition that needs attention and every message of a shared schema is translated", () => {
   const texts = [

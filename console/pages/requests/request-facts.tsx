@@ -1,9 +1,32 @@
+import { Link } from "@tanstack/react-router";
 import type { RequestDetail } from "../../../contract/admin.ts";
+import { type ErrorKind, errorTable } from "../../../contract/errors.ts";
 import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
+
+/** When the error occurs, and where its limit or budget is. The message to the client is not recorded. */
+function ErrorReason({ error }: { error: string }) {
+  const t = useT();
+  const isKnown = (kind: string): kind is ErrorKind => Object.hasOwn(errorTable, kind);
+  if (error === "model_not_found")
+    return <p className="px-4 pt-4 text-muted">{t("request.modelNotFound")}</p>;
+  if (!isKnown(error)) return null;
+  const { description, status, causedBy } = errorTable[error];
+  return (
+    <p className="px-4 pt-4">
+      {serverText(description)}{" "}
+      {status === 429 && causedBy === "client" && (
+        <Link to="/budgets" className="text-accent underline">
+          {t("nav.budgets")}
+        </Link>
+      )}
+    </p>
+  );
+}
 
 export function Facts({ request }: { request: RequestDetail }) {
   const t = useT();
@@ -36,9 +59,7 @@ export function Facts({ request }: { request: RequestDetail }) {
   ];
   return (
     <Card>
-      {request.error === "model_not_found" && (
-        <p className="px-4 pt-4 text-muted">{t("request.modelNotFound")}</p>
-      )}
+      {request.error !== null && <ErrorReason error={request.error} />}
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
         {rows.map(([name, value]) => (
           <div key={name} className="min-w-0">

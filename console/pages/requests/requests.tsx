@@ -17,6 +17,9 @@ import { requestColumns } from "./request-columns.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { type RequestsSearch, readRequestsSearch } from "./requests-search.ts";
 
+/** New requests are shown within this time. */
+const refreshMs = 2000;
+
 const requestsQuery = (search: RequestsSearch) =>
   infiniteQueryOptions({
     queryKey: ["/requests", search],
@@ -28,6 +31,14 @@ const requestsQuery = (search: RequestsSearch) =>
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    // A search may read many rows, and more pages than the first are being read: neither is repeated.
+    ...(Object.keys(search).length === 0 && {
+      refetchInterval: ({
+        state,
+      }: {
+        state: { data?: { pages: readonly unknown[] } | undefined };
+      }) => ((state.data?.pages.length ?? 0) > 1 ? (false as const) : refreshMs),
+    }),
   });
 
 export function RequestsPage() {
@@ -66,6 +77,7 @@ export function RequestsPage() {
 function FoundRequests({ search }: { search: RequestsSearch }) {
   const { t, language } = useLanguage();
   const query = useInfiniteQuery(requestsQuery(search));
+  const isSearch = Object.keys(search).length > 0;
   return (
     <QueryView query={query}>
       {({ pages }) => {
@@ -74,7 +86,7 @@ function FoundRequests({ search }: { search: RequestsSearch }) {
         return (
           <>
             {rows.length === 0 ? (
-              <Empty title={t("requests.none")} />
+              <Empty title={t(isSearch ? "requests.none" : "requests.noneYet")} />
             ) : (
               <Table
                 label={t("nav.requests")}

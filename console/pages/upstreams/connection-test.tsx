@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
 import { type MessageKey, useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -71,14 +72,16 @@ function Outcome({ test }: { test: ConnectionTest }) {
         </Badge>
         <span className="text-muted">{milliseconds(test.duration_ms)}</span>
       </p>
-      {test.problem !== null && <p className="text-sm break-words text-bad">{test.problem}</p>}
+      {test.problem !== null && (
+        <p className="text-sm break-words text-bad">{serverText(test.problem)}</p>
+      )}
       <ul className="flex flex-col gap-1">
         {test.steps.map(({ step, result, detail }) => (
           <li key={step} className="flex flex-wrap items-center gap-2">
             <Badge tone={tones[result]}>
               {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
             </Badge>
-            <span className="min-w-0 text-xs break-words text-muted">{detail}</span>
+            <span className="min-w-0 text-xs break-words text-muted">{serverText(detail)}</span>
           </li>
         ))}
       </ul>

@@ -34,7 +34,7 @@ export async function connectionSteps(
       async () => {
         const addresses = await resolve(hostname);
         if (addresses.length === 0) throw { code: "ENOTFOUND" };
-        return `${hostname} is ${addresses.slice(0, 4).join(", ")}.`;
+        return `${hostname} resolves to ${addresses.slice(0, 4).join(", ")}.`;
       },
     ],
     ["tcp", async () => open(address).then(() => `Port ${port} accepts connections.`)],
