@@ -15,6 +15,7 @@ import type { Budgets } from "../budgets/budgets.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
 import type { Admission } from "../limits/admission.ts";
+import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import type { StoredContent } from "./stored-content.ts";
@@ -41,15 +42,16 @@ export interface ReadRoutesOptions {
   readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly eventViews: Pick<EventViews, "events">;
   readonly users: Pick<UserStore, "findById">;
+  readonly keys: Pick<KeyStore, "findById">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
-  const { sources, snapshot, targets, eventViews, users, now } = options;
+  const { sources, snapshot, targets, eventViews, users, keys, now } = options;
   const { ledger, live, content, budgets, admission, startedAt, clock } = sources;
   const queries = readableQueries(sources.queries);
-  const keyNames = createKeyNames(snapshot, users);
+  const keyNames = createKeyNames(snapshot, users, keys);
   const attention = createAttention({
     snapshot,
     targets,

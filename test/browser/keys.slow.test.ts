@@ -25,7 +25,7 @@ const embedWith = async (url: string, apiKey: string, input: string) =>
   });
 
 browserTest(
-  "a key that is created in the browser works at once, and is refused at once when it is revoked",
+  "a key that is created in the browser works at once, is refused at once when it is revoked, and keeps its name",
   async (test) => {
     const { page, open, url } = test;
     await open("/keys");
@@ -40,6 +40,9 @@ browserTest(
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await row.getByText("revoked").waitFor();
     await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 401 });
+
+    await open("/requests");
+    await page.getByRole("row").filter({ hasText: "browser-made" }).first().waitFor();
   },
 );
 

@@ -1,5 +1,6 @@
 /** The names of API keys and users by their ids, for lists that have ids only. */
 import type { Key, Snapshot } from "../../config/snapshot.ts";
+import type { KeyStore } from "../../storage/ports/key-store.ts";
 import type { UserStore } from "../../storage/ports/user-store.ts";
 
 /** One pass over the keys: an index by id would have to be rebuilt whenever one of 100,000 keys changes. */
@@ -15,15 +16,19 @@ export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): Readonly
 }
 
 export interface KeyNames {
-  /** Requests of the playgrounds have the id of a user. Deleted and revoked ones have no name. */
+  /** Requests of the playgrounds have the id of a user. Deleted ones have no name. */
   of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
   /** The id of the key with this id or, if there is none, with this name. A text that is neither stays as it is. */
   idOf(idOrName: string): string;
 }
 
+/** The most names of revoked keys that are read for one list. */
+const maxRevoked = 100;
+
 export const createKeyNames = (
   snapshot: () => Snapshot,
   users: Pick<UserStore, "findById">,
+  keys: Pick<KeyStore, "findById">,
 ): KeyNames => ({
   of: async (ids) => {
     const wanted = new Set(ids);
@@ -35,6 +40,11 @@ export const createKeyNames = (
     }
     if (wanted.delete("admin-token")) names.set("admin-token", "admin token");
     for (const [id, { name }] of findKeys(snapshot(), wanted)) names.set(id, name);
+    // Revoked and expired keys are not in the snapshot. A page of a list has few of them.
+    for (const id of [...wanted].filter((each) => !names.has(each)).slice(0, maxRevoked)) {
+      const key = await keys.findById(id);
+      if (key) names.set(id, key.name);
+    }
     return names;
   },
   idOf: (idOrName) => {

@@ -63,6 +63,8 @@ export interface KeyStore {
   create(key: NewKey): Promise<void>;
   /** Active keys with this id or this name. */
   findActive(idOrName: string): Promise<readonly StoredKey[]>;
+  /** The key with this id, revoked ones included. */
+  findById(id: string): Promise<StoredKey | undefined>;
   /** False: there is no active key with this id. `at`: Unix milliseconds. */
   revoke(id: string, at: number): Promise<boolean>;
   /** Replaces name, models and settings. False: there is no active key with this id. */

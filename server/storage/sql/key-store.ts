@@ -46,6 +46,11 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     return rows.map(keyOf);
   },
 
+  async findById(id) {
+    const { rows } = await db.query<Row>("SELECT * FROM vexel.keys WHERE id = $1", [id]);
+    return rows.map(keyOf)[0];
+  },
+
   revoke: (id, at) => change(db, id, () => ({ revoked_at: at })),
 
   update: (id, { name, models, ...settings }) =>

@@ -79,6 +79,8 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       expect(await store.revoke("a", 5000)).toBe(true);
       expect(await store.revoke("a", 6000)).toBe(false);
       expect(await store.revoke("unknown", 6000)).toBe(false);
+      expect((await store.findById("a"))?.revokedAt).toBe(5000);
+      expect(await store.findById("unknown")).toBeUndefined();
       expect((await store.list({ limit: 10 })).entries[0]?.revokedAt).toBe(5000);
       expect(await store.findActive("a")).toEqual([]);
       expect(await store.revision()).toBe(2);
