@@ -51,7 +51,11 @@ describe("deployment files", () => {
       expect(service.read_only).toBe(true);
       expect(Number.parseInt(service.stop_grace_period ?? "", 10)).toBeGreaterThan(drainSeconds);
     }
-    expect(values.terminationGracePeriodSeconds).toBeGreaterThan(drainSeconds);
+    // A replica of the chart serves for a while before SIGTERM, and writes its ledger after the drain.
+    expect(values.preStopSeconds).toBeGreaterThan(0);
+    expect(Number(values.terminationGracePeriodSeconds)).toBeGreaterThanOrEqual(
+      Number(values.preStopSeconds) + drainSeconds + 10,
+    );
   });
 
   test("nginx accepts its configuration, which names the replicas of compose", () => {
@@ -87,8 +91,10 @@ describe("deployment files", () => {
     const helm = Bun.which("helm");
     if (helm === null) return;
     const command = [helm, "template", "test", join(root, "deploy/helm"), "--kube-version=1.30"];
-    const { exitCode, stderr } = Bun.spawnSync(command);
+    const { exitCode, stdout, stderr } = Bun.spawnSync([...command, "--set=metricsPort=9464"]);
     expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    // The container, its annotation, its setting and the network policy.
+    expect(matches(stdout.toString(), /(\b9464\b|port: metrics)/g)).toHaveLength(4);
   });
 });
 
