@@ -141,7 +141,7 @@ export function build({
   });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const ledgerWiring = wireLedger({ ...runtime, ...(shared && { shared }) });
-  const { ledger } = ledgerWiring;
+  const { ledger, forwarding } = ledgerWiring;
   const replicas = redis && wireReplicas(runtime, redis);
   const imageLinks = createImageLinks({
     folder,
@@ -302,6 +302,7 @@ export function build({
           status: isReady() ? "ready" : "not ready",
           draining: isDraining,
           ledger: ledger.writable ? "writable" : "unwritable",
+          ...(forwarding && { database: forwarding.isReachable() ? "available" : "unavailable" }),
           ...replicas?.health(),
           models: snapshot().models.size,
           connections: server.connections(),

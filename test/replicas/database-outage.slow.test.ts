@@ -32,7 +32,7 @@ async function startReplicas(folder: string, names: readonly string[]) {
 }
 
 testWithPostgres(
-  "a database that crashes under load and returns has each request in its ledger once, and no client notices",
+  "a database that crashes under load and returns has each request in its ledger once, no client notices, and /readyz says so",
   async () => {
     using folder = temporaryFolder();
     const { server, databaseUrl, replicas } = await startReplicas(folder.path, ["a", "b"]);
@@ -48,6 +48,9 @@ testWithPostgres(
     await until(() =>
       replicas.every((gateway) => gateway.output().includes("database-unavailable")),
     );
+    const ready = await Promise.all(replicas.map(({ url }) => fetch(`${url}/readyz`)));
+    for (const response of ready)
+      expect(await response.json()).toMatchObject({ status: "ready", database: "unavailable" });
     await server.start();
     const after = completed.length;
     await until(() => completed.length > after + 100);
