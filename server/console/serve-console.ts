@@ -1,6 +1,6 @@
-/** GET /console and below: the files of the console. Every path without a file is a page of the console. */
+/** GET /console and below: the files of the console. Every other path is a page of the console. */
 import { randomBytes } from "node:crypto";
-import { refuseMethod } from "../http/dispatch.ts";
+import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { ConsoleFiles } from "./load-console.ts";
@@ -33,6 +33,9 @@ const contentSecurityPolicy = (styleNonce: string): string =>
     "form-action 'self'",
   ].join("; ");
 
+/** Files are directly below /console; the path of a page may end with the name of a model. */
+const isFile = /^[^/]+\.(?:js|css|svg)$/;
+
 /** The headers of every response, errors included. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": contentSecurityPolicy(""),
@@ -59,6 +62,8 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
     if (method !== "GET" && method !== "HEAD") return refuseMethod(method, path, ["GET"]);
     const built = await files();
     const requested = path.slice("/console/".length);
+    // A file of an earlier build, which a page that is still open asks for.
+    if (!built.has(requested) && isFile.test(requested)) throw unknownUrl(method, path);
     const name = built.has(requested) ? requested : "index.html";
     const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
     if (name === "index.html") return page(gzipped);

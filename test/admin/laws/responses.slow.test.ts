@@ -222,3 +222,13 @@ test("the document is OpenAPI 3.1: unique ids, described parameters, references 
     expect([reference, typeof found]).toEqual([reference, "object"]);
   }
 });
+
+test("a script of an earlier build of the console is not found, and every other path is a page", async () => {
+  const script = await fetch(`${gateway.url}/console/chunk-of-an-earlier-build.js`);
+  expect(script.status).toBe(404);
+  const page = await fetch(`${gateway.url}/console/model/a-model.js`);
+  expect([page.status, page.headers.get("content-type")]).toEqual([
+    200,
+    "text/html; charset=utf-8",
+  ]);
+});
