@@ -14,7 +14,7 @@ import {
 } from "./memory-safety-upstream.ts";
 import { type Behavior, type RawResponse, sendPipelined, sendRaw } from "./raw-client.ts";
 
-const concurrentRequests = 1000;
+const concurrentRequests = 2000;
 /** Far more texts than the cache holds. */
 const distinctTexts = 500;
 /** About 70 vectors of OpenAI's length. */
@@ -155,7 +155,7 @@ const run = async (plan: Plan, onSent: () => void): Promise<boolean> => {
 };
 
 describe("every client gets its own vectors and images, byte for byte", () => {
-  test("with a thousand concurrent requests, slow readers, aborts in every phase and constant eviction", async () => {
+  test("with two thousand concurrent requests, slow readers, aborts in every phase and constant eviction", async () => {
     const random = randomOf(1);
     let sent = 0;
     let checked = 0;
