@@ -29,5 +29,5 @@ VOLUME /data
 # SIGTERM drains the gateway: give it more than VEXEL_DRAIN_TIMEOUT, such as `docker run --stop-timeout 45`.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-  CMD ["/opt/vexel/node_modules/bun/bin/bun.exe", "-e", "process.exit((await fetch(`http://127.0.0.1:${process.env.PORT}/healthz`)).ok ? 0 : 1)"]
+  CMD ["/opt/vexel/node_modules/bun/bin/bun.exe", "-e", "process.exit((await fetch(`http${process.env.VEXEL_TLS_CERT ? 's' : ''}://127.0.0.1:${process.env.PORT}/healthz`, { tls: { rejectUnauthorized: false } })).ok ? 0 : 1)"]
 ENTRYPOINT ["/opt/vexel/node_modules/bun/bin/bun.exe", "--no-install", "/opt/vexel/node_modules/vexel/cli/start.ts"]

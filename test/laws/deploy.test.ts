@@ -39,6 +39,8 @@ describe("deployment files", () => {
       ...matches(textOf("Dockerfile"), /process\.env\.(\w+)/g),
     ];
     const known = new Set([...Object.keys(settingsTable), ...providers.flatMap(variablesOf)]);
+    // The health check of the image works with HTTPS, too.
+    expect(used).toContain("VEXEL_TLS_CERT");
     expect(used).toContain("BLOB_URL");
     expect(used).toContain("VEXEL_DATA");
     expect(used.filter((name) => !known.has(name))).toEqual([]);
