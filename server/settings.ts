@@ -97,6 +97,10 @@ export const settingsTable = {
     .describe(
       "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
     ),
+  VEXEL_METRICS_TOKEN_FILE: z
+    .string()
+    .default("")
+    .describe("File with the token, instead of the token itself."),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/\S+)?$/, "must be an http:// or https:// URL")
@@ -165,6 +169,10 @@ export const settingsTable = {
     .describe(
       "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters. Empty: none.",
     ),
+  VEXEL_ADMIN_TOKEN_FILE: z
+    .string()
+    .default("")
+    .describe("File with the token, instead of the token itself."),
   VEXEL_SECRET: z
     .string()
     .regex(
@@ -478,7 +486,14 @@ export const secretSettings: ReadonlySet<string> = new Set([
 ] satisfies (keyof Settings)[]);
 
 /** Settings that may be in a file, such as a mounted secret: `NAME_FILE` has its path. */
-const fileSettings = ["DATABASE_URL", "REDIS_URL", "BLOB_URL", "VEXEL_SECRET"] as const;
+const fileSettings = [
+  "DATABASE_URL",
+  "REDIS_URL",
+  "BLOB_URL",
+  "VEXEL_SECRET",
+  "VEXEL_ADMIN_TOKEN",
+  "VEXEL_METRICS_TOKEN",
+] as const;
 
 type Given = Readonly<Record<string, string | undefined>>;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readSettings } from "../../server/settings.ts";
 import { temporaryFolder } from "../harness.ts";
 
-test("the URLs and the secret are read from files, without the line break at their end", () => {
+test("the URLs, the secret and the tokens are read from files, without the line break at their end", () => {
   using folder = temporaryFolder();
   const file = (name: string, text: string): string => {
     const path = join(folder.path, name);
@@ -16,11 +16,15 @@ test("the URLs and the secret are read from files, without the line break at the
     DATABASE_URL_FILE: file("database", "postgres://a:b@c/d\n"),
     BLOB_URL_FILE: file("blob", "s3://a:b@c\n"),
     VEXEL_SECRET_FILE: file("secret", "a-secret-of-replicas\n"),
+    VEXEL_ADMIN_TOKEN_FILE: file("admin", "a-token-of-scripts\n"),
+    VEXEL_METRICS_TOKEN_FILE: file("metrics", "a-token-of-prometheus\n"),
   };
   expect(readSettings(env)).toMatchObject({
     DATABASE_URL: "postgres://a:b@c/d",
     BLOB_URL: "s3://a:b@c",
     VEXEL_SECRET: "a-secret-of-replicas",
+    VEXEL_ADMIN_TOKEN: "a-token-of-scripts",
+    VEXEL_METRICS_TOKEN: "a-token-of-prometheus",
   });
   expect(() => readSettings({ ...env, BLOB_URL: "s3://x" })).toThrow(
     "Set BLOB_URL or BLOB_URL_FILE, not both.",

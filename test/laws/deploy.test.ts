@@ -93,7 +93,12 @@ describe("deployment files", () => {
     const helm = Bun.which("helm");
     if (helm === null) return;
     const command = [helm, "template", "test", join(root, "deploy/helm"), "--kube-version=1.30"];
-    const { exitCode, stdout, stderr } = Bun.spawnSync([...command, "--set=metricsPort=9464"]);
+    const separate = Bun.spawnSync(command);
+    expect(separate.stderr.toString()).toContain("With more than one replica, set");
+    const { exitCode, stdout, stderr } = Bun.spawnSync([
+      ...command,
+      "--set=metricsPort=9464,secrets.DATABASE_URL=postgres://host/vexel",
+    ]);
     expect([exitCode, stderr.toString()]).toEqual([0, ""]);
     // The container, its annotation, its setting and the network policy.
     expect(matches(stdout.toString(), /(\b9464\b|port: metrics)/g)).toHaveLength(4);
