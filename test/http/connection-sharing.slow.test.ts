@@ -63,7 +63,11 @@ describe("a client that sends requests without a pause", () => {
     const client = async (key: "one" | "two"): Promise<void> => {
       while (!isStopped) {
         const connection = await served.connect();
-        await keepBusy(connection, key, () => holding[key].add(connection));
+        await keepBusy(connection, key, () => {
+          holding[key].add(connection);
+          // It was waiting for its first response when the others were disconnected.
+          if (isStopped) connection.disconnect();
+        });
         holding[key].delete(connection);
         connection.disconnect();
         await Bun.sleep(10);
