@@ -259,7 +259,8 @@ if (mayMount()) {
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 200; at++) uploads.push(await halfSentChunked(gateway.url, 300_000));
     await until(() => uploads.filter(({ received }) => received.includes(" 503 ")).length >= 20);
-    expect(freeBytes()).toBeGreaterThan(2 * megabyte);
+    // The reserve of 2.4 MB, less what the ledger has written of it since the space was measured.
+    expect(freeBytes()).toBeGreaterThan(1.5 * megabyte);
     await expectError(await edit(gateway.url, asOther, 10 * megabyte), "storage_unavailable");
     for (let times = 0; times < 40; times++) {
       const response = await embed(gateway.url, asOther);
