@@ -24,7 +24,7 @@ export interface BatchOptions {
   readonly concurrency?: number;
   /** The longest time that a request waits to be batched. */
   readonly maxWaitMs?: number;
-  /** The most inputs of one batch, even if the target takes more. */
+  /** The maximum batch size in inputs, even if the target takes more. */
   readonly maxInputs?: number;
   /** A request with more inputs is not batched. */
   readonly maxInputsPerRequest?: number;

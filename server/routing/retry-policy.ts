@@ -1,6 +1,6 @@
 /**
  * Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same
- * one after a backoff.
+ * one after a backoff. The retryable status codes of upstreams are 5xx, and 429 with a short `retry-after`.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
