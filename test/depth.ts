@@ -1,6 +1,6 @@
 /**
  * How many cases property tests, laws and simulations try. `npm test` tries a sixth of their random cases and all of
- * those that are listed; `npm run test:fast` tries a few of both. LAW_DEPTH=1 tries all of them, as the nightly run of
+ * their listed cases; `npm run test:fast` tries a few of both. LAW_DEPTH=1 tries all of them, as the nightly run of
  * .github/workflows does, and LAW_DEPTH=50 more random cases than there is time for on every change.
  */
 const given = process.env.LAW_DEPTH || undefined;

@@ -190,7 +190,7 @@ testWithRedis("a burst of requests within limit and budget is admitted", async (
   const taken: unknown[] = [];
   for (let request = 0; request < 60; request++) {
     taken.push(leaseAndTake([scope], { ...noDemand, requests: 1 }, () => 0));
-    // The first requests lease a slice. Those that arrive meanwhile wait for the next one.
+    // The first requests lease a slice. Requests that arrive meanwhile wait for the next slice.
     if (request % 20 === 9) await Promise.resolve();
   }
   expect((await Promise.all(taken)).filter((shortage) => shortage !== undefined)).toEqual([]);

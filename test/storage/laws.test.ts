@@ -1,4 +1,4 @@
-/** The implementations that need no server obey the laws of their ports. Those of PostgreSQL: postgres-laws.slow.test.ts. */
+/** The implementations that need no server obey the laws of their ports. PostgreSQL has postgres-laws.slow.test.ts. */
 import type { Implementation } from "./laws/backend.ts";
 import { blobStoreLaws } from "./laws/blob-store.laws.ts";
 import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
