@@ -1,4 +1,4 @@
-/** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
+/** One delivery attempt: a POST of an event to a webhook with an HMAC signature, a timeout and no redirects. */
 
 import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";

@@ -1,4 +1,4 @@
-/** Step 3: reads a request body once, within its maximum size: as JSON, or in chunks for a form. */
+/** Step 3: reads a request body once, within the body size limit: as JSON, or in chunks for a form. */
 
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -150,7 +150,7 @@ describe("docs/api.md", () => {
   });
 
   test("has the limits of a JSON body as they are in the code", () => {
-    const written = rowsOf(sectionOf("docs/api.md", "JSON body limits")).map(([, value]) => value);
+    const written = rowsOf(sectionOf("docs/api.md", "Body size limit")).map(([, value]) => value);
     expect(written).toEqual(
       Object.values(jsonBounds).map((bound) => bound.toLocaleString("en-US")),
     );

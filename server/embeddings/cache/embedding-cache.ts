@@ -1,6 +1,7 @@
 /**
- * Embedding cache in memory, bounded by bytes, with LRU eviction. The least recently used entry of the right size class
- * is evicted first; if none of the old entries has that size, all entries in the slab of the oldest entry are evicted.
+ * Embedding cache in memory, bounded by bytes, with a time to live (TTL) and LRU eviction. The least recently used entry
+ * of the right size class is evicted first; if none of the old entries has that size, all entries in the slab of the
+ * oldest entry are evicted.
  *
  * Bulk requests have a list of their own (a probation segment, as in segmented LRU): once the cache is full, it holds a
  * small share of the cache, so one large batch does not flush what interactive requests use.
