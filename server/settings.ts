@@ -213,7 +213,7 @@ export const settingsTable = {
   VEXEL_OIDC_CLIENT_SECRET: z
     .string()
     .default("")
-    .describe("Client secret. Empty, also without a file: a public client."),
+    .describe("Client secret. Empty: Vexel is a public client, unless the file has the secret."),
   VEXEL_OIDC_CLIENT_SECRET_FILE: z
     .string()
     .default("")

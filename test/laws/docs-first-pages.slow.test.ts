@@ -33,7 +33,7 @@ describe("README.md", () => {
 
   test("has every command of the command line", () => {
     const [list = ""] = /const commands\b[\s\S]+?\n\]\);/.exec(textOf("cli/run-command.ts")) ?? [];
-    const documented = firstCodes(sectionOf("README.md", "The command")).map(
+    const documented = firstCodes(sectionOf("README.md", "Commands")).map(
       (code) => code.split(" ")[1],
     );
     expect(documented).toEqual(

@@ -63,7 +63,7 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       path: one,
       role: "admin",
       scope,
-      summary: `Replace ${noun} of the store. The header if-match refuses the change of another version.`,
+      summary: `Replace ${noun} of the store. With the header if-match, the change is refused if the stored version is another one.`,
       body,
       response: type,
       handle: async (context) => context.json(await show(await changes.replace(context), context)),
