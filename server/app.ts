@@ -21,6 +21,7 @@ import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
+import type { RequestRecord } from "./request/request-record.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -224,7 +225,8 @@ export function build({
     capabilities: upstreamClient.imageCapabilities,
     pools: replicas?.pools,
   });
-  const live = new LiveRequests({ others: worker?.others.liveRequests });
+  const observers = new Set<(record: RequestRecord) => void>();
+  const live = new LiveRequests({ observers, others: worker?.others.liveRequests });
   const content = wireStoredContent({
     ...runtime,
     disk: temp.disk,
@@ -247,7 +249,7 @@ export function build({
         log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
       }
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
-      live.publish(record);
+      for (const observe of observers) observe(record);
       metrics?.requests.observe(record, clock());
       tracing?.observe(record);
     },

@@ -54,41 +54,30 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     log.warn("reservations-recovered", { requests: recovery.reservations });
   if (recovery.unreadable > 0) log.error("ledger-rows-lost", { rows: recovery.unreadable });
   const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
+  const keys = join(folder, "vexel.db");
+  // If the folder or one of its files is removed or replaced, written rows would be lost.
+  const opened = new OpenedFiles(
+    [folder, store.path, keys, join(folder, "lock.db")],
+    [{ path: `${store.path}-wal`, isIntact: () => store.hasLastRow() }],
+  );
   const outbox = new OutboxFile({
     folder,
     id: Bun.randomUUIDv7(),
     onError: logUnwritable.failed,
-    onReplaced: () => opened.replace(outbox.path),
+    opened,
   });
-  const keys = join(folder, "vexel.db");
-  const opened = new OpenedFiles(
-    [folder, store.path, outbox.path, keys, join(folder, "lock.db")],
-    [{ path: `${store.path}-wal`, isIntact: () => store.hasLastRow() }],
-  );
-  /** The folder or one of its files was removed or replaced: written rows would be lost. */
-  let fileProblem: string | undefined;
   /** An integrity check found damage in a file. The outbox can be written, and the next start recovers it. */
   let damage: string | undefined;
   const verify = (): void => {
-    const wasLost = fileProblem !== undefined;
-    fileProblem = opened.problem();
-    if (fileProblem !== undefined && !wasLost) checkpointRows(store, log);
-    const problem = fileProblem ?? damage;
+    const wasLost = opened.problem !== undefined;
+    const isLost = opened.check() !== undefined;
+    if (isLost && !wasLost) checkpointRows(store, log);
+    const problem = opened.problem ?? damage;
     if (problem !== undefined) throw new Error(problem);
   };
   const ledger = new Ledger({
     store,
-    outbox: {
-      get rows() {
-        return outbox.rows;
-      },
-      append: (rows) => {
-        if (fileProblem !== undefined) throw new Error(fileProblem);
-        outbox.append(rows);
-      },
-      markStored: (count) => outbox.markStored(count),
-      release: (requestId) => outbox.release(requestId),
-    },
+    outbox,
     recovery,
     verify,
     onError: policy,
@@ -122,7 +111,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
       ledger.verify();
     },
     onFailure: (reason) => {
-      if (fileProblem === undefined) log.warn("ledger-check-failed", { reason });
+      if (opened.problem === undefined) log.warn("ledger-check-failed", { reason });
     },
   });
   return {
@@ -140,8 +129,8 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
       clearInterval(verifyTimer);
       integrity.close();
       const { lost: unwritten } = await ledger.close();
-      if (fileProblem !== undefined)
-        saveRows(ledger.pendingRows, { folder, reason: fileProblem, log });
+      if (opened.problem !== undefined)
+        saveRows(ledger.pendingRows, { folder, reason: opened.problem, log });
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       logUnwritable.run(() => outbox.close());
       await forwarding?.close();

@@ -35,14 +35,14 @@ const parse = (bytes: Uint8Array | undefined) => {
   return { event, data: JSON.parse(data ?? "null") };
 };
 
-test("without viewers no timer runs and nothing is kept", () => {
-  const { live, timers } = manualLive();
-  for (let request = 0; request < 1000; request++) live.publish(recordOf(`req_${request}`));
-  expect([live.viewers, timers.running]).toEqual([0, 0]);
+test("without viewers no timer runs and no request is observed", () => {
+  const observers = new Set<(record: RequestRecord) => void>();
+  const { live, timers } = manualLive({ observers });
+  expect([live.viewers, timers.running, observers.size]).toEqual([0, 0, 0]);
   const viewer = live.open({})!;
-  expect(timers.running).toBe(1);
+  expect([timers.running, observers.size]).toEqual([1, 1]);
   viewer.close();
-  expect([live.viewers, timers.running]).toEqual([0, 0]);
+  expect([live.viewers, timers.running, observers.size]).toEqual([0, 0, 0]);
 });
 
 test("of a burst of requests, a sample is sent with the number of skipped requests", async () => {

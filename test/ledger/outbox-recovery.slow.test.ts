@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { encode, rowsRecord } from "../../server/storage/files/outbox-records.ts";
+import { encode, rowsRecord } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import { rowNames, valuesOf } from "../../server/storage/ledger-row-values.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";

@@ -5,8 +5,11 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { OutboxFile, type OutboxFileOptions } from "../../server/storage/files/outbox.ts";
-import { readOutbox } from "../../server/storage/files/outbox-records.ts";
-import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
+import {
+  OutboxRecovery,
+  outboxRows,
+  readOutbox,
+} from "../../server/storage/files/outbox-recovery.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
@@ -141,15 +144,18 @@ test("a full outbox refuses rows as a full disk does, and accepts them when rows
 
 test("a compaction keeps unstored rows and open reservations, and reports the new file", () => {
   using folder = temporaryFolder();
-  let replaced = 0;
-  const outbox = open(folder.path, { compactBytes: 5000, onReplaced: () => replaced++ });
+  let opened = 0;
+  const outbox = open(folder.path, {
+    compactBytes: 5000,
+    opened: { watch: () => void opened++, problem: undefined },
+  });
   outbox.reserve(reservation("open"));
   const rows = Array.from({ length: 100 }, () => row());
   for (const each of rows) {
     outbox.append([each]);
     if (outbox.rows.length > 3) outbox.markStored(1);
   }
-  expect(replaced).toBeGreaterThan(1);
+  expect(opened).toBeGreaterThan(2);
   expect(Bun.file(outbox.path).size).toBeLessThan(10_000);
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: rows.slice(-3),

@@ -1,7 +1,7 @@
 /**
  * The live tail: requests as they end, for the viewers of the console. Viewers with the same filter form an audience:
- * its requests are sampled, collected for a tenth of a second, and serialized once for all of them. Without viewers, a
- * request costs one comparison. A viewer that reads too slowly loses batches, and gets the number of lost requests.
+ * its requests are sampled, collected for a tenth of a second, and serialized once for all of them. Without viewers, no
+ * request is observed. A viewer that reads too slowly loses batches, and gets the number of lost requests.
  */
 import type {
   LiveRequests as LiveBatch,
@@ -13,7 +13,11 @@ import type { RequestFilter } from "./request-filter.ts";
 import { matchesRecord } from "./request-filter.ts";
 import { showRequest } from "./show-request.ts";
 
+type RequestObserver = (record: RequestRecord) => void;
+
 export interface LiveRequestsOptions {
+  /** Called with each request when it ends. The live tail adds and removes its own observer. */
+  readonly observers?: Set<RequestObserver>;
   /** Calls `tick` at this interval until the returned function is called. */
   readonly repeat?: (tick: () => void, ms: number) => () => void;
   readonly maxViewers?: number;
@@ -46,6 +50,7 @@ export class LiveRequests {
 
   constructor(options: LiveRequestsOptions = {}) {
     this.#options = {
+      observers: new Set(),
       repeat: repeatUnref,
       maxViewers: 20,
       batchRequests: 20,
@@ -60,26 +65,25 @@ export class LiveRequests {
     return this.#viewers;
   }
 
-  /** Called for every request when it ends. */
-  publish(record: RequestRecord): void {
-    if (this.#audiences.size === 0 && this.#collected.size === 0) return;
+  /** Called for every request when it ends, while there are viewers. */
+  readonly publish = (record: RequestRecord): void => {
     for (const { batch } of this.#audiences.values()) batch.offer(record);
     for (const { batch } of this.#collected.values()) batch.offer(record);
-  }
+  };
 
   /** For viewers of another worker: requests that have ended since the last call with this filter. */
   collect(filter: RequestFilter): LiveBatch {
-    const { batchRequests, repeat } = this.#options;
+    const { batchRequests } = this.#options;
     const key = JSON.stringify(filter);
     const batch = this.#collected.get(key)?.batch ?? new Batch(filter, batchRequests);
     this.#collected.set(key, { batch, ticksLeft: uncollectedTicks });
-    this.#stop ??= repeat(this.#tick, batchMs);
+    this.#begin();
     return batch.take();
   }
 
   /** Undefined: there are as many viewers as allowed, or the gateway shuts down. */
   open(filter: RequestFilter): LiveViewer | undefined {
-    const { maxViewers, batchRequests, maxQueued, viewerMs, repeat } = this.#options;
+    const { maxViewers, batchRequests, maxQueued, viewerMs } = this.#options;
     if (this.#viewers >= maxViewers || this.#isClosed) return undefined;
     const key = JSON.stringify(filter);
     const audience = this.#audiences.get(key) ?? new Audience(new Batch(filter, batchRequests));
@@ -92,7 +96,7 @@ export class LiveRequests {
     });
     audience.viewers.add(viewer);
     this.#viewers++;
-    this.#stop ??= repeat(this.#tick, batchMs);
+    this.#begin();
     return viewer;
   }
 
@@ -104,8 +108,14 @@ export class LiveRequests {
     }
   }
 
+  #begin(): void {
+    this.#stop ??= this.#options.repeat(this.#tick, batchMs);
+    this.#options.observers.add(this.publish);
+  }
+
   #endIfUnused(): void {
     if (this.#viewers > 0 || this.#collected.size > 0) return;
+    this.#options.observers.delete(this.publish);
     this.#stop?.();
     this.#stop = undefined;
   }

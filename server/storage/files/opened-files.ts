@@ -22,6 +22,8 @@ export interface WriteAheadLog {
 }
 
 export class OpenedFiles {
+  /** The problem that the last check found, worded for the operator. */
+  problem: string | undefined;
   #files: Opened[];
   readonly #logs: readonly WriteAheadLog[];
   /** The largest observed size of each log. */
@@ -33,13 +35,18 @@ export class OpenedFiles {
     this.#logs = logs;
   }
 
-  /** This process has replaced the file at this path by another one. */
-  replace(path: string): void {
+  /** This process has opened the file at this path, or has replaced it by another one. */
+  watch(path: string): void {
     this.#files = [...this.#files.filter((file) => file.path !== path), ...opened(path)];
   }
 
-  /** The problem, worded for the operator. Takes a few microseconds per file. */
-  problem(): string | undefined {
+  /** Takes a few microseconds per file. */
+  check(): string | undefined {
+    this.problem = this.#find();
+    return this.problem;
+  }
+
+  #find(): string | undefined {
     for (const log of this.#logs) {
       const problem = this.#watchLog(log);
       if (problem !== undefined) return problem;

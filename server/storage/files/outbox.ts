@@ -3,6 +3,10 @@
  * and survives the death of the process; shortly after, they go into the ledger store in groups. Requests that may be
  * billed are appended when they begin, and settled by their row. The next start recovers the file of a killed process
  * (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
+ *
+ * A record is a line: the length of its JSON and its checksum (CRC-32), both in eight hexadecimal digits, and the JSON.
+ * Length and checksum detect a torn write at the end, which a power failure leaves; the line feed lets a reader
+ * continue after a damaged record.
  */
 import {
   closeSync,
@@ -14,9 +18,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { Outbox, ReservedRequest } from "../ports/outbox.ts";
-import { releasedRecord, reservedRecord, rowsRecord, storedRecord } from "./outbox-records.ts";
+import type { OpenedFiles } from "./opened-files.ts";
 
 /** Appending, because a write at a position would leave a hole after the file was truncated. */
 const emptyForAppending =
@@ -31,8 +36,8 @@ export interface OutboxFileOptions {
   readonly id: string;
   /** Called with the disk's error when a record that is written later cannot be written. */
   readonly onError: (error: unknown) => void;
-  /** Called when the file was replaced by a compacted one. */
-  readonly onReplaced?: () => void;
+  /** The files that must not be lost: the outbox becomes one of them, and takes no rows after a problem. */
+  readonly opened?: Pick<OpenedFiles, "watch" | "problem">;
   /** Above this size the file is compacted: rewritten with open reservations and unstored rows only. */
   readonly compactBytes?: number;
   /** The limit of the file: above it, appending fails as on a full disk. */
@@ -42,6 +47,8 @@ export interface OutboxFileOptions {
   /** For tests: writes a text to a file, and returns the number of bytes that were written. */
   readonly write?: (descriptor: number, text: string) => number;
 }
+
+const unwatched = { watch: () => undefined, problem: undefined };
 
 export class OutboxFile implements Outbox {
   readonly path: string;
@@ -63,7 +70,7 @@ export class OutboxFile implements Outbox {
 
   constructor(options: OutboxFileOptions) {
     this.#options = {
-      onReplaced: () => undefined,
+      opened: unwatched,
       compactBytes: 1024 * 1024,
       maxBytes: 64 * 1024 * 1024,
       releaseDelayMs: 50,
@@ -74,6 +81,7 @@ export class OutboxFile implements Outbox {
     this.#compactAbove = this.#options.compactBytes;
     this.#descriptor = openSync(this.path, "ax", 0o600);
     ownOutboxes.add(this.path);
+    this.#options.opened.watch(this.path);
   }
 
   get rows(): readonly LedgerRow[] {
@@ -81,6 +89,8 @@ export class OutboxFile implements Outbox {
   }
 
   append(rows: readonly LedgerRow[]): void {
+    const { problem } = this.#options.opened;
+    if (problem !== undefined) throw new Error(problem);
     this.#write(rowsRecord(rows));
     for (const row of rows) {
       this.#rows.push(row);
@@ -205,7 +215,7 @@ export class OutboxFile implements Outbox {
     this.#isIncomplete = false;
     // With very many requests in flight, the file is not compacted again for each of them.
     this.#compactAbove = Math.max(this.#options.compactBytes, 4 * size);
-    this.#options.onReplaced();
+    this.#options.opened.watch(this.path);
   }
 
   /** Writes all of the text or nothing; returns its length in bytes. `size`: the present length of the file. */
@@ -222,4 +232,45 @@ export class OutboxFile implements Outbox {
       throw error;
     }
   }
+}
+
+export type ReservedValues = readonly [
+  requestId: string,
+  at: number,
+  endpoint: string,
+  keyId: string,
+  model: string | null,
+  project: string | null,
+  estimate: number,
+];
+
+/** Exactly one of the members is set. */
+export interface OutboxRecord {
+  /** Ledger rows. Each also settles the reservation of its request. */
+  readonly rows?: readonly (readonly unknown[])[];
+  /** A request that may be billed. */
+  readonly reserved?: ReservedValues;
+  /** The request id of a reservation that ended without a row in the outbox. */
+  readonly released?: string;
+  /** The request id of a row: this row and all rows before it are in the ledger store. */
+  readonly stored?: string;
+}
+
+export const rowsRecord = (rows: readonly LedgerRow[]): string =>
+  encode({ rows: rows.map(valuesOf) });
+
+const reservedRecord = (request: ReservedRequest): string => {
+  const { requestId, at, endpoint, keyId, model, project, estimate } = request;
+  return encode({ reserved: [requestId, at, endpoint, keyId, model, project, estimate] });
+};
+
+const releasedRecord = (requestId: string): string => encode({ released: requestId });
+
+const storedRecord = (lastRequestId: string): string => encode({ stored: lastRequestId });
+
+const hex = (value: number): string => value.toString(16).padStart(8, "0");
+
+export function encode(record: OutboxRecord): string {
+  const json = JSON.stringify(record);
+  return `${hex(Buffer.byteLength(json))} ${hex(Bun.hash.crc32(json))} ${json}\n`;
 }

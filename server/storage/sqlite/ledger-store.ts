@@ -7,13 +7,12 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
 import { ledgerColumns, listedColumns } from "../sql/ledger-columns.ts";
 import { usageLongerMs } from "../sql/usage-columns.ts";
-import { dayMs, FinishedUsage } from "./finished-usage.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
-import { UsageTable, UsageTally } from "./usage-table.ts";
+import { dayMs, FinishedUsage, UsageTable, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */

@@ -12,7 +12,7 @@ import {
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { columnOf, groupColumns, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
-import { type coarseTables, dayMs } from "./finished-usage.ts";
+import { type coarseTables, dayMs } from "./usage-table.ts";
 
 type UsageRow = Record<string, number | string>;
 
