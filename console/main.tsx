@@ -35,7 +35,7 @@ setUnauthorizedHandler(async () => {
     queryClient.clear();
     await router.navigate({ to: "/sign-in", search: { next: href } });
   } catch {
-    // The connection is lost. The next request is refused again.
+    // The connection is lost. The next refused request checks the session again.
   } finally {
     isCheckingSession = false;
   }

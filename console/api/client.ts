@@ -34,7 +34,7 @@ export const setUnauthorizedHandler = (handler: () => void): void => {
   onUnauthorized = handler;
 };
 
-/** For requests that this file does not send. A response of a vendor may have the status 401, too: the session is checked. */
+/** For requests that other files send. A status of 401 may also come from a vendor, so the session is checked. */
 export const checkSession = (): void => onUnauthorized();
 
 /** For requests of the API reference, which are sent as the user typed them. */

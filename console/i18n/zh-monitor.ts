@@ -74,7 +74,7 @@ export const zhMonitor = {
   "request.why.unrecorded": "未记录目标的选择过程。",
   "request.timeline.unrecorded": "{count} 次尝试，未记录时间。",
   "request.why.cached": "所有输入均已缓存",
-  "request.why.refused": "请求在此之前已结束",
+  "request.why.refused": "请求在选择目标之前已结束",
   "request.batch": "与其他请求合并为 {count} 个请求的微批次发送。",
   "request.adapted": "由网关适配的参数",
   "request.dropped": "被丢弃的参数",

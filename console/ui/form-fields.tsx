@@ -18,9 +18,9 @@ type TextFieldProps = FieldProps &
     ComponentProps<"input">,
     "type" | "inputMode" | "autoComplete" | "placeholder" | "disabled" | "min" | "spellCheck"
   > & {
-    /** The value of a text that is not empty. Absent: the text without spaces around it. */
+    /** Converts a text that is not empty to the value. Absent: the value is the trimmed text. */
     readonly read?: (text: string) => unknown;
-    /** With line breaks. */
+    /** The number of lines of a multiline input. */
     readonly rows?: number;
     /** Beside the input. */
     readonly children?: ReactNode;
@@ -80,7 +80,7 @@ export const listIn = (text: string): readonly string[] =>
 interface SelectFieldProps extends FieldProps {
   readonly options: readonly Option[];
   readonly disabled?: boolean;
-  /** Absent: the text of the option. */
+  /** Converts the chosen option to the value. Absent: the value is the text of the option. */
   readonly read?: (value: string) => unknown;
   readonly onChange?: (value: string) => void;
 }

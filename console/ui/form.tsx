@@ -88,7 +88,7 @@ export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Va
         className="flex flex-col gap-3"
         noValidate
         onSubmit={(event) => {
-          // React passes the event of a form in a dialog of this form on.
+          // A dialog of this form may contain another form: React would bubble the event of the inner form to this one.
           event.stopPropagation();
           const element = event.currentTarget;
           // The browser gives an incomplete date as an empty value.

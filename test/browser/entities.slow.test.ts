@@ -149,7 +149,10 @@ browserTest(
       .getByRole("row", { name: /^mobile-app/ })
       .getByRole("button", { name: "Rotate" })
       .click();
-    await choose(page.getByRole("dialog").getByLabel("The old key works for"), "not at all");
+    await choose(
+      page.getByRole("dialog").getByLabel("Keep the old key valid for"),
+      "0 hours: revoke it now",
+    );
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").locator("code").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();

@@ -61,7 +61,7 @@ export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProp
 interface NeighborRowProps {
   readonly neighbor: Neighbor;
   readonly text: string;
-  /** It is not among the neighbors of the first model. */
+  /** The text is not among the neighbors of the first model. */
   readonly differs: boolean;
   readonly onSelect: (index: number) => void;
 }

@@ -34,7 +34,7 @@ const innerProducts = (vectors: readonly Float32Array[]): number[][] =>
 
 /** Power iteration. */
 function dominantEigenvector(matrix: readonly (readonly number[])[]): Eigenvector {
-  // Not the same number everywhere: the centered matrix has no component in that direction.
+  // The start vector must not be constant: the centered matrix has no component in that direction.
   let direction = matrix.map((_, at) => Math.cos(at + 1));
   let value = 0;
   for (let iteration = 0; iteration < iterations; iteration++) {

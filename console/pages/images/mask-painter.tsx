@@ -47,7 +47,7 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
     if (width > 0) setViewport(fit(image, { width, height }));
   }, [image]);
   useEffect(() => {
-    // Reports the size at first, and when the window or the phone is turned.
+    // Reports the size at first, when the window is resized, and when a phone is rotated.
     const observer = new ResizeObserver(reset);
     if (canvas.current) observer.observe(canvas.current);
     return () => observer.disconnect();

@@ -1,4 +1,4 @@
-/** Who may use a model: the API keys whose models match its id. */
+/** The API keys that may use a model: their `models` match its id. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { ModelAccess } from "../../../contract/admin.ts";
 import { call, pathWithQuery } from "../../api/client.ts";

@@ -1,4 +1,4 @@
-/** The upstreams: where models are served. Those of the configuration file and the environment are locked. */
+/** The upstreams: where models are served. Upstreams of the configuration file and the environment are locked. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ShownTarget, UpstreamEntity } from "../../../contract/admin.ts";

@@ -12,7 +12,7 @@ import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
 import { ListField, TextField } from "../../ui/form-fields.tsx";
 
 const newWebhook = webhookSchema.extend({ name: name.optional() });
-/** What is stored stays, unless it is typed again. */
+/** The stored URL and secret are kept unless the user types new ones. */
 const changedWebhook = newWebhook.partial({ url: true, secret: true });
 
 interface WebhookFormProps {
