@@ -1,4 +1,7 @@
-/** Deletes old entries of the audit log, at the start and every hour. */
+/**
+ * Retention of the audit log: deletes old entries, at the start and every hour. Every replica does so; there is no
+ * leader election.
+ */
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 
 const dayMs = 86_400_000;

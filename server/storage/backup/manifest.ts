@@ -1,4 +1,7 @@
-/** The manifest of a backup, `backup.json`: written last, so a backup without it is incomplete. */
+/**
+ * The manifest of a backup, `backup.json`: written last, so a backup without it is incomplete. A restore verifies the
+ * SHA-256 of each file against it before it writes anything.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";

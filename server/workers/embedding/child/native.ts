@@ -1,4 +1,7 @@
-/** Runs a sentence-embedding ONNX model in onnxruntime, feeding it by the names of its inputs. */
+/**
+ * Runs a sentence-embedding ONNX model in onnxruntime, feeding it by the names of its inputs, and makes one vector per
+ * text: pooling (mean or CLS) and normalization.
+ */
 
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Model, TextTokenizer, Tokenized } from "../messages.ts";
