@@ -76,7 +76,7 @@ const fileList = ({ raw }: YamlConfig, list: string): readonly Record<string, un
 
 /** As if the entries were at the end of the lists of the file. */
 function combine(yaml: YamlConfig, entries: readonly Entry[]): unknown {
-  const raw: Record<string, unknown> = { ...(yaml.raw as object) };
+  const raw: Record<string, unknown> = { ...yaml.raw };
   for (const [kind, { list }] of Object.entries(entityKinds)) {
     const added = entries.filter((entry) => entry.kind === kind).map(({ value }) => value);
     if (added.length > 0) raw[list] = [...fileList(yaml, list), ...added];

@@ -22,7 +22,7 @@ export interface YamlConfig {
   /** The file name in messages. */
   readonly file: string;
   /** The values before validation, with variables expanded. */
-  readonly raw: unknown;
+  readonly raw: Readonly<Record<string, unknown>>;
   /** The line of an entry, from 1. */
   lineOf(path: Path): number;
 }
@@ -43,7 +43,7 @@ export function readConfig({ text, file, env, ...options }: ReadOptions): ReadCo
     return refuse([...parsed.notes, ...notes], file, parsed);
   }
   const lineOf = (path: Path): number => parsed.locate({ path, message: "" }).line;
-  return { ok: true, config, file, raw, lineOf };
+  return { ok: true, config, file, raw: raw as Record<string, unknown>, lineOf };
 }
 
 function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadConfig {

@@ -10,6 +10,8 @@ export interface WatchOptions {
   readonly path: string;
   readonly watch: ConfigSource<unknown>["watch"];
   readonly holder: SnapshotHolder;
+  /** The file was empty or absent at the start, so an empty file replaces nothing. */
+  readonly startsEmpty: boolean;
   /** Loads the current configuration as a snapshot of this version. */
   load(version: number): Loaded | Promise<Loaded>;
   /** Called if the file is invalid or deleted: the old snapshot stays. */
@@ -20,11 +22,11 @@ export interface WatchOptions {
 
 /** Watches the file for as long as the process runs, or until the returned function is called. */
 export function watchConfig(options: WatchOptions): { close(): void } {
-  let applied: SourceState | undefined;
+  let applied: SourceState = options.startsEmpty ? "empty" : "present";
   let hasFailed = false;
   const stop = options.watch(async (now) => {
-    hasFailed = !(await applyChange(now, { state: applied, hasFailed }, options));
-    applied = now;
+    hasFailed = !(await applyChange(now, { applied, hasFailed }, options));
+    if (!hasFailed) applied = now;
   });
   return { close: stop };
 }
@@ -32,21 +34,18 @@ export function watchConfig(options: WatchOptions): { close(): void } {
 /** Returns whether the configuration was applied. */
 async function applyChange(
   current: SourceState,
-  previous: { readonly state: SourceState | undefined; readonly hasFailed: boolean },
+  previous: { readonly applied: SourceState; readonly hasFailed: boolean },
   { path, holder, load, report, reloaded }: WatchOptions,
 ): Promise<boolean> {
   const refuse = (...problems: readonly Problem[]) => {
     report(problems);
     return false;
   };
-  if (current === "absent") {
-    // There was no file before either.
-    if (previous.state === undefined) return true;
-    return refuse(aboutFile(path, "was deleted: the previous configuration stays in force"));
-  }
   // Probably a write in progress: the file is truncated first.
-  if (current === "empty" && previous.state)
-    return refuse(aboutFile(path, "is empty: the previous configuration stays in force"));
+  if (current !== "present" && previous.applied === "present") {
+    const what = current === "empty" ? "is empty" : "was deleted";
+    return refuse(aboutFile(path, `${what}: the previous configuration stays in force`));
+  }
   try {
     const loaded = await load(holder.current().version + 1);
     if (!loaded.ok) return refuse(...loaded.problems);

@@ -106,6 +106,7 @@ export async function loadConfiguration(
     path,
     watch: (onChange) => fileSource.watch((state) => serialize(() => onChange(state))),
     holder,
+    startsEmpty: Object.keys(read.raw).length === 0,
     load: async (version) => {
       const loaded = await fileSource.load();
       if (!loaded.ok) return loaded;

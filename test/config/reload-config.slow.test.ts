@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   renameSync,
@@ -48,6 +49,7 @@ function watchAt(
   const watch = watchConfig({
     path,
     holder,
+    startsEmpty: !existsSync(path),
     load,
     report: (problems) => reports.push(problems),
     reloaded: (what) => reloads.push(what),
@@ -140,6 +142,30 @@ test.concurrent("an empty file does not remove the configuration", async () => {
   await until(() => !has("a"));
 });
 
+for (const [what, change] of [
+  ["is empty", (path: string) => writeFileSync(path, "")],
+  ["was deleted", (path: string) => rmSync(path)],
+] as const) {
+  test.concurrent(`a file that ${what} before the first poll does not remove the configuration`, async () => {
+    const { path, has, reports } = watching(model("a"));
+    change(path);
+    await until(() => reports.length > 0);
+    expect(reports[0]?.[0]?.message).toContain(what);
+    expect(has("a")).toBe(true);
+    writeFileSync(path, model("b"));
+    await until(() => has("b"));
+  });
+}
+
+test.concurrent("an empty file that is created after the start is no error", async () => {
+  const { path, has, reports } = watching();
+  writeFileSync(path, "");
+  await Bun.sleep(700);
+  expect(reports).toEqual([]);
+  writeFileSync(path, model("a"));
+  await until(() => has("a"));
+});
+
 test.concurrent("a file that an editor renames into place is applied", async () => {
   const { path, has } = watching(model("a"));
   writeFileSync(`${path}.new`, model("b"));
@@ -215,6 +241,7 @@ test.concurrent("an internal error while loading is reported and does not end th
   const { close } = watchConfig({
     path,
     holder,
+    startsEmpty: false,
     load: (version) => {
       if (broken) throw new Error("a defect");
       return loadSnapshot({ path, env: {}, version });
