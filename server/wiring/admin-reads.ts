@@ -42,7 +42,7 @@ export interface ReadRoutesOptions {
   readonly targets: () => Promise<readonly ShownTarget[]>;
   readonly eventViews: Pick<EventViews, "events">;
   readonly users: Pick<UserStore, "findById">;
-  readonly keys: Pick<KeyStore, "findById">;
+  readonly keys: Pick<KeyStore, "findById" | "findByName">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -18,8 +18,11 @@ export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): Readonly
 export interface KeyNames {
   /** Requests of the playgrounds have the id of a user. Deleted ones have no name. */
   of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
-  /** The id of the key with this id or, if there is none, with this name. A text that is neither stays as it is. */
-  idOf(idOrName: string): string;
+  /**
+   * The id of the key with this id or, if there is none, with this name: an active key before the latest of the revoked
+   * and expired ones. A text that is neither stays as it is.
+   */
+  idOf(idOrName: string): Promise<string>;
 }
 
 /** The most names of revoked keys that are read for one list. */
@@ -28,7 +31,7 @@ const maxRevoked = 100;
 export const createKeyNames = (
   snapshot: () => Snapshot,
   users: Pick<UserStore, "findById">,
-  keys: Pick<KeyStore, "findById">,
+  keys: Pick<KeyStore, "findById" | "findByName">,
 ): KeyNames => ({
   of: async (ids) => {
     const wanted = new Set(ids);
@@ -47,12 +50,12 @@ export const createKeyNames = (
     }
     return names;
   },
-  idOf: (idOrName) => {
+  idOf: async (idOrName) => {
     let named: string | undefined;
     for (const { id, name } of snapshot().keys.values()) {
       if (id === idOrName) return id;
       if (name === idOrName) named ??= id;
     }
-    return named ?? idOrName;
+    return named ?? (await keys.findByName(idOrName)).at(-1)?.id ?? idOrName;
   },
 });

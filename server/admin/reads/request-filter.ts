@@ -53,32 +53,32 @@ export const requestFilters = {
 type Given = z.output<z.ZodObject<typeof requestFilters>>;
 
 /** The actor's projects are part of the filter, so that a page never contains another project's requests. */
-export const ownerFilter = (
+export async function ownerFilter(
   { key, project, model, target }: Pick<Given, "key" | "project" | "model" | "target">,
   { projects }: Actor,
   { idOf }: Pick<KeyNames, "idOf">,
-): RequestFilter => {
+): Promise<RequestFilter> {
   const slash = target?.indexOf("/") ?? -1;
   return {
-    ...(key !== undefined && { keyId: idOf(key) }),
+    ...(key !== undefined && { keyId: await idOf(key) }),
     ...(project !== undefined && { project }),
     ...(model !== undefined && { model }),
     ...(target !== undefined && { upstream: slash < 0 ? target : target.slice(0, slash) }),
     ...(target !== undefined && slash >= 0 && { targetModel: target.slice(slash + 1) }),
     ...(projects !== null && { projects }),
   };
-};
+}
 
-export function requestFilter(
+export async function requestFilter(
   given: Given,
   actor: Actor,
   keyNames: Pick<KeyNames, "idOf">,
-): RequestFilter {
+): Promise<RequestFilter> {
   const { status, error } = given;
   const cost = rangeOf(given.min_cost, given.max_cost);
   const latencyMs = rangeOf(given.min_latency_ms, given.max_latency_ms);
   return {
-    ...ownerFilter(given, actor, keyNames),
+    ...(await ownerFilter(given, actor, keyNames)),
     ...(error !== undefined && { error }),
     ...(cost && { cost }),
     ...(latencyMs && { latencyMs }),

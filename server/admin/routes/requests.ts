@@ -38,7 +38,7 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
     const { entries, next, scannedUntil } = await queries.list({
-      ...requestFilter(given, context.get("actor"), keyNames),
+      ...(await requestFilter(given, context.get("actor"), keyNames)),
       ...readPage(context),
       ...(given.from !== undefined && { from: given.from }),
       ...(given.to !== undefined && { to: given.to }),
@@ -105,8 +105,9 @@ export function requestRoutes(options: RequestRoutesOptions): readonly AdminRout
     return context.json(shown);
   };
 
-  const follow = (context: AdminApiContext): Response => {
-    const filter = requestFilter(readQuery(context, liveQuery), context.get("actor"), keyNames);
+  const follow = async (context: AdminApiContext): Promise<Response> => {
+    const given = readQuery(context, liveQuery);
+    const filter = await requestFilter(given, context.get("actor"), keyNames);
     const viewer = live.open(filter);
     if (!viewer) {
       throw new GatewayError(

@@ -50,7 +50,7 @@ const usageQuery = z.object({
 export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] {
   const { queries, keyNames, now } = options;
 
-  const read = (context: AdminApiContext) => {
+  const read = async (context: AdminApiContext) => {
     const given = readQuery(context, usageQuery);
     const { to = now(), from = to - 7 * dayMs, interval = "day" } = given;
     if (from >= to) {
@@ -60,7 +60,7 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
     }
     const dimensions: readonly UsageDimension[] = [...new Set(given.group_by ?? [])];
     const query: UsageQuery = {
-      ...ownerFilter(given, context.get("actor"), keyNames),
+      ...(await ownerFilter(given, context.get("actor"), keyNames)),
       from,
       to,
       interval,
@@ -78,7 +78,7 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
   };
 
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { query, dimensions } = read(context);
+    const { query, dimensions } = await read(context);
     const { rows, hasMore } = await rowsOf(query, dimensions);
     const page: UsagePage = { object: "list", data: rows, next_cursor: null, has_more: hasMore };
     return context.json(page);
@@ -97,8 +97,8 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
     }
   }
 
-  const download = (context: AdminApiContext): Response => {
-    const { query, dimensions } = read(context);
+  const download = async (context: AdminApiContext): Promise<Response> => {
+    const { query, dimensions } = await read(context);
     const lines = csvLines(query, dimensions);
     const encoder = new TextEncoder();
     const stream = new ReadableStream<Uint8Array>(

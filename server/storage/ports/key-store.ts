@@ -63,6 +63,8 @@ export interface KeyStore {
   create(key: NewKey): Promise<void>;
   /** Active keys with this id or this name. */
   findActive(idOrName: string): Promise<readonly StoredKey[]>;
+  /** Keys with this name, revoked ones included, in the order of their creation. */
+  findByName(name: string): Promise<readonly StoredKey[]>;
   /** The key with this id, revoked ones included. */
   findById(id: string): Promise<StoredKey | undefined>;
   /** False: there is no active key with this id. `at`: Unix milliseconds. */

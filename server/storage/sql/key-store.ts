@@ -46,6 +46,14 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     return rows.map(keyOf);
   },
 
+  async findByName(name) {
+    const { rows } = await db.query<Row>(
+      "SELECT * FROM vexel.keys WHERE name = $1 ORDER BY created_at, id",
+      [name],
+    );
+    return rows.map(keyOf);
+  },
+
   async findById(id) {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.keys WHERE id = $1", [id]);
     return rows.map(keyOf)[0];

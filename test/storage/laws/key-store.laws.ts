@@ -106,6 +106,8 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       for (const id of ["a", "b", "c"]) await store.create(newKey(id, { name: "same" }));
       await store.revoke("b", 1);
       expect((await store.findActive("same")).map(({ id }) => id)).toEqual(["a", "c"]);
+      expect((await store.findByName("same")).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+      expect(await store.findByName("a")).toEqual([]);
     });
 
     law("pages of any size list every key once, in the order of creation", async (open) => {
