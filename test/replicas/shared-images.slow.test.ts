@@ -98,3 +98,18 @@ test("without the object store, new images are base64 and links get 503, until i
   await until(async () => (await fetch(onReplica(1, link))).status === 200);
   await until(() => replica(1).output().includes("object-store-recovered"));
 });
+
+test("an object store that is unreachable at the start is logged, without its credentials", async () => {
+  const own = join(folder.path, "unreachable");
+  mkdirSync(own);
+  // Port 9 (discard) has no server.
+  const blobUrl = "s3://the-id:the-secret@bucket?endpoint=http://127.0.0.1:9";
+  const gateway = await startProcess({
+    folder: own,
+    yaml: configFor(fake.url),
+    env: { BLOB_URL: blobUrl, VEXEL_SECRET: "the-secret-of-all-replicas" },
+  });
+  replicas.push(gateway);
+  await until(() => gateway.output().includes("object-store-unavailable"));
+  expect(gateway.output()).not.toContain("the-id");
+});
