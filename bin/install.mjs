@@ -16,21 +16,22 @@ export function ensureInstalled(what) {
   // Installed as a dependency of another package: npm has installed everything.
   if (!existsSync(lock)) return;
   const text = readFileSync(lock, "utf8");
-  const wanted = createHash("sha256").update(text).digest("hex");
-  const [have, extent] = existsSync(stamp) ? readFileSync(stamp, "utf8").split(" ") : [];
-  if (have === wanted && (extent === "all" || extent === what) && areWorkspacesLinked()) return;
+  const lockHash = createHash("sha256").update(text).digest("hex");
+  const [stampedHash, stamped] = existsSync(stamp) ? readFileSync(stamp, "utf8").split(" ") : [];
+  const isStamped = stampedHash === lockHash && (stamped === "all" || stamped === what);
+  if (isStamped && areWorkspacesLinked()) return;
   const packages = Object.entries(JSON.parse(text).packages ?? {});
   // Dependencies that were installed by hand are complete. `npm install` could only remove packages.
   const installed = ["all", "run"].find((each) => isComplete(packages, each));
   if (installed === "all" || installed === what) {
-    return writeFileSync(stamp, `${wanted} ${installed}`);
+    return writeFileSync(stamp, `${lockHash} ${installed}`);
   }
   // Development dependencies are omitted unless some are installed: npm removes installed packages that it omits.
-  const all = what === "all" || extent === "all" || packages.some(isInstalledForTests);
+  const withDevelopment = what === "all" || stamped === "all" || packages.some(isInstalledForTests);
   process.stderr.write("Installing dependencies (once)...\n");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
-  if (!all) args.push("--omit=dev");
+  if (!withDevelopment) args.push("--omit=dev");
   // npm passes its own options to scripts as variables; the inner npm must not inherit them.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
@@ -42,7 +43,7 @@ export function ensureInstalled(what) {
     process.stderr.write("npm could not install the dependencies; see its messages above.\n");
     process.exit(1);
   }
-  writeFileSync(stamp, `${wanted} ${all ? "all" : "run"}`);
+  writeFileSync(stamp, `${lockHash} ${withDevelopment ? "all" : "run"}`);
 }
 
 /** A copied node_modules folder may have the stamp but not the links to workspaces. */

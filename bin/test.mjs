@@ -42,8 +42,9 @@ const slowWeight = 10;
 const minShare = 16;
 const files = testFolders().flatMap(testFiles);
 /**
- * One process each, and the longest, so they start first: files that share a browser, files that share a PostgreSQL
- * server, the topology of several replicas, the installation of the package, and a file with thousands of tests.
+ * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology of
+ * several replicas, the installation of the package, and a file with thousands of tests. They take longest, so they
+ * start first.
  */
 const ownProcess = [
   /^\.\/test\/browser\//,
@@ -86,7 +87,7 @@ async function runPool(functions, limit) {
   await Promise.all(Array.from({ length: limit }, worker));
 }
 
-/** With the workers and packages of this repository. Without an executable, tests start the sources. */
+/** The executable uses the workers and packages of this repository. If the build fails, tests start the sources. */
 async function buildExecutable() {
   mkdirSync(join(folder, "lib", "node_modules"), { recursive: true });
   symlinkSync(root, join(folder, "lib", "node_modules", "vexel"));
@@ -135,7 +136,7 @@ async function runTests(files, path) {
   const start = performance.now();
   const args = [
     "test",
-    // Only a test that hangs takes this long, on a busy machine too.
+    // Only a test that hangs takes this long, even on a busy machine.
     "--timeout=120000",
     // Most concurrent tests wait for a poll or a timeout.
     "--max-concurrency=64",
@@ -207,7 +208,7 @@ function split(files) {
   return shards;
 }
 
-/** Slow files wait and the others compute, so they are mixed, two fast files for a slow one. The end has no slow file. */
+/** Slow files wait and fast files compute, so they are mixed, two fast files for each slow one. The last are fast. */
 function inOrder(files) {
   const slow = files.filter(isSlow);
   const fast = files.filter((file) => !isSlow(file));
@@ -253,7 +254,7 @@ function timingOf(files, output, wallSeconds) {
   return { name: files.join(" "), cpuSeconds, wallSeconds };
 }
 
-/** The files with the most CPU time first. A process of its own for each file takes half a second of it. */
+/** Prints the files with the most CPU time first. Half a second of each is the start of its own process. */
 function printTimings() {
   const total = { name: "all files", cpuSeconds: 0, wallSeconds: 0 };
   for (const { cpuSeconds, wallSeconds } of timings) {

@@ -36,9 +36,9 @@ vexel.yaml, from FILE or from standard input. Entities of vexel.yaml and of the
 environment are listed with their origin; they are changed there. A change is validated
 together with the whole configuration, in the environment of this command, and refused
 with the name of the field. With --version N the change is refused unless the entity has
-version N; 0: unless it does not exist. Secrets are encrypted; "get" shows
+version N; with --version 0, if the entity exists. Secrets are encrypted; "get" shows
 {"$secret":true} instead, and "put" with it keeps the stored secret. "reencrypt" encrypts
-all secrets with the present VEXEL_SECRET. A running gateway applies changes within a
+all secrets with the current VEXEL_SECRET. A running gateway applies changes within a
 second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
@@ -107,8 +107,8 @@ function readAction(
   [kind, id, ...more]: readonly string[],
   values: Values,
 ): (entities: ConfigEntities) => Promise<number> {
-  const isWhole = action === "list" || action === "reencrypt";
-  const [unexpected] = isWhole && kind !== undefined ? [kind] : more;
+  const concernsAllEntities = action === "list" || action === "reencrypt";
+  const [unexpected] = concernsAllEntities && kind !== undefined ? [kind] : more;
   if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
   if (action === "list") return (entities) => list(entities, values.json ?? false);
   if (action === "reencrypt") return reencrypt;
@@ -179,7 +179,7 @@ async function get(entities: ConfigEntities, kind: string, id: string): Promise<
   const found = await entities.get(kind, id);
   if (!found) return notFound(kind, id);
   const { value, version, problem } = found;
-  const warning = problem === undefined ? "" : ` It is left out: ${problem}.`;
+  const warning = problem === undefined ? "" : ` The gateway does not use it: ${problem}.`;
   process.stderr.write(`Version ${version}.${warning}\n`);
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
   return 0;
@@ -210,7 +210,7 @@ async function remove(
 
 async function reencrypt(entities: ConfigEntities): Promise<number> {
   const written = await entities.reencrypt();
-  process.stdout.write(`Encrypted the secrets of ${written} entities with the present key.\n`);
+  process.stdout.write(`Encrypted the secrets of ${written} entities with the current key.\n`);
   return 0;
 }
 

@@ -24,14 +24,14 @@ every gateway does that at its start, too. "move" copies API keys, stored entiti
 sessions, the audit log, the ledger and events from the data folder VEXEL_DATA into the
 database, which must be empty. Stop the gateway of the data folder first. All rows are
 moved or none, and the data folder is not changed. Stored credentials stay encrypted with
-their present key: run "vexel config reencrypt" afterwards, unless VEXEL_SECRET was set
+their current key: run "vexel config reencrypt" afterwards, unless VEXEL_SECRET was set
 before.
 
 "backup" copies the data folder VEXEL_DATA or, with DATABASE_URL, the database (with
 pg_dump) into a new FOLDER, also while gateways run. The keys that decrypt stored
 credentials and sign image links are copied with --with-secrets only. "restore" copies a
 backup into an empty data folder or an empty database (with pg_restore). No gateway may
-run with them.`,
+use the folder or the database meanwhile.`,
   run: async (args) => {
     const { positionals, values } = readArguments(args, { "with-secrets": { type: "boolean" } });
     const [action, folder, ...more] = positionals;
@@ -90,7 +90,7 @@ async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings
   }
 }
 
-/** Brings the databases to the present schema or refuses them, and the rows of the outbox into the ledger. */
+/** Migrates the databases to the current schema, or throws; then moves the rows of the outbox into the ledger. */
 async function prepareFolder(folder: string): Promise<void> {
   refuseEarlierDataFolder(folder);
   openGatewayFile(folder, Date.now).close();

@@ -2,7 +2,8 @@
 import { runCommand } from "./run-command.ts";
 
 /**
- * While the gateway handles uncaught exceptions, an unhandled rejection here would end the process with exit code 0.
+ * The gateway installs a handler of uncaught exceptions, so an unhandled rejection here would end the process with exit
+ * code 0.
  */
 function reportFailure(error: unknown): number {
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);

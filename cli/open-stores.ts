@@ -25,7 +25,7 @@ export async function openEntities(settings: StoreSettings): Promise<ConfigEntit
   return createConfigEntityStore(await connect(settings));
 }
 
-/** Whether entities can be stored: a data folder without a database has none. */
+/** Whether entities may be stored. A data folder without a SQLite database has none. */
 export const hasEntities = (settings: StoreSettings): boolean =>
   settings.DATABASE_URL !== "" || hasGatewayDatabase(settings.VEXEL_DATA);
 

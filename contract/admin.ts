@@ -1,5 +1,5 @@
 /**
- * The JSON of the admin API (/admin/api): what the server sends, the console reads and docs/openapi describe.
+ * The JSON of the admin API (/admin/api): what the server sends, the console reads and the OpenAPI document describes.
  * Plain declared interfaces: no schema library, so that the console imports types only.
  * Times are ISO 8601 in UTC, money is in US dollars, durations are in milliseconds. `null` means unknown, never 0.
  */

@@ -83,7 +83,7 @@ interface BuildOptions {
   readonly objects?: ObjectStorage;
   /** Absent: tracing is off. The gateway closes it. */
   readonly tracing?: Tracing | undefined;
-  /** The Redis server that replicas share. Absent: limits and budgets are of this process. */
+  /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection;
   /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
   readonly worker?: { readonly others: OtherWorkers };
@@ -405,7 +405,7 @@ export function build({
       onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
       clock,
       report: ({ latencyMs, requestId, route, ...fields }) => {
-        // Health checks every second would drown all other lines.
+        // Health checks every second would hide all other lines.
         const level = quietRoutes.has(route) && fields.status < 400 ? "debug" : "info";
         const durationMs = Math.round(latencyMs * 10) / 10;
         log[level]("request", { ...fields, endpoint: route, durationMs, requestId });

@@ -109,7 +109,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
       ...(redis && { redis }),
       ...(channel && { worker: { others: channel.others } }),
     });
-    // Not before it listens: if the start failed after a key was created, the key would never have been shown.
+    // After the gateway listens: if the start failed after a key was created, the key would never be shown.
     newKey = await configuration.firstKey();
   } catch (error) {
     configuration.close();

@@ -20,7 +20,7 @@ export interface ShownModel {
   readonly stores_content: boolean;
   /** Image models: the options that at least one target supports, with their values. */
   readonly options: ImageModelOptions;
-  /** Image models: what edits take. `null`: no target edits images. */
+  /** Image models: the options and limits of edits. `null`: no target edits images. */
   readonly edits: ShownEdits | null;
   readonly targets: readonly ShownTarget[];
 }
@@ -41,7 +41,7 @@ export interface PricePart {
 export interface ModelAccess {
   readonly object: "model_access";
   readonly model: string;
-  /** All of them, also those beyond the list. */
+  /** The number of all such keys, also if `keys` does not list all of them. */
   readonly key_count: number;
   readonly keys: readonly {
     readonly id: string;
@@ -67,12 +67,12 @@ export interface ImageEstimateRequest {
   readonly prompt: string;
   /** As the images API expects them. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** With reference images it is an edit. */
+  /** The number of reference images. Above 0, the request is an edit. */
   readonly references: number;
   readonly mask: boolean;
 }
 
-/** At the most expensive target, because the target is not selected yet. */
+/** Estimated for the most expensive target, because the target is not selected yet. */
 export interface ImageEstimate {
   readonly object: "image_estimate";
   /** The likely cost in US dollars. `null`: no price is known. */

@@ -40,7 +40,7 @@ export interface SignInRequest {
   readonly password: string;
 }
 
-/** Creates the first user. `token` is that of the one-time link. */
+/** Creates the first user. `token`: from the one-time link. */
 export interface SetupRequest extends SignInRequest {
   readonly token: string;
 }

@@ -20,7 +20,7 @@ export interface FormField {
   readonly required: boolean;
   /** Write-only, encrypted in the store. */
   readonly secret: boolean;
-  /** What applies if the field is absent. `null`: nothing, or it depends on the upstream. */
+  /** The value that applies if the field is absent. `null`: no value, or it depends on the upstream. */
   readonly default: string | number | boolean | null;
   readonly description: string;
   readonly choices: readonly string[] | null;

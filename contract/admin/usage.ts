@@ -31,7 +31,7 @@ export interface UsageRow extends UsageSums {
   readonly object: "usage";
   /** The start of the period (UTC). */
   readonly start: string;
-  /** `target` is such as `openai/text-embedding-3-small`. `null`: the requests had none. */
+  /** A `target` is named like `openai/text-embedding-3-small`. `null`: the requests had no such value. */
   readonly group: Readonly<Partial<Record<UsageDimension, string | null>>>;
   /** The name of the key in `group`, if it is known. */
   readonly key_name: string | null;

@@ -15,7 +15,7 @@ export const keyBody = z.strictObject({
   models: z.array(id).min(1).default(["*"]),
   /** Default models of this key. They override the top-level defaults. */
   defaults: defaults.optional(),
-  /** For image requests with this key. Overrides the model's. */
+  /** For image requests with this key. Overrides `parameters` of the model. */
   parameters: parameters.optional(),
   /** All requests with this key are batch requests. Absent: the request decides. */
   priority: z.enum(["batch"]).optional(),

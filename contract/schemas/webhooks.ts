@@ -19,7 +19,7 @@ function urlProblem(text: string): string | undefined {
   return text.includes("#") ? "must not contain a fragment (#)" : undefined;
 }
 
-// Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, behind `whsec_`.
+// Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, after `whsec_`.
 const [minSecretBytes, maxSecretBytes] = [24, 64];
 const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -70,7 +70,7 @@ function asJson(at: Date, level: Level, event: string, fields: Fields): string {
   return `{"time":"${isoTime(at.getTime())}","level":"${level}","event":${quoted(event)}${separator}${members}\n`;
 }
 
-/** The last time that was written: lines of one millisecond have the same. */
+/** The last formatted timestamp: log lines of the same millisecond share it. */
 let lastTime = { at: Number.NaN, text: "" };
 
 function isoTime(at: number): string {

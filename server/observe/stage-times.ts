@@ -3,8 +3,9 @@ import type { RequestRecord } from "../request/request-record.ts";
 
 /**
  * `receive`: authentication, reading and validating the body. `queue`: rate limits, concurrency slots, budgets.
- * `prepare`: from there to the first attempt. `upstream`: from the first attempt to the end of the last one. `respond`:
- * from there, or for a request without an attempt from its queue, to the end of the response. `ledger`: writing the row.
+ * `prepare`: from the end of the queue to the first attempt. `upstream`: from the first attempt to the end of the last
+ * one. `respond`: from the end of the last attempt (without an attempt: of the queue) to the end of the response.
+ * `ledger`: writing the row.
  */
 export const requestStages = [
   "receive",
@@ -19,7 +20,7 @@ export type RequestStage = (typeof requestStages)[number];
 /** `startedAt` and `endedAt`: milliseconds, monotonic. */
 export type VisitStage = (stage: RequestStage, startedAt: number, endedAt: number) => void;
 
-/** Stages that the request did not reach, and a queue without a wait, are left out. `endedAt`: of the whole request. */
+/** Skips stages that the request did not reach, and a queue without a wait. `endedAt`: when the whole request ended. */
 export function visitStages(record: RequestRecord, endedAt: number, visit: VisitStage): void {
   const { startedAt, receivedAt, queuedMs, routing, outcome } = record;
   const respondedAt = startedAt + outcome.latencyMs;

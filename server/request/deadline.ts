@@ -84,7 +84,7 @@ export class Deadline {
     if (this.#isDisconnected) this.#controller?.abort(clientClosedError());
   }
 
-  /** An attempt still runs after another has responded: it is canceled when the request ends. */
+  /** Cancels the attempts that still run when the request ends, for example hedged ones that another attempt overtook. */
   abortAtEnd(): void {
     this.#abortsAtEnd = true;
   }

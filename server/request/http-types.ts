@@ -1,6 +1,6 @@
 /**
- * HTTP requests and responses between transport and pipeline, which knows no sockets: the operations, what a client
- * chooses by request headers (priority, cache policy), and the forms of a response body.
+ * The HTTP requests and responses that the transport and the pipeline exchange, so that the pipeline knows no sockets:
+ * the operations, the options in request headers (priority, cache policy), and the forms of a response body.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -103,7 +103,7 @@ export function priorityOf(headers: RequestHeaders, caller: Caller): Priority {
 }
 
 /**
- * `use`: reads and stores. `refresh`: asks the upstream and stores the result. `no-store`: neither reads nor stores,
+ * `use`: reads and stores. `refresh`: calls the upstream and stores the result. `no-store`: neither reads nor stores,
  * and shares no upstream request with others (single-flight).
  */
 export type CachePolicy = "use" | "refresh" | "no-store";

@@ -23,7 +23,7 @@ class RoutingRecord {
   batchSize: number | undefined;
   /** The first attempts, in start order. Undefined: none. */
   timedAttempts: TimedAttempt[] | undefined;
-  /** The number of targets that the first one was selected from, and the policy that selected it. */
+  /** The number of candidates for the first attempt, and the policy that selected its target. */
   candidates = 0;
   policy: string | undefined;
   #previousTarget: Target | undefined;
@@ -134,7 +134,7 @@ export class RequestRecord {
   readonly at: number;
   /** When the request arrived: milliseconds, monotonic. */
   startedAt = 0;
-  /** When the body was read and its parameters were valid: milliseconds, monotonic. 0: they were not. */
+  /** When the body had been read and validated: milliseconds, monotonic. 0: it was not read, or not valid. */
   receivedAt = 0;
   /** Undefined: tracing is off. */
   trace: RequestTrace | undefined;

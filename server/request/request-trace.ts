@@ -45,7 +45,7 @@ export class RequestTrace implements TraceContext {
     );
   }
 
-  /** For an upstream request that is part of this span. */
+  /** The headers of an upstream request that belongs to the span `spanId`. */
   headersOf(spanId: string): TraceHeaders {
     const traceparent = `00-${this.traceId}-${spanId}-0${this.isSampled ? 1 : 0}`;
     return this.traceState === undefined

@@ -18,7 +18,7 @@ export interface TimedAttempt {
   error: string | undefined;
   /** The time in the queue of the target, if the target has limits. */
   queuedMs: number;
-  /** The error response of the target. Absent: it succeeded, or there was no response. */
+  /** The error response of the target. Absent: the attempt succeeded, or there was no response. */
   upstream?: UpstreamErrorResponse | undefined;
   /** The id of its span. Absent: tracing is off. */
   readonly spanId?: string | undefined;
@@ -123,13 +123,13 @@ interface Timeline {
   readonly attempts: readonly {
     readonly startMs: number;
     readonly durationMs: number;
-    /** The error code, or `canceled`. Absent: it succeeded. */
+    /** The error code, or `canceled`. Absent: the attempt succeeded. */
     readonly error?: string;
     /** Absent: the target of the ledger row. */
     readonly target?: string;
     readonly queuedMs: number;
     readonly isHedge: boolean;
-    /** Absent: it succeeded, or there was no error response. */
+    /** Absent: the attempt succeeded, or there was no error response. */
     readonly upstream?: UpstreamErrorResponse;
   }[];
   readonly candidates: number;
@@ -174,7 +174,7 @@ export function readTimeline(text: string | null): Timeline {
   };
 }
 
-/** A damaged file must not hide the rest of the row. */
+/** A damaged timeline must not hide the rest of the ledger row. */
 function parse(text: string | null): StoredTimeline {
   try {
     return (JSON.parse(text ?? "{}") ?? {}) as StoredTimeline;

@@ -28,7 +28,7 @@ export interface ReadSources {
   readonly content: Pick<StoredContent, "find">;
   readonly budgets: Budgets;
   readonly admission: Pick<Admission, "usedScope">;
-  /** Of all workers, as the targets. */
+  /** The statistics of all workers together. */
   readonly statistics: () => Promise<ShownStatistics>;
   /** When the gateway started, Unix milliseconds. */
   readonly startedAt: number;

@@ -16,7 +16,7 @@ export interface ConnectionTestsOptions {
   readonly clock: () => number;
 }
 
-/** Of each step. */
+/** The timeout of each step. */
 const timeoutMs = 8000;
 const text = "connection test";
 

@@ -1,6 +1,6 @@
 /**
- * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged
- * with its stack, requests in flight are finished, and the process restarts, unless it is in a crash loop.
+ * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. The error is
+ * logged with its stack, requests in flight are finished, and the process restarts, unless it is in a crash loop.
  */
 import { ownArguments } from "../lib/executable.ts";
 import type { Log } from "../observe/log.ts";
@@ -28,15 +28,16 @@ export interface CrashGuard {
 export function guardAgainstCrashes(log: Log): CrashGuard {
   const { promise: crashed, resolve } = Promise.withResolvers<void>();
   let count = 0;
-  const isLogged = (): boolean => {
+  /** Returns whether the crash is logged. */
+  const recordCrash = (): boolean => {
     resolve();
     return ++count <= maxLogged;
   };
   process.on("uncaughtException", (thrown: unknown) => {
-    if (isLogged()) log.error("uncaught-exception", { error: stackOf(thrown) });
+    if (recordCrash()) log.error("uncaught-exception", { error: stackOf(thrown) });
   });
   process.on("unhandledRejection", (thrown: unknown) => {
-    if (isLogged()) log.error("unhandled-rejection", { error: stackOf(thrown) });
+    if (recordCrash()) log.error("unhandled-rejection", { error: stackOf(thrown) });
   });
   return {
     crashed,

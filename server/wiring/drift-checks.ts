@@ -1,6 +1,6 @@
 /**
- * Schedules drift checks: of all targets every few hours, and of targets that were not compared yet at once and then
- * less and less often, because each check is an upstream request with a ledger row.
+ * Schedules drift checks. All targets are checked every few hours. Targets that were not compared yet are checked at
+ * once, and then with growing delays, because each check is an upstream request with a ledger row.
  */
 import type { Timers } from "../lib/timers.ts";
 
@@ -20,7 +20,8 @@ export interface DriftChecks {
   /** A target is new: it is checked at once. */
   onNewTarget(): void;
   /**
-   * A target that did not respond to its check has responded to a client: it is checked, unless it was a moment ago.
+   * A target that did not respond to its check has responded to a client: it is checked again, unless the last check
+   * ended a moment ago.
    */
   onResponding(): void;
   close(): void;

@@ -152,7 +152,7 @@ function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings |
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
   const newCache = (file?: EmbeddingCacheStore) => {
-    const persistence = shared ? alsoShared(shared, file) : file;
+    const persistence = shared ? persistInBoth(shared, file) : file;
     return new EmbeddingCache({
       maxBytes,
       ...(persistence && { persistence }),
@@ -175,7 +175,7 @@ function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings |
   return { cache, file };
 }
 
-const alsoShared = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
+const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
   add: (key, embedding, isBulk) => {
     file?.add(key, embedding, isBulk);
     shared.add(key, embedding);

@@ -55,7 +55,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
   const report = (problem: EventsReport) => logRecordingProblem(log, problem);
   const events = createEvents({ store, deliver, webhooks, now, newId, report });
-  const show = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
+  const views = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
   const logUnrecordedKeyEvents = (reason: string) =>
     log.error("event-not-recorded", { type: "key.*", reason });
 
@@ -89,7 +89,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       flush: events.flush,
       report: logUnrecordedKeyEvents,
     }),
-    views: show,
+    views,
     close: async () => {
       clearInterval(pruneTimer);
       await events.close();
@@ -123,9 +123,9 @@ async function post(
     return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { notSent: unsent, logDetail: logged } = error.details;
-    const what = unsent ? "it cannot be reached" : "the connection broke";
-    throw new Error(logged ? `${what} (${logged})` : what, { cause: error });
+    const { notSent, logDetail } = error.details;
+    const problem = notSent ? "it cannot be reached" : "the connection broke";
+    throw new Error(logDetail ? `${problem} (${logDetail})` : problem, { cause: error });
   } finally {
     signal.removeEventListener("abort", stop);
     cancel.abort(new Error("the body of the response is not needed"));

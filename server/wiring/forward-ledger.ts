@@ -1,4 +1,4 @@
-/** Wires the forwarding of ledger rows to the ledger that replicas share, and the sums of what all replicas spent. */
+/** Wires the forwarding of ledger rows to the ledger that replicas share, and the spending of all replicas. */
 import type { Emit } from "../events/events.ts";
 import { LedgerForwarder } from "../ledger/forward-ledger.ts";
 import type { BudgetOwner } from "../lib/budget.ts";

@@ -178,7 +178,7 @@ const traceCounters = (tracing: GaugeSources["tracing"]): readonly Gauge[] => [
   },
   {
     name: "vexel_trace_requests_dropped",
-    help: "Requests whose spans were dropped, because the collector is slow or away.",
+    help: "Requests whose spans were dropped, because the collector is slow or unreachable.",
     type: "counter",
     read: () => tracing?.counts().droppedRequests,
   },

@@ -25,8 +25,8 @@ export interface ImageLinksOptions {
 
 export interface ImageLinks {
   /**
-   * Stores an image and returns its link. The link of a stored response still works for its full time after the last
-   * replay.
+   * Stores an image and returns its link. `isReplayed`: the response may be replayed later, so its link works longer:
+   * for the full time after the last replay.
    */
   store(image: LoadedImage, publicUrl: string, isReplayed?: boolean): Promise<string>;
   readonly handler: Handler<"name">;

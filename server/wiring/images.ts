@@ -132,10 +132,10 @@ function createTools(
       download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true }),
     fetchSource: async (url, param, { signal, temp, key }) => {
       const image = await download(url, { signal, temp, origin: { param } });
-      const seen = await checkImage(image, param, { imageWorker, key }, signal);
-      if (param.startsWith("mask")) checkMask(seen, undefined, param);
-      const file = toFilePart(image, { field: param, filename: "image" }, seen.type);
-      inspections.set(file, seen);
+      const inspection = await checkImage(image, param, { imageWorker, key }, signal);
+      if (param.startsWith("mask")) checkMask(inspection, undefined, param);
+      const file = toFilePart(image, { field: param, filename: "image" }, inspection.type);
+      inspections.set(file, inspection);
       return file;
     },
     inspect: (file, { signal, key }) => inspections.inspect(file, signal, undefined, key),
@@ -150,13 +150,13 @@ function createTools(
       ),
     convertMask: async (mask, to, { signal, temp, key }) =>
       toFilePart(await imageWorker.mask(mask, to, signal, temp, key), mask, "image/png"),
-    checkEdit: async (query, call) => {
-      const { signal, temp, route } = call;
+    checkEdit: async (query, request) => {
+      const { signal, temp, route } = request;
       const reads = route.targets.flatMap(
         (target) => upstreamClient.imageCapabilities(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const rules = { imageWorker: inspections, temp, reads, maxBytes, key: keyOf(call) };
+      const rules = { imageWorker: inspections, temp, reads, maxBytes, key: keyOf(request) };
       const checked = await checkEdit(query, rules, signal);
       return checked.query;
     },
@@ -193,7 +193,7 @@ const ownHosts = ({ upstream }: Target): string[] =>
   upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];
 
 interface CachedInspector extends Pick<ImageWorker, "inspect"> {
-  /** Stores an inspection that was made of the same image under another object. */
+  /** Caches an inspection for another object that holds the same image. */
   set(image: WorkerInput, inspection: ImageInspection): void;
 }
 

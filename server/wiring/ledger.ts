@@ -54,10 +54,10 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     log.warn("reservations-recovered", { requests: recovery.reservations });
   if (recovery.unreadable > 0) log.error("ledger-rows-lost", { rows: recovery.unreadable });
   const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
-  const keys = join(folder, "vexel.db");
+  const gatewayDatabase = join(folder, "vexel.db");
   // If the folder or one of its files is removed or replaced, written rows would be lost.
   const opened = new OpenedFiles(
-    [folder, store.path, keys, join(folder, "lock.db")],
+    [folder, store.path, gatewayDatabase, join(folder, "lock.db")],
     [{ path: `${store.path}-wal`, isIntact: () => store.hasLastRow() }],
   );
   const outbox = new OutboxFile({
@@ -66,7 +66,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     onError: logUnwritable.failed,
     opened,
   });
-  /** An integrity check found damage in a file. The outbox can be written, and the next start recovers it. */
+  /** An integrity check found damage in a file. The outbox can still be written, and the next start recovers its rows. */
   let damage: string | undefined;
   const verify = (): void => {
     const wasLost = opened.problem !== undefined;
@@ -104,7 +104,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
   }, pruneEveryMs);
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
   const integrity = startIntegrityCheck({
-    paths: [store.path, ...(existsSync(keys) ? [keys] : [])],
+    paths: [store.path, ...(existsSync(gatewayDatabase) ? [gatewayDatabase] : [])],
     everyMs: settings.VEXEL_LEDGER_CHECK * 1000,
     onResult: (found) => {
       damage = found && `${found}. Restore a copy of it and restart the gateway.`;

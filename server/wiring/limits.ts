@@ -7,7 +7,7 @@ import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** How often queued requests are checked for their timeout; only while there are any. */
+/** How often queued requests are checked for their timeout, while requests are queued. */
 const expireEveryMs = 50;
 
 /** `pools`: the limits that replicas share. Undefined: each process counts for itself. */

@@ -23,7 +23,7 @@ export interface MetricsWiring {
   readonly handler: Handler;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
   snapshot(): readonly MetricSnapshot[];
-  /** Listens on VEXEL_METRICS_PORT, if it is set. Throws the error of the listener. */
+  /** Listens on VEXEL_METRICS_PORT, if it is set. Throws if the port cannot be opened. */
   listen(): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function wireMetrics(
       try {
         server = serveMetrics({ host, port }, { token, collect });
       } catch (cause) {
-        // Not the listener's own error, whose message would name PORT.
+        // The listener's own error would be reported as a problem of PORT.
         throw new Error(`VEXEL_METRICS_PORT=${port} on ${host} cannot be used.`, { cause });
       }
     },

@@ -91,15 +91,15 @@ export async function loadConfiguration(
     );
 
   const first = compose(1);
-  let warned = first.warnings;
-  for (const warning of warned) log.warn("config-warning", { warning });
+  let lastWarnings = first.warnings;
+  for (const warning of lastWarnings) log.warn("config-warning", { warning });
   const holder = new SnapshotHolder(first.snapshot);
   const reportReload = (what: string, warnings: readonly string[]): void => {
     log.info("config-reloaded", { what });
     for (const warning of warnings) log.warn("config-warning", { warning });
     events()?.emit({ type: "config.reloaded", data: { what } });
   };
-  // A change of one source must not be overwritten by a snapshot that another one began to build before.
+  // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source.
   const serialize = createSerialize();
 
   const watcher = watchConfig({
@@ -119,7 +119,7 @@ export async function loadConfiguration(
       events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
     },
     reloaded: (what, warnings) => {
-      warned = warnings;
+      lastWarnings = warnings;
       reportReload(what, warnings);
     },
   });
@@ -128,20 +128,21 @@ export async function loadConfiguration(
     stored = await entitySource.load();
     const { snapshot, warnings } = compose(holder.current().version + 1);
     const changes = publishChanges(holder, snapshot);
-    const news = warnings.filter((warning) => !warned.includes(warning));
-    warned = warnings;
-    if (changes !== "" || news.length > 0) reportReload(changes || "nothing changed", news);
+    const newWarnings = warnings.filter((warning) => !lastWarnings.includes(warning));
+    lastWarnings = warnings;
+    if (changes !== "" || newWarnings.length > 0)
+      reportReload(changes || "nothing changed", newWarnings);
   };
   const stopWatchingStore = entitySource.watch(() => serialize(applyStore));
 
   const applyKeyChanges = async (): Promise<void> => {
     const changes = await keyReader.read();
     if (changes.length === 0) return;
-    const now = holder.replace((current) => withKeyChanges(current, changes));
-    if (now.keys instanceof KeyMap) storedKeys = now.keys.stored;
-    log.info("keys-changed", { keys: now.keys.size, changed: changes.length });
+    const snapshot = holder.replace((current) => withKeyChanges(current, changes));
+    if (snapshot.keys instanceof KeyMap) storedKeys = snapshot.keys.stored;
+    log.info("keys-changed", { keys: snapshot.keys.size, changed: changes.length });
     const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
-    for (const warning of unknownReferenceWarnings(changedKeys, now)) {
+    for (const warning of unknownReferenceWarnings(changedKeys, snapshot)) {
       log.warn("config-warning", { warning });
     }
     await events()?.onKeysChanged(keys);

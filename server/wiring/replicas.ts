@@ -20,7 +20,7 @@ import type { Runtime } from "./runtime.ts";
 interface Replicas {
   readonly pools: SharedPools;
   readonly claims: RequestClaims;
-  /** Undefined: it is off. */
+  /** The embedding cache that replicas share. Undefined: it is off. */
   readonly embeddings: SharedEmbeddings | undefined;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;
@@ -56,20 +56,23 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
 
   const lease = leaseFromRedis(redis);
   let reportedAt = Number.NEGATIVE_INFINITY;
-  /** An outage is reported by itself. Anything else, such as a key of another program, refuses requests. */
+  /**
+   * Logs why a lease failed, except for an outage of Redis, which `reportUnavailable` logs. Requests are refused after any
+   * other error, such as a Redis key that another program wrote.
+   */
   const reportFailedLease = (error: unknown): void => {
     if (error instanceof RedisUnavailableError || clock() - reportedAt < reportFailuresMs) return;
     reportedAt = clock();
     log.error("lease-failed", { reason: String(error) });
   };
 
-  const unavailable = (reason: string): void => {
+  const reportUnavailable = (reason: string): void => {
     log.error("redis-unavailable", { reason, replicas: registry.count });
     emit({ type: "redis.unavailable", data: { reason, replicas: registry.count } });
   };
-  if (!redis.state.isAvailable) unavailable(redis.state.reason);
+  if (!redis.state.isAvailable) reportUnavailable(redis.state.reason);
   const stopListening = redis.onChange((state) => {
-    if (!state.isAvailable) return unavailable(state.reason);
+    if (!state.isAvailable) return reportUnavailable(state.reason);
     log.warn("redis-recovered", { replicas: registry.count });
     emit({ type: "redis.recovered", data: { replicas: registry.count } });
     reportInBackground();
@@ -99,7 +102,7 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
       clearInterval(reporting);
       clearInterval(ticking);
       stopListening();
-      // Requests are over: what is spent is reported, and what is leased is given back.
+      // All requests have ended: each pool reports its spending and gives its lease back.
       await Promise.all([...scheduled].map((pool) => pool.giveBack()));
       ignoreRejection(registry.leave());
     },
@@ -133,9 +136,9 @@ function sharedEmbeddings(
   redis: RedisConnection,
   { settings, now }: Runtime,
 ): SharedEmbeddings | undefined {
-  const { VEXEL_CACHE_REDIS_TTL: shared, VEXEL_CACHE_TTL: local } = settings;
-  if (shared === 0) return undefined;
-  const ttlMs = (local === 0 ? shared : Math.min(shared, local)) * 1000;
+  const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
+  if (sharedTtl === 0) return undefined;
+  const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
   return new RedisEmbeddings(redis, { ttlMs, now });
 }
 

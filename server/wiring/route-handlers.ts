@@ -82,7 +82,7 @@ export function createModelHandlers(
   };
 }
 
-/** The same endpoints for callers that were authenticated in another way than by an API key. */
+/** The same endpoints for callers that were authenticated without an API key, such as users of the console. */
 export function createServeAs({
   serve,
   send,

@@ -1,4 +1,4 @@
-/** What every part of the server is given: settings, configuration, log, clocks, randomness, and events. */
+/** The dependencies of every part of the server: settings, configuration, log, clocks, randomness, and events. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";
 import type { Log } from "../observe/log.ts";

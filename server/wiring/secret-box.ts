@@ -10,7 +10,7 @@ export const secretBoxFor = (
     ...secretsOf(settings),
   });
 
-/** The present secret, and earlier ones. */
+/** The current secret, and earlier ones. */
 export const secretsOf = (settings: Pick<Settings, "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">) => ({
   secret: settings.VEXEL_SECRET,
   previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),

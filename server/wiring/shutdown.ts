@@ -25,21 +25,21 @@ export interface Stop {
 /** The first signal starts the drain; a later one ends it. */
 export function watchStopSignals(clock: () => number): Stop {
   const { promise: requested, resolve } = Promise.withResolvers<string>();
-  let first = 0;
+  let firstSignalAt = 0;
   let isUrgent = false;
   const onSignal = (signal: string): void => {
     // Ctrl-C arrives twice: from the terminal and from the wrapper process.
-    if (first !== 0 && clock() - first > 500) isUrgent = true;
-    first ||= clock();
+    if (firstSignalAt !== 0 && clock() - firstSignalAt > 500) isUrgent = true;
+    firstSignalAt ||= clock();
     clearInterval(orphaned);
     resolve(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
-  const orphaned = watchParent(() => onSignal("the process that started it is gone"));
+  const orphaned = watchParent(() => onSignal("the process that started the gateway is gone"));
   return {
     requested,
     get isRequested() {
-      return first !== 0;
+      return firstSignalAt !== 0;
     },
     get isUrgent() {
       return isUrgent;

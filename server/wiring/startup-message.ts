@@ -47,7 +47,7 @@ export function startupMessage({
 
 const consoleLine = (clientUrl: string, path: string | undefined): string => {
   if (path === undefined) return "";
-  // The one-time link has its token behind the number sign.
+  // The one-time link has its token after the number sign.
   return `\n  Console   ${clientUrl}${path}${path.includes("#") ? "   (creates the first administrator, works once)" : ""}`;
 };
 

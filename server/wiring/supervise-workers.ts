@@ -37,29 +37,29 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
     (_, at) => new Worker(at + 1, { ...options, answer: (...call) => answer(...call) }),
   );
   /** What the other workers report. */
-  const answer = async (asker: Worker, name: string, input: unknown): Promise<unknown> => {
-    const others = workers.filter((worker) => worker !== asker);
+  const answer = async (requester: Worker, name: string, input: unknown): Promise<unknown> => {
+    const others = workers.filter((worker) => worker !== requester);
     if (name === "metrics")
       return mergeMetrics([
-        asker.earlierCounters,
+        requester.earlierCounters,
         ...(await Promise.all(others.map((worker) => worker.metrics()))),
       ]);
     const values = await Promise.all(others.map((worker) => worker.ask(name, input)));
     return values.filter((value) => value !== undefined);
   };
   const [first, ...others] = workers;
-  // The first one alone: it may create the first API key, and chooses the port if it is 0.
+  // The first worker starts alone: it may create the first API key, and it chooses the port if PORT is 0.
   const started = await first?.start(settings.PORT);
   const metrics = started === undefined ? undefined : serveMerged(settings, workers);
   const starts = others.map((worker) => worker.start(started ?? settings.PORT));
-  const isRefused =
+  const hasStartFailed =
     started === undefined || (await Promise.all(starts)).some((port) => port === undefined);
-  if (!isRefused || stop.isRequested) await stop.requested;
+  if (!hasStartFailed || stop.isRequested) await stop.requested;
   const urgent = watchUrgency(stop, workers);
   const codes = await Promise.all(workers.map((worker) => worker.end()));
   clearInterval(urgent);
   await metrics?.close();
-  return isRefused ? (codes.find((code) => code !== 0) ?? 1) : 0;
+  return hasStartFailed ? (codes.find((code) => code !== 0) ?? 1) : 0;
 }
 
 /** A second signal ends the drain of the workers, too. */
@@ -72,7 +72,7 @@ function watchUrgency(stop: Stop, workers: readonly Worker[]): ReturnType<typeof
   return timer;
 }
 
-/** One endpoint for the metrics of all workers: with a shared port, each request would reach another one. */
+/** One endpoint for the metrics of all workers: on a shared port, each request would reach a different worker. */
 function serveMerged(settings: Settings, workers: readonly Worker[]) {
   const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   if (port === 0) return undefined;
@@ -83,7 +83,7 @@ function serveMerged(settings: Settings, workers: readonly Worker[]) {
 
 interface WorkerOptions extends SuperviseOptions {
   /** Serves the calls of a worker. */
-  readonly answer: (asker: Worker, name: string, input: unknown) => Promise<unknown>;
+  readonly answer: (requester: Worker, name: string, input: unknown) => Promise<unknown>;
 }
 
 class Worker {
@@ -96,7 +96,7 @@ class Worker {
   /** Undefined: the worker does not run. */
   #calls: MessageCalls | undefined;
   #latest: readonly MetricSnapshot[] = [];
-  /** Of its processes that have exited: counters never decrease. */
+  /** The counters of its processes that have exited: the sum must never decrease. */
   earlierCounters: readonly MetricSnapshot[] = [];
 
   constructor(number: number, options: WorkerOptions) {
@@ -104,7 +104,7 @@ class Worker {
     this.#options = options;
   }
 
-  /** Resolves with the port when the worker listens. Undefined: it exited before. */
+  /** Resolves with the port when the worker listens, or with undefined if it exits before. */
   start(port: number): Promise<number | undefined> {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     this.#running = this.#run(port, resolve);
@@ -117,7 +117,7 @@ class Worker {
     return this.#calls?.call(name, input);
   }
 
-  /** Of all its processes. A worker that does not reply has the values of its last reply. */
+  /** The metrics of all its processes. If the worker does not reply, those of its last reply. */
   async metrics(): Promise<readonly MetricSnapshot[]> {
     const values = (await this.ask("metrics")) as readonly MetricSnapshot[] | undefined;
     if (values) this.#latest = values;
@@ -183,7 +183,7 @@ class Worker {
       },
     });
     const calls = new MessageCalls({
-      // A worker that has just exited gets nothing more.
+      // Nothing can be sent to a worker that has just exited.
       send: (message: CallMessage) => {
         if (child.exitCode === null && child.signalCode === null) child.send(message);
       },

@@ -1,6 +1,6 @@
 /**
- * A worker process of `VEXEL_WORKERS`: its channel to the supervisor, through which it asks the other workers, and the
- * configuration that it refuses.
+ * A worker process of `VEXEL_WORKERS`: the channel to its supervisor, which passes requests on to the other workers, and
+ * the check whether workers can run a configuration.
  */
 import type { LiveRequests as LiveBatch, ShownTarget } from "../../contract/admin.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
@@ -12,10 +12,10 @@ import type { MetricSnapshot } from "../observe/metrics/metric-snapshot.ts";
 /** Set by the supervisor: the number of the worker. */
 export const workerVariable = "VEXEL_WORKER";
 
-/** What a worker tells its supervisor without being asked. */
+/** A message from a worker to its supervisor. */
 export type WorkerMessage = CallMessage | { readonly kind: "listening"; readonly port: number };
 
-/** What each worker knows of itself. */
+/** The reports of one worker about itself. */
 export interface WorkerReports {
   /** Undefined: metrics are off. */
   metrics(): readonly MetricSnapshot[] | undefined;
@@ -25,7 +25,7 @@ export interface WorkerReports {
   liveRequests(filter: RequestFilter): LiveBatch;
 }
 
-/** The same of the other workers. One that does not respond within a second is left out. */
+/** The reports of the other workers, except those that do not respond within a second. */
 export interface OtherWorkers {
   /** Merged, and with the counters of workers that have exited. */
   metrics(): Promise<readonly MetricSnapshot[]>;
@@ -36,7 +36,7 @@ export interface OtherWorkers {
 
 export interface WorkerChannel {
   readonly others: OtherWorkers;
-  /** From now on the supervisor may ask. */
+  /** Reports that this worker listens at `url`. From now on the supervisor may request its reports. */
   open(url: string, reports: WorkerReports): void;
 }
 

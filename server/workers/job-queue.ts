@@ -9,7 +9,7 @@ interface JobQueueOptions {
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
-  /** Queued jobs of one key. Absent: as many as of all together. */
+  /** Queued jobs of one key. Absent: `maxWaiting`. */
   readonly maxWaitingOfKey?: number;
   /** The worker's name in error messages. */
   readonly name: string;
@@ -120,8 +120,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   };
 
   /**
-   * The first job of each key that can run. While a large job waits for another large job to end, the other jobs of its
-   * key may run first.
+   * The next job: the first one that may run, of the key that has used the least time. While a large job waits for
+   * another large job to end, other jobs of its key may run first.
    */
   const next = (): Job | undefined => {
     const now = clock();
@@ -138,7 +138,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return best;
   };
 
-  const take = (job: Job): boolean => {
+  const removeFromQueue = (job: Job): boolean => {
     const at = job.account.waiting.indexOf(job);
     if (at < 0) return false;
     job.account.waiting.splice(at, 1);
@@ -146,32 +146,32 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return true;
   };
 
-  /** Several jobs may start when a large job ends that others waited for while a worker was free. */
+  /** Starts every job that may run: after a large job, also the next large one, if a worker was already free. */
   const serveNext = (): void => {
     for (let job = next(); job; job = next()) {
-      take(job);
+      removeFromQueue(job);
       begin(job);
       job.resume();
     }
   };
 
-  const full = (): GatewayError =>
+  const queueFullError = (): GatewayError =>
     new GatewayError("overloaded", `${name} has a full queue. Retry in a second.`, {
       retryAfterMs: 1000,
     });
 
   /** Load shedding: when the queue is full, the key with the most queued jobs loses its latest job. */
   const makeRoom = (account: KeyUsage): void => {
-    if (account.waiting.length >= maxWaitingOfKey) throw full();
+    if (account.waiting.length >= maxWaitingOfKey) throw queueFullError();
     if (waiting < maxWaiting) return;
     let most = account;
     for (const other of accounts.values()) {
       if (other.waiting.length > most.waiting.length) most = other;
     }
     const latest = most === account ? undefined : most.waiting.at(-1);
-    if (!latest) throw full();
-    take(latest);
-    latest.refuse(full());
+    if (!latest) throw queueFullError();
+    removeFromQueue(latest);
+    latest.refuse(queueFullError());
   };
 
   const enter = async (signal: AbortSignal, key: string, isLarge: boolean): Promise<Job> => {
@@ -193,7 +193,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     }
     makeRoom(account);
     const onAbort = (): void => {
-      if (take(job)) reject();
+      if (removeFromQueue(job)) reject();
     };
     signal.addEventListener("abort", onAbort, { once: true });
     account.waiting.push(job);

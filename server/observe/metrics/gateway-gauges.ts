@@ -60,7 +60,7 @@ export const processGauges = (startedAt: number): readonly Gauge[] => [
   },
   {
     name: "process_open_fds",
-    help: "Open file descriptors. Absent where the system does not tell.",
+    help: "Open file descriptors. Absent where the operating system does not report it.",
     read: openDescriptors,
   },
   {

@@ -46,7 +46,7 @@ export function mergeMetrics(
   return [...byName.values()];
 }
 
-/** Without gauges, which a process takes with it when it exits. */
+/** The metrics of a process that are kept after it exits: a gauge has no value then. */
 export const countersOf = (metrics: readonly MetricSnapshot[]): readonly MetricSnapshot[] =>
   metrics.filter(({ type }) => type !== "gauge");
 

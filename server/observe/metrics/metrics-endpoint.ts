@@ -47,7 +47,7 @@ interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Listens on a port for metrics alone. Throws the error of the listener. */
+/** Listens on a separate port that serves only metrics. Throws if the port cannot be opened. */
 export function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
   options: MetricsEndpointOptions,

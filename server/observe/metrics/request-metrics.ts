@@ -89,13 +89,13 @@ export class RequestMetrics {
   });
   readonly #batches = new Histogram({
     name: "vexel_batch_requests",
-    help: "Requests of one micro-batch of at least two.",
+    help: "Requests per micro-batch, of batches with at least two.",
     labelNames: [],
     bounds: [2, 4, 8, 16, 32, 64],
   });
   readonly #otherRequests = new Counter({
     name: "vexel_http_requests",
-    help: "HTTP requests for something else than a model.",
+    help: "HTTP requests that are not for a model.",
     labelNames: ["route", "status"],
   });
 
@@ -150,7 +150,7 @@ export class RequestMetrics {
     };
     const ofEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
     this.#seriesByModel.set(endpoint, ofEndpoint);
-    // The map may hold models of earlier configurations. It fills again with those in use.
+    // The map may hold models of earlier configurations. It fills again with the models in use.
     if (ofEndpoint.size >= maxModels) ofEndpoint.clear();
     ofEndpoint.set(model, series);
     return series;

@@ -78,7 +78,7 @@ export function openTracing(options: TracingOptions): Tracing {
   };
   const processor = new BatchSpanProcessor({
     exporter: countingExporter,
-    // Never reached: `observe` drops whole requests before.
+    // Never reached: `observe` drops the spans of whole requests first.
     maxQueueSize: 2 * maxPendingSpans,
     maxExportBatchSize: batchSpans,
     scheduledDelayMillis: batchDelayMs,
@@ -136,18 +136,20 @@ function errorBudget(clock: () => number): () => boolean {
   };
 }
 
-/** Starts the trace of a request: continues that of the client (W3C Trace Context), and decides on sampling. */
 interface SamplingOptions {
   /** Follow the client's decision, if it sent one. */
   readonly isParentBased: boolean;
-  /** The share of the other requests that are sampled. */
+  /** The share of all other requests that is sampled. */
   readonly ratio: number;
 }
 
-/** `random`: at least 0, below 1. */
+/**
+ * Starts the trace of a request: continues the client's trace (W3C Trace Context), and decides on sampling. `random`: at
+ * least 0, below 1.
+ */
 function createStartTrace(sampling: SamplingOptions, random: () => number): StartTrace {
-  // By the last digits, which are random also in ids that begin with the time. The sampler of the SDK reads all digits
-  // one by one, for which this path is too hot.
+  // Samples by the last digits of the trace id, which are random even if the id begins with the time. The sampler of the
+  // SDK reads all digits one by one, which is too slow for every request.
   const sampledBelow = sampling.ratio * 2 ** 32;
   const isSampled = (traceId: string): boolean =>
     Number.parseInt(traceId.slice(24), 16) < sampledBelow;
@@ -181,7 +183,7 @@ function rootContext(requestId: string, isSampled: (traceId: string) => boolean)
   };
 }
 
-/** The W3C's bound. A longer one is dropped, as the standard allows. */
+/** The W3C's bound. A longer `tracestate` is dropped, as the standard allows. */
 const maxTraceStateLength = 512;
 
 const validTraceState = (text: string | null | undefined): string | undefined =>

@@ -22,7 +22,7 @@ import type { Target, Upstream } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { visitStages } from "../stage-times.ts";
 
-/** The conventions' names of operations. They have none for moderation. */
+/** The operation names of the GenAI conventions, which define none for moderation. */
 const operationNames: Readonly<Record<Operation, string>> = {
   embeddings: "embeddings",
   generations: "generate_content",
@@ -30,7 +30,7 @@ const operationNames: Readonly<Record<Operation, string>> = {
   moderations: "moderation",
 };
 
-/** The conventions' names of providers, where they differ from the kind of the upstream. */
+/** The provider names of the GenAI conventions, where they differ from the kind of the upstream. */
 const providerNames: Readonly<Record<string, string>> = {
   azure: "azure.ai.openai",
   "azure-ai": "azure.ai.inference",

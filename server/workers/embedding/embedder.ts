@@ -16,7 +16,7 @@ import {
 export interface EmbedderOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs?: number;
-  /** Maximum of queued inputs of all requests together. */
+  /** Maximum number of queued inputs, over all requests. */
   readonly maxQueued?: number;
   readonly runtime?: EmbedSpec["runtime"];
   /** The module to load as onnxruntime. */
@@ -74,14 +74,14 @@ export function createEmbedder(
       const vectors: Float32Array[] = new Array(texts.length);
       const perInput: number[] = new Array(texts.length);
       // One character more than the tokenizer reads shows the child that the text was longer.
-      const read = texts.map((text) => text.slice(0, maxCharacters + 1));
+      const sentTexts = texts.map((text) => text.slice(0, maxCharacters + 1));
       await worker.send({
         request: {
-          texts: read,
+          texts: sentTexts,
           truncate: extraFields.truncate === true || extraFields.truncation === true,
           ...(dimensions !== undefined && { dimensions }),
         },
-        weight: weightOf(read),
+        weight: weightOf(sentTexts),
         signal,
         onPart: (part) => {
           const width = part.vectors.length / part.indexes.length;
@@ -106,7 +106,7 @@ function weightOf(texts: readonly string[]): number {
 /** LangChain for Python sends OpenAI's cl100k tokens by default; in this model's vocabulary they would be nonsense. */
 function tokenArraysUnsupported(): GatewayError {
   const message =
-    "This model does not accept token arrays: clients' tokens are of another vocabulary than its own. " +
+    "This model does not accept token arrays: clients' tokens belong to another vocabulary than its own. " +
     "Send strings (in LangChain for Python: check_embedding_ctx_length=False).";
   return new GatewayError("invalid_input", message, { param: "input" });
 }

@@ -70,7 +70,9 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
   } else {
     if (!existsSync(join(path, "tokenizer.json"))) problems.push(`${path} has no tokenizer.json.`);
     if (!findOnnx(path)) {
-      problems.push(`${path} has no model.onnx, onnx/model.onnx, nor one single other .onnx file.`);
+      problems.push(
+        `${path} has no model.onnx or onnx/model.onnx, and not exactly one other .onnx file.`,
+      );
     }
   }
   const modules = json("modules.json", modulesFile.nullable(), null);
@@ -80,11 +82,13 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
   const pooling = choosePooling(json("1_Pooling/config.json", poolingFile, {}));
   if (pooling === "other") {
     problems.push(
-      `${join(path, "1_Pooling/config.json")} asks for a pooling other than mean or cls.`,
+      `${join(path, "1_Pooling/config.json")} requires a pooling other than mean or cls.`,
     );
   }
-  const extra = modules?.map(({ type }) => type.split(".").at(-1) ?? type) ?? [];
-  const unsupported = extra.find((name) => !["Transformer", "Pooling", "Normalize"].includes(name));
+  const moduleNames = modules?.map(({ type }) => type.split(".").at(-1) ?? type) ?? [];
+  const unsupported = moduleNames.find(
+    (name) => !["Transformer", "Pooling", "Normalize"].includes(name),
+  );
 
   const positions = model.max_position_embeddings ?? Number.POSITIVE_INFINITY;
   const usable = countsFromTwo.test(model.model_type ?? "") ? positions - 2 : positions;
@@ -97,8 +101,8 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
       tokenizer: join(path, "tokenizer.json"),
       tokenizerConfig,
       ...(pooling !== undefined && pooling !== "other" && { pooling }),
-      // Clients of OpenAI's API expect vectors of length 1, so only a modules.json can disable it.
-      normalize: modules === null || extra.includes("Normalize"),
+      // Clients of OpenAI's API expect vectors of length 1, so only a modules.json can disable normalization.
+      normalize: modules === null || moduleNames.includes("Normalize"),
       lowercase: sentence.do_lower_case === true,
       maxTokens: limit > 1_000_000 ? 512 : limit,
       ...(unsupported !== undefined && { unsupported }),

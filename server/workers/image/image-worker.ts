@@ -45,7 +45,8 @@ export interface ImageWorker {
     key?: string,
   ): Promise<ImageInspection>;
   /**
-   * Converts the format, with the orientation applied, in sRGB, without metadata. Stays animated where the format can.
+   * Converts the format, with the orientation applied, in sRGB, without metadata. An animation stays animated if the
+   * format supports it.
    */
   convert(
     image: WorkerInput,
@@ -141,7 +142,7 @@ export function createImageWorker({
 
   const runJob = <T>(
     job: Job,
-    take: (
+    readResult: (
       parts: readonly ImageWorkerResponsePart[],
       file: UnlinkedTempFile | undefined,
     ) => T | Promise<T>,
@@ -159,7 +160,7 @@ export function createImageWorker({
       }
       const failure = failureOf(response.parts);
       if (failure) throw toImageError(failure.reason, failure.problem, field);
-      return take(response.parts, response.file);
+      return readResult(response.parts, response.file);
     };
     return pool.run({ signal, key, isLarge, timeoutError, work });
   };
@@ -203,8 +204,8 @@ const failureOf = (parts: readonly ImageWorkerResponsePart[]) =>
 
 function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspection {
   const [part] = parts;
-  if (part?.kind !== "seen") throw new Error("The image worker sent no inspection result.");
-  return part.seen;
+  if (part?.kind !== "inspected") throw new Error("The image worker sent no inspection result.");
+  return part.inspection;
 }
 
 async function imageIn(

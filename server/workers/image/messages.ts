@@ -80,7 +80,7 @@ export type FailureReason =
 export type ImageWorkerResponsePart =
   /** The file is open, and decoding begins. `pixels`: of all pages. */
   | { readonly kind: "opened"; readonly pixels: number }
-  | { readonly kind: "seen"; readonly seen: ImageInspection }
+  | { readonly kind: "inspected"; readonly inspection: ImageInspection }
   /** The next chunk of the result. Chunks, because a large message would block the gateway's event loop. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   /** The result is in the file. */

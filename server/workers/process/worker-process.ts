@@ -12,8 +12,8 @@ export interface WorkerProcessOptions<Spec> {
   readonly name: string;
   /** The child's main file. */
   readonly entry: string;
-  /** Returns the load message. `lost`: the number of consecutive children that died before they were ready. */
-  readonly spec: (lost: number) => Spec;
+  /** Returns the load message. `failedStarts`: the number of consecutive children that died before they were ready. */
+  readonly spec: (failedStarts: number) => Spec;
   /** The maximum in flight, in the unit of `WorkerRequest.weight`. */
   readonly maxWeight: number;
   readonly idleMs: number;
@@ -227,21 +227,21 @@ export interface Child {
   readonly exited: Promise<string>;
 }
 
-/** `more`: environment variables in addition to the variables of every child. */
+/** `environment`: variables in addition to the variables of every child. */
 export type Spawn = (
   entry: string,
   onMessage: (message: unknown) => void,
-  more?: Readonly<Record<string, string>>,
+  environment?: Readonly<Record<string, string>>,
 ) => Child;
 
 // The gateway's environment contains upstream API keys, which a model does not need.
-const passed = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP"];
+const passedVariables = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP"];
 
 /** Starts child processes of workers. No other code does. */
-export const spawn: Spawn = (entry, onMessage, more) => {
-  const own = Object.fromEntries(passed.flatMap((name) => entryOf(name)));
-  const env = { ...own, ...sourceEnvironment, ...more };
-  // --no-install: Bun must never fetch a missing package by itself. The folder keeps it from reading a `.env`.
+export const spawn: Spawn = (entry, onMessage, environment) => {
+  const passed = Object.fromEntries(passedVariables.flatMap((name) => entryOf(name)));
+  const env = { ...passed, ...sourceEnvironment, ...environment };
+  // --no-install: Bun must never fetch a missing package by itself. The working directory keeps Bun from reading a `.env`.
   const run = () =>
     Bun.spawn([process.execPath, "--no-install", entry], {
       cwd: dirname(entry),

@@ -3,7 +3,7 @@ import { SketchError } from "@vexel/sketch";
 import { abortError } from "../../lib/abort.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
-/** `signal` is the one that the drawing program got: after an abort it throws the signal's reason. */
+/** `signal`: the signal of the request, whose reason the drawing program throws after an abort. */
 export function sketchErrorToGatewayError(error: unknown, signal: AbortSignal): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof SketchError) {

@@ -28,7 +28,7 @@ interface SketchWorkerOptions {
 
 type SketchWorker = Required<Pick<BuiltInModel, "generations" | "edits" | "close">>;
 
-/** The maximum of all prompts and uploads that wait, in bytes. */
+/** The maximum size of all waiting prompts and uploads together, in bytes. */
 const maxWaitingBytes = 256 * 1024 * 1024;
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
@@ -42,7 +42,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     ...(onReady && { onReady }),
   });
 
-  const whole = async (outgoing: OutgoingRequest): Promise<ImageResponse> => {
+  const sendBuffered = async (outgoing: OutgoingRequest): Promise<ImageResponse> => {
     const images: CompletedImage[] = [];
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
@@ -50,7 +50,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     await worker.send({ ...outgoing, onPart });
     return bufferedResponse(images);
   };
-  const streamed = (outgoing: OutgoingRequest): ImageResponse => {
+  const sendStreamed = (outgoing: OutgoingRequest): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event") push(frameOf(part.event));
@@ -64,8 +64,8 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     signal: AbortSignal,
   ): Promise<ImageResponse> =>
     request.stream === true
-      ? streamed({ request, weight, signal })
-      : whole({ request, weight, signal });
+      ? sendStreamed({ request, weight, signal })
+      : sendBuffered({ request, weight, signal });
 
   return {
     close: () => worker.close(),

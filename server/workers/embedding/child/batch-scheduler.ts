@@ -120,7 +120,10 @@ export class BatchScheduler {
   #deliver(batch: readonly QueuedInput[], vectors: Float32Array): void {
     const { dimensions } = this.#model;
     if (vectors.length !== batch.length * dimensions) {
-      throw new GatewayError("upstream_invalid", "The model gave vectors of another length.");
+      throw new GatewayError(
+        "upstream_invalid",
+        "The model returned vectors of an unexpected length.",
+      );
     }
     for (const [job, rows] of Map.groupBy(batch.keys(), (row) => batch[row]!.job)) {
       if (!this.#jobs.has(job.id)) continue;
@@ -157,9 +160,9 @@ const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
 const lookahead = 256;
 
 /**
- * Plans the next batch: which queued inputs run together. The first queued input is always taken, with those of the
- * next inputs that are nearest to it in length. The shortest is at least half as long as the longest, so that little is
- * spent on padding.
+ * Plans the next batch: which queued inputs run together. The first queued input is always taken, together with the
+ * following inputs that are nearest to it in length. The shortest is at least half as long as the longest, so that
+ * little time is spent on padding.
  */
 export function planBatch(lengths: readonly number[], limits: BatchLimits): number[] {
   const leader = lengths[0];
@@ -195,8 +198,12 @@ function* readTexts(
     const cut = text.length > maxCharacters;
     const ids = tokenizer.encode(cut ? text.slice(0, maxCharacters) : text);
     if (!request.truncate && (cut || ids.length > maxTokens)) {
-      const which = request.texts.length > 1 ? { param: `input[${at}]` } : {};
-      throw new GatewayError("context_length_exceeded", tooLong(ids.length, maxTokens, cut), which);
+      const details = request.texts.length > 1 ? { param: `input[${at}]` } : {};
+      throw new GatewayError(
+        "context_length_exceeded",
+        tooLong(ids.length, maxTokens, cut),
+        details,
+      );
     }
     inputs.push({ text, ids: tokenizer.cut(ids, maxTokens) });
     yield;
@@ -206,10 +213,10 @@ function* readTexts(
 
 /** OpenAI's wording, which some clients match, and how to fix it. */
 function tooLong(tokens: number, maxTokens: number, cut: boolean): string {
-  const allow = 'Please reduce your prompt; or send "truncate": true to have it cut.';
+  const advice = 'Please reduce your prompt; or send "truncate": true to have it cut.';
   const limit = `This model's maximum context length is ${maxTokens} tokens, however you requested`;
   const tokenCount = cut ? `more than ${tokens}` : tokens;
   return tokens > maxTokens
-    ? `${limit} ${tokenCount} tokens (${tokenCount} in your prompt; 0 for the completion). ${allow}`
-    : `${limit} an input of more than ${maxCharacters} characters. ${allow}`;
+    ? `${limit} ${tokenCount} tokens (${tokenCount} in your prompt; 0 for the completion). ${advice}`
+    : `${limit} an input of more than ${maxCharacters} characters. ${advice}`;
 }

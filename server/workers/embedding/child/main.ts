@@ -1,5 +1,6 @@
 /**
- * The main file of an embedding model's child process. onnxruntime 1.17 blocks its event loop and aborts in threads.
+ * The main file of an embedding model's child process. It is a process, because onnxruntime 1.17 blocks the event loop
+ * and aborts in worker threads.
  */
 
 import { serveParent } from "../../process/serve-parent.ts";

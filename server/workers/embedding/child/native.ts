@@ -39,7 +39,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
   if (unsupportedInput) {
     throw new GatewayError(
       "upstream_error",
-      `The ONNX model wants an input named ${unsupportedInput}.`,
+      `The ONNX model has an unsupported input: ${unsupportedInput}.`,
     );
   }
   const output = chooseOutput(session, options);
@@ -47,7 +47,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
   const run = async (batch: readonly Tokenized[], width: Width) => {
     const feeds = createFeeds(onnxruntime, session.inputNames, batch, width);
     const tensor = (await session.run(feeds, [output]))[output];
-    if (!tensor) throw new GatewayError("upstream_error", `The ONNX model gave no ${output}.`);
+    if (!tensor) throw new GatewayError("upstream_error", `The ONNX model returned no ${output}.`);
     return toVectors(tensor, batch, options);
   };
 
@@ -121,7 +121,7 @@ function toVectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: Nat
   const [rows = 0, second = 0, third] = tensor.dims;
   const width = third ?? second;
   if (rows !== batch.length || tensor.dims.length < 2 || tensor.dims.length > 3) {
-    const message = `The ONNX model gave a tensor of shape [${tensor.dims.join(", ")}].`;
+    const message = `The ONNX model returned a tensor of shape [${tensor.dims.join(", ")}].`;
     throw new GatewayError("upstream_error", message);
   }
   const counts = batch.map(({ ids }) => ids.length);
@@ -131,14 +131,17 @@ function toVectors(tensor: OnnxTensor, batch: readonly Tokenized[], options: Nat
       : pool({ values, length: second, width }, counts, options.pooling ?? "mean");
   if (options.normalize) normalize(pooled, width);
   if (!pooled.every(Number.isFinite)) {
-    throw new GatewayError("upstream_invalid", "The model gave a vector that is not a number.");
+    throw new GatewayError(
+      "upstream_invalid",
+      "The model returned a vector with a value that is not a finite number.",
+    );
   }
   return pooled;
 }
 
 function toFloat32({ type, data }: OnnxTensor): Float32Array {
   if (data instanceof Float32Array) return data;
-  throw new GatewayError("upstream_error", `The ONNX model gives ${type}, not float32.`);
+  throw new GatewayError("upstream_error", `The ONNX model returns ${type}, not float32.`);
 }
 
 /** Pooling: combines the token vectors of a text into one vector. */

@@ -9,6 +9,6 @@ export async function readChecked(path: string, sha256: string): Promise<Uint8Ar
   });
   const digest = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   if (digest === sha256) return bytes;
-  const message = `${path} is damaged, or another file than expected: its sha256 is ${digest}, not ${sha256}. Install it again.`;
+  const message = `${path} is damaged, or not the expected file: its sha256 is ${digest}, not ${sha256}. Install it again.`;
   throw new GatewayError("upstream_error", message);
 }

@@ -22,7 +22,9 @@ export function createTokenizer(
 }
 
 /** How many special tokens end every text, such as BERT's one [SEP]. */
-function closingTokens(whole: readonly number[], bare: readonly number[]): number {
-  const start = whole.findIndex((_, at) => bare.every((id, i) => whole[at + i] === id));
-  return start < 0 ? 0 : whole.length - start - bare.length;
+function closingTokens(withSpecial: readonly number[], without: readonly number[]): number {
+  const start = withSpecial.findIndex((_, at) =>
+    without.every((id, i) => withSpecial[at + i] === id),
+  );
+  return start < 0 ? 0 : withSpecial.length - start - without.length;
 }

@@ -4,7 +4,7 @@
 export const tensorType = { float: 1, int32: 6, int64: 7, float16: 10 } as const;
 type TensorType = (typeof tensorType)[keyof typeof tensorType];
 
-/** Operators outside the standard that every onnxruntime build carries. */
+/** Operators outside the standard that every onnxruntime build includes. */
 export const contribDomain = "com.microsoft";
 
 type Attribute =
@@ -29,7 +29,7 @@ export class Graph {
   readonly #constants: Message[] = [];
   readonly #inputs: Message[] = [];
   readonly #outputs: Message[] = [];
-  #made = 0;
+  #nodeCount = 0;
 
   input(name: string, type: TensorType, dims: readonly Dimension[]): string {
     this.#inputs.push(valueInfo(name, type, dims));
@@ -50,8 +50,8 @@ export class Graph {
 
   /** Adds one operation and returns the name of its output. An absent optional input is "". */
   node(operator: string, inputs: readonly string[], options: NodeOptions = {}): string {
-    this.#made += 1;
-    const output = options.output ?? `${operator}_${this.#made}`;
+    this.#nodeCount += 1;
+    const output = options.output ?? `${operator}_${this.#nodeCount}`;
     const node = new Message();
     for (const input of inputs) node.text(1, input);
     node.text(2, output).text(4, operator);

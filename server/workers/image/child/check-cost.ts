@@ -9,7 +9,7 @@ import { type ImageInput, UnprocessableImageError } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
 
 export interface CostBounds {
-  /** Of one page. */
+  /** The pixels of one page. */
   readonly pixels: number;
   readonly maxPixels: number;
 }
@@ -130,11 +130,11 @@ const unpackedTooLarge = (): UnprocessableImageError =>
  * compressed.
  */
 function packedPart(content: Buffer, kind: string): Buffer | undefined {
-  const named = content.indexOf(0) + 1;
-  if (named === 0) return undefined;
-  if (kind !== "iTXt") return content.subarray(named + 1);
-  if (content[named] !== 1) return undefined;
-  const language = content.indexOf(0, named + 2) + 1;
+  const afterKeyword = content.indexOf(0) + 1;
+  if (afterKeyword === 0) return undefined;
+  if (kind !== "iTXt") return content.subarray(afterKeyword + 1);
+  if (content[afterKeyword] !== 1) return undefined;
+  const language = content.indexOf(0, afterKeyword + 2) + 1;
   const translation = language === 0 ? 0 : content.indexOf(0, language) + 1;
   return translation === 0 ? undefined : content.subarray(translation);
 }

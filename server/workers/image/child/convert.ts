@@ -102,7 +102,7 @@ const orientations: Readonly<Record<number, (image: Sharp) => Sharp>> = {
 };
 
 function invert(bytes: Uint8Array): Buffer {
-  const other = Buffer.allocUnsafe(bytes.length);
-  for (let i = 0; i < bytes.length; i++) other[i] = 255 - (bytes[i] as number);
-  return other;
+  const inverted = Buffer.allocUnsafe(bytes.length);
+  for (let i = 0; i < bytes.length; i++) inverted[i] = 255 - (bytes[i] as number);
+  return inverted;
 }

@@ -68,19 +68,20 @@ export const inMemory = (bytes: Buffer): ImageInput => ({
 const windowBytes = 16 * 1024;
 
 function inFile(path: string, fd: number, length: number): ImageInput {
-  let room = Buffer.alloc(0);
-  let seen = { from: 0, to: 0 };
+  let buffer = Buffer.alloc(0);
+  /** The range of the file that `buffer` holds. */
+  let buffered = { from: 0, to: 0 };
   return {
     input: path,
     length,
     peek: (from, wanted) => {
       const to = Math.min(from + wanted, length);
-      if (from < seen.from || to > seen.to) {
-        if (room.length < wanted) room = Buffer.allocUnsafe(Math.max(windowBytes, wanted));
+      if (from < buffered.from || to > buffered.to) {
         const window = Math.max(windowBytes, wanted);
-        seen = { from, to: from + readSync(fd, room, 0, window, from) };
+        if (buffer.length < wanted) buffer = Buffer.allocUnsafe(window);
+        buffered = { from, to: from + readSync(fd, buffer, 0, window, from) };
       }
-      return room.subarray(from - seen.from, Math.min(to, seen.to) - seen.from);
+      return buffer.subarray(from - buffered.from, Math.min(to, buffered.to) - buffered.from);
     },
   };
 }
@@ -123,7 +124,7 @@ async function readBase64(handle: FileHandle, { from, length }: FileRange): Prom
 async function readSome(handle: FileHandle, into: Buffer, from: number): Promise<number> {
   const { bytesRead } = await handle.read(into, 0, into.length, from);
   if (bytesRead === 0)
-    throw new UnprocessableImageError("undecodable", "is shorter than it was said to be");
+    throw new UnprocessableImageError("undecodable", "is shorter than its declared length");
   return bytesRead;
 }
 

@@ -37,16 +37,16 @@ async function decodeAll(opened: OpenedImage): Promise<true> {
  */
 async function isOpaque(sharp: Library, opened: OpenedImage): Promise<boolean> {
   const { width, height, pages } = opened;
-  const lacking = toBinaryAlpha(opened, opened.all()).extractChannel("alpha").negate();
-  const found = await toPng(lacking);
-  const full = await toPng(zeroPlane(sharp, width, height * pages));
-  return pixelData(found).equals(pixelData(full));
+  const invertedAlpha = toBinaryAlpha(opened, opened.all()).extractChannel("alpha").negate();
+  const actual = await toPng(invertedAlpha);
+  const opaque = await toPng(zeroPlane(sharp, width, height * pages));
+  return pixelData(actual).equals(pixelData(opaque));
 }
 
 /**
- * A binary plane compresses to a fraction of gray levels. The threshold takes longer than all other steps for an image
- * from a small file; then its gray levels compress well anyway. With more than 8 bits per channel, 255 is not the
- * maximum.
+ * A binary plane compresses to a fraction of the size of gray levels. For an image from a small file, the threshold
+ * would take longer than all other steps, and its gray levels compress well anyway. With more than 8 bits per channel,
+ * 255 is not the maximum.
  */
 function toBinaryAlpha(
   { length, width, height, pages, isEightBit }: OpenedImage,
@@ -69,5 +69,5 @@ function pixelData(png: Buffer): Buffer {
   for (const { kind, at } of pngChunks(inMemory(png))) {
     if (kind === "IDAT") return png.subarray(at);
   }
-  throw new Error("A packed plane has no pixels.");
+  throw new Error("A compressed plane has no pixel data.");
 }

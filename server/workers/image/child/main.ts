@@ -41,8 +41,8 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
     const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
       if (into !== undefined && result.length > maxInlineBytes) {
         await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
-          const isAway = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause) ?? "");
-          const reason = isAway ? "unreachable" : "unwritable";
+          const isInaccessible = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause) ?? "");
+          const reason = isInaccessible ? "unreachable" : "unwritable";
           throw new UnprocessableImageError(reason, "could not be written to disk", cause);
         });
         responder.send(id, { kind: "written" }, true);
@@ -61,7 +61,11 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
         const pixels = openedImage.width * openedImage.height * openedImage.pages;
         responder.send(id, { kind: "opened", pixels }, false);
         if (task.kind === "inspect") {
-          responder.send(id, { kind: "seen", seen: await inspect(sharp, openedImage) }, true);
+          responder.send(
+            id,
+            { kind: "inspected", inspection: await inspect(sharp, openedImage) },
+            true,
+          );
           return;
         }
         const result =
@@ -94,7 +98,7 @@ export async function loadSharp(): Promise<Library> {
   try {
     const { default: sharp } = await import("sharp");
     sharp.cache(false);
-    // The gateway starts several of these processes; one thread in each leaves the other cores to it.
+    // The gateway starts several of these processes; one thread in each leaves the other cores to the gateway.
     sharp.concurrency(1);
     return sharp;
   } catch (cause) {

@@ -65,28 +65,28 @@ export async function openImage(
   }
   checkCost(file, type, { pixels: (declared?.width ?? 0) * (declared?.height ?? 0), maxPixels });
   // `error`: missing or damaged data fails; mere warnings do not, because every viewer shows such images.
-  const within = { limitInputPixels: maxPixels, failOn: "error" } as const;
+  const options = { limitInputPixels: maxPixels, failOn: "error" } as const;
   const { input } = file;
-  let found: Metadata;
+  let metadata: Metadata;
   try {
-    found = await sharp(input, within).metadata();
+    metadata = await sharp(input, options).metadata();
   } catch (cause) {
     throw toUnprocessable(cause, maxPixels);
   }
-  const { pages = 1, orientation = 1 } = found;
+  const { pages = 1, orientation = 1 } = metadata;
   const hasTransparentColors = type === "image/png" && !hasAlphaColorType(pngColorType);
   return {
     type,
     length: file.length,
-    width: found.width,
-    height: found.height,
+    width: metadata.width,
+    height: metadata.height,
     pages,
-    alpha: found.hasAlpha,
-    alphaChannel: found.hasAlpha && !hasTransparentColors,
-    isEightBit: found.depth === "uchar",
+    alpha: metadata.hasAlpha,
+    alphaChannel: metadata.hasAlpha && !hasTransparentColors,
+    isEightBit: metadata.depth === "uchar",
     orientation,
-    first: () => sharp(input, within).autoOrient(),
-    all: () => (pages > 1 ? sharp(input, { ...within, animated: true }) : sharp(input, within)),
+    first: () => sharp(input, options).autoOrient(),
+    all: () => (pages > 1 ? sharp(input, { ...options, animated: true }) : sharp(input, options)),
   };
 }
 

@@ -45,7 +45,6 @@ function encode(image: Sharp, format: Format, quality: number): Promise<Buffer> 
   return (format === "jpeg" ? image.jpeg(options) : image.webp(options)).toBuffer();
 }
 
-/** Decodes an image and its mask, and checks that they fit. */
 interface InpaintImage {
   readonly width: number;
   readonly height: number;
@@ -58,6 +57,7 @@ interface InpaintImage {
 
 const maxPixels = 4096 * 4096;
 
+/** Decodes an image and its mask, and checks that they match. */
 export async function readInpaintImage(request: InpaintRequest): Promise<InpaintImage> {
   const image = await decode(request.image, "image");
   const { width, height } = image;
@@ -70,7 +70,7 @@ export async function readInpaintImage(request: InpaintRequest): Promise<Inpaint
   if (mask.width !== width || mask.height !== height) {
     const other = `${mask.width}x${mask.height}`;
     throw invalidValue(
-      `The mask is ${other} and the image ${size}: they must be of one size.`,
+      `The mask is ${other} and the image ${size}: they must have the same size.`,
       "mask",
     );
   }
