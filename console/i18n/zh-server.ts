@@ -20,7 +20,7 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The id of the AWS access key.": "AWS 访问密钥的 ID。",
   "The secret of the AWS access key.": "AWS 访问密钥的机密。",
   "The session token of temporary AWS credentials.": "临时 AWS 凭据的会话令牌。",
-  "The family of the models, for model ids that do not tell it, such as profiles.":
+  "The family of the models, for model ids that do not show it, such as profiles.":
     "模型系列，用于无法从模型 ID 得知的情况，例如配置文件。",
   "The most inputs in one request.": "一个请求中的最大输入数。",
   "The version of the API. Absent: 2024-05-01-preview.": "API 的版本。留空：2024-05-01-preview。",

@@ -10,7 +10,7 @@ const builtInImages: ImageCapabilities = {
   compresses: ["jpeg", "webp"],
 };
 
-/** Of the extra fields, it supports one. */
+/** The drawing program supports one extra field, `seed`. */
 const sketch: ImageCapabilities = {
   ...builtInImages,
   takes: {
@@ -31,7 +31,7 @@ const sketch: ImageCapabilities = {
   extras: ["seed"],
 };
 
-/** It fills the masked area of one image. */
+/** MI-GAN fills the masked area of one image. */
 const migan: ImageCapabilities = {
   ...builtInImages,
   maxImages: 1,

@@ -75,7 +75,7 @@ test("a file that is shorter than declared is rejected", async () => {
   await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
   const keepOpen = () => () => undefined;
   const looking = imageWorker.inspect({ ...upload(png), path, keepOpen }, never);
-  await expectError(looking, "invalid_image_file", /shorter than it was said to be/);
+  await expectError(looking, "invalid_image_file", /shorter than its declared length/);
 });
 
 test("peek returns the requested bytes at any offset, and fewer at the end", async () => {

@@ -114,8 +114,8 @@ async function fromUpstream(
   const body = await response.json();
   const status = memberOf(body, "status");
   const job = jobIdOf(memberOf(body, "id"), context);
-  if (status === undefined) return { ...taken(body, context.target), ...job };
-  if (status === "Ready") return ready(memberOf(body, "result"), context);
+  if (status === undefined) return { ...acceptedJob(body, context.target), ...job };
+  if (status === "Ready") return readResult(memberOf(body, "result"), context);
   if (status === "Request Moderated" || status === "Content Moderated") {
     throw toMappedError("moderated", reasonsIn(body, status), context);
   }
@@ -125,7 +125,7 @@ async function fromUpstream(
   return stillPending;
 }
 
-function taken(response: unknown, { upstream }: Target): PendingJob {
+function acceptedJob(response: unknown, { upstream }: Target): PendingJob {
   const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(response, name));
   if (typeof id !== "string") throw invalidResponse("it has no `id`");
   const url = link ?? `${baseUrlOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
@@ -137,7 +137,7 @@ function taken(response: unknown, { upstream }: Target): PendingJob {
   };
 }
 
-function ready(
+function readResult(
   result: unknown,
   context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {

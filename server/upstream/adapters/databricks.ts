@@ -58,7 +58,7 @@ export const databricks: Vendor = {
     options: {
       clientId: z
         .string()
-        .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not hold spaces or colons")
+        .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not contain spaces or colons")
         .optional()
         .describe(
           "The client id of a service principal, whose secret is apiKey. Absent: apiKey is a token.",

@@ -130,7 +130,7 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: textOnlyCapabilities,
   },
-  // scaleway/docs-content, using-embeddings-api.mdx: neither encoding_format nor, but for one model, dimensions.
+  // scaleway/docs-content, using-embeddings-api.mdx: no encoding_format, and dimensions for one model only.
   {
     name: "scaleway",
     baseUrl: "https://api.scaleway.ai/v1",

@@ -14,25 +14,25 @@ import { readOpenaiError } from "./wire/openai-errors.ts";
 /** In China: https://api.minimaxi.com/v1, with keys of its own. */
 const baseUrl = "https://api.minimax.io/v1";
 
-const isFirst = (model: string): boolean => /^image-01\b/.test(model);
+const isImage01 = (model: string): boolean => /^image-01\b/.test(model);
 
 /** platform.minimax.io/docs/api-reference/image-generation-t2i. */
-const first: ImageCapabilities = {
+const image01Capabilities: ImageCapabilities = {
   maxImages: 9,
   maxPrompt: 1500,
   takes: { response_format: ["url", "b64_json"] },
   sizes: { rule: { multipleOf: 8, minEdge: 512, maxEdge: 2048 } },
 };
 
-/** The same page: it takes only aspect ratios, and four styles. */
-const live: ImageCapabilities = {
-  ...first,
-  takes: { ...first.takes, style: ["漫画", "元气", "中世纪", "水彩"] },
+/** The same page, image-01-live: it takes only aspect ratios, and four styles. */
+const image01LiveCapabilities: ImageCapabilities = {
+  ...image01Capabilities,
+  takes: { ...image01Capabilities.takes, style: ["漫画", "元气", "中世纪", "水彩"] },
   sizes: { ratios: ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"] },
 };
 
 /** MiniMax-H3-Image: image-generation-h3-generations and -edits, next to that page; its sizes from fal.ai. */
-const later: ImageCapabilities = {
+const laterCapabilities: ImageCapabilities = {
   maxImages: 10,
   takes: { response_format: ["url", "b64_json"] },
   sizes: {
@@ -49,8 +49,8 @@ const later: ImageCapabilities = {
 };
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  if (!isFirst(model)) return later;
-  return model === "image-01" ? first : live;
+  if (!isImage01(model)) return laterCapabilities;
+  return model === "image-01" ? image01Capabilities : image01LiveCapabilities;
 }
 
 const resolveEndpoint = openaiEndpoints(baseUrl);
@@ -62,7 +62,7 @@ const openai = {
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
-    if (!isFirst(target.model)) return openai.generations.toUpstream(query, target);
+    if (!isImage01(target.model)) return openai.generations.toUpstream(query, target);
     const { extraFields, options, prompt } = query;
     const { upstream, model } = target;
     return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/image_generation`, bearer(upstream), {
@@ -77,7 +77,7 @@ const generations: ImageAdapter<GenerationQuery> = {
     });
   },
   fromUpstream: (response, context) =>
-    isFirst(context.target.model)
+    isImage01(context.target.model)
       ? read(response, context)
       : openai.generations.fromUpstream(response, context),
 };

@@ -18,7 +18,7 @@ const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 =
 
 // "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). Mistral accepts 256 texts and refuses
 // 257, and only codestral-embed supports other vector lengths (rig-core, providers/mistral/embedding.rs). Mistral's own
-// pages say neither.
+// pages document neither.
 const capabilities = (target: Target): EmbeddingCapabilities => ({
   maxItems: 256,
   maxTokens: 16_384,

@@ -39,8 +39,8 @@ const embeddings: EmbeddingsAdapter = {
     const { upstream, model } = target;
     const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
-      // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. It cannot
-      // refuse.
+      // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. Nomic
+      // cannot refuse a long text.
       long_text_mode: cut ? "truncate" : "mean",
       ...extraFields,
       model,

@@ -15,8 +15,8 @@ const baseUrl = "http://127.0.0.1:11434";
 const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
 
-// ollama/ollama, server/routes.go (EmbedHandler): no limit on the number of texts, so OpenAI's; every vector is
-// normalized, a shortened one again. Prefixes for queries and documents are up to the client.
+// ollama/ollama, server/routes.go (EmbedHandler): no limit on the number of texts, so OpenAI's limit applies. Every
+// vector is normalized, and a shortened vector is normalized again. Clients add the prefixes of queries and documents.
 const known: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -49,7 +49,7 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-const readRefusal = nativeErrorReader({
+const readNativeError = nativeErrorReader({
   classify: ({ status, message }) => {
     if (status === 404) return /\bmodel\b.*\bnot found\b/.test(message) && "no such model";
     // Older versions return 500.
@@ -58,12 +58,12 @@ const readRefusal = nativeErrorReader({
 });
 
 const readError: Adapter["readError"] = async (response, context) => {
-  const read = await readRefusal(response, context);
-  if (read.kind !== "model_not_found") return read;
+  const error = await readNativeError(response, context);
+  if (error.kind !== "model_not_found") return error;
   return new GatewayError(
     "model_not_found",
     "The Ollama behind this model does not have it. Ask the operator of this gateway to pull it there.",
-    { ...read.details, logDetail: `ollama pull ${context.target.model}` },
+    { ...error.details, logDetail: `ollama pull ${context.target.model}` },
   );
 };
 

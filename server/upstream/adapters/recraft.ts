@@ -48,7 +48,7 @@ function imageCapabilities(
     maxPrompt: /^recraftv[23](_|$)/.test(model) ? 1000 : 10_000,
     edits: {
       maxImages: 1,
-      // The same page: inpainting is V3's; it fills where the mask is white.
+      // The same page: only V3 inpaints, where the mask is white.
       ...(!/^recraftv[24]/.test(model) && { mask: "white" as const }),
       maxBytes: 10 * 1024 * 1024,
     },
@@ -83,14 +83,14 @@ const generations: ImageAdapter<GenerationQuery> = {
 };
 
 /** Required without a mask: from 0, nearly identical, to 1, minimal similarity. 0.5 by default. */
-const usualStrength = 0.5;
+const defaultStrength = 0.5;
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     const fields = fieldsOf(query, target);
     const parts: Part[] = [
-      ...fieldParts(mask ? fields : { strength: usualStrength, ...fields }),
+      ...fieldParts(mask ? fields : { strength: defaultStrength, ...fields }),
       { name: "image", file: onlyFile(images) },
       ...(mask ? [{ name: "mask", file: onlyFile([mask]) }] : []),
     ];
@@ -102,7 +102,7 @@ const edits: ImageAdapter<EditQuery> = {
 };
 
 /** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */
-const unitsOfDollar = 1000;
+const unitsPerDollar = 1000;
 
 function fromUpstream(
   response: UpstreamResponse,
@@ -117,7 +117,7 @@ function fromUpstream(
       const credits = memberOf(body, "credits");
       return {
         ...createdIn(body),
-        ...(isCount(credits) && { cost: credits / unitsOfDollar }),
+        ...(isCount(credits) && { cost: credits / unitsPerDollar }),
       };
     },
   });

@@ -23,7 +23,7 @@ const authHeaders = (upstream: Upstream): WireHeaders => ({
   })),
 });
 
-// The most texts per request are not documented, so the limit is low.
+// The maximum number of texts per request is not documented, so the limit is low.
 const capabilities: EmbeddingCapabilities = {
   maxItems: 100,
   base64: false,

@@ -24,20 +24,20 @@ const baseUrl = "https://api.together.ai/v1";
  * togethercomputer/skills, together-images, references/models.md: Kontext takes one image as `image_url`; FLUX.2 and
  * Google's models several as `reference_images`. Eight is FLUX.2's limit at its vendor.
  */
-const several: EditCapabilities = { maxImages: 8 };
+const severalImages: EditCapabilities = { maxImages: 8 };
 const families: readonly (readonly [RegExp, EditCapabilities | undefined])[] = [
   [/kontext/i, { maxImages: 1 }],
-  [/FLUX\.2|gemini|flash-image/i, several],
+  [/FLUX\.2|gemini|flash-image/i, severalImages],
   // Text-to-image models, which would ignore an input image.
   [/FLUX\.1|imagen|seedream-3|stable-diffusion|hidream|dreamshaper|juggernaut/i, undefined],
 ];
 
 const editsOf = (model: string): EditCapabilities | undefined => {
   const known = families.find(([name]) => name.test(model));
-  return known ? known[1] : several;
+  return known ? known[1] : severalImages;
 };
 
-const readsOne = (model: string): boolean => editsOf(model)?.maxImages === 1;
+const takesOneImage = (model: string): boolean => editsOf(model)?.maxImages === 1;
 
 // The same, references/api-reference.md: four images per request; `output_format` is FLUX.2's. The supported sizes
 // depend on the model.
@@ -82,7 +82,7 @@ const edits: ImageAdapter<EditQuery> = {
     return buildRequest(
       query,
       target,
-      readsOne(target.model) ? { image_url: sources[0] } : { reference_images: sources },
+      takesOneImage(target.model) ? { image_url: sources[0] } : { reference_images: sources },
     );
   },
   fromUpstream,

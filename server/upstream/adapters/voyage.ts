@@ -32,7 +32,7 @@ const taskTypes: TaskTypeTable = {
 
 const isMultimodal = (model: string): boolean => /^voyage-multimodal-/.test(model);
 
-/** docs.voyageai.com/reference/embeddings-api: the most tokens of a request, model by model. */
+/** docs.voyageai.com/reference/embeddings-api: the maximum number of tokens of a request, model by model. */
 function maxTokens(model: string): number {
   if (/-lite$/.test(model)) return 1_000_000;
   return /^voyage-(2|3|3\.5|4)$/.test(model) || isMultimodal(model) ? 320_000 : 120_000;
@@ -41,7 +41,7 @@ function maxTokens(model: string): number {
 /** mongodb.com/docs/voyageai/models: these make vectors of four lengths, the others of one. */
 const flexible = /^voyage-(4|3\.5|3-large|code-[3-9]|context-|multimodal-3\.5)/;
 
-// docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client
+// docs.voyageai.com/reference: 1000 texts. Contextual models take 16,000 chunks, and 32,000 tokens if the client
 // chunks.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   ...(isContextualModel(model)
@@ -100,7 +100,7 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): vo
   if (chunking === undefined || chunking === false) return;
   throw new GatewayError(
     "invalid_value",
-    "'enable_auto_chunking' gives several vectors for one input, which an embeddings response has no place for. Leave it out, and send the chunks of one document, in order, as the list `input`.",
+    "'enable_auto_chunking' gives several vectors for one input, which an embeddings response cannot represent. Omit it, and send the chunks of one document, in order, as the list `input`.",
     { param: "enable_auto_chunking" },
   );
 }

@@ -28,7 +28,7 @@ const ratios = [
 
 /**
  * docs.x.ai/developers/rest-api-reference/inference/images: `quality` is low, medium or high. By model, docs.comfy.org:
- * 2.0 takes the first two (xai-sdk 1.21.0, ImageQuality, has only these), earlier models ignore it.
+ * 2.0 takes `low` and `medium` (xai-sdk 1.21.0, ImageQuality, has only these), earlier models ignore it.
  */
 const tiers: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
   [/imagine-image-2\b/, ["low", "medium"]],
@@ -96,8 +96,8 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-/** docs.x.ai/developers/cost-tracking: ticks per US dollar. */
-const ticks = 10_000_000_000;
+/** docs.x.ai/developers/cost-tracking. */
+const ticksPerDollar = 10_000_000_000;
 
 function fromUpstream(
   response: UpstreamResponse,
@@ -109,7 +109,7 @@ function fromUpstream(
     entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
     responseFields: (body) => {
       const spent = memberOf(memberOf(body, "usage"), "cost_in_usd_ticks");
-      return typeof spent === "number" && spent >= 0 ? { cost: spent / ticks } : {};
+      return typeof spent === "number" && spent >= 0 ? { cost: spent / ticksPerDollar } : {};
     },
   });
 }

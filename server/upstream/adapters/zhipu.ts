@@ -13,19 +13,19 @@ const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
 /** docs.bigmodel.cn/api-reference/模型-api/图像生成: CogView's rules apply to every model except GLM-Image. */
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  const asking = { user: "any", safety_identifier: "any" } as const;
+  const userOptions = { user: "any", safety_identifier: "any" } as const;
   return /^glm-image/i.test(model)
     ? {
         maxImages: 1,
         userLength,
-        takes: { ...asking, quality: ["hd"] },
-        // It recommends edges from 1024, but one of its own examples is 960x1728.
+        takes: { ...userOptions, quality: ["hd"] },
+        // The page recommends edges from 1024, but one of its own examples is 960x1728.
         sizes: { rule: { multipleOf: 32, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 22 } },
       }
     : {
         maxImages: 1,
         userLength,
-        takes: { ...asking, quality: ["standard", "hd"] },
+        takes: { ...userOptions, quality: ["standard", "hd"] },
         sizes: { rule: { multipleOf: 16, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 21 } },
       };
 }

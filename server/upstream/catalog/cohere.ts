@@ -24,7 +24,7 @@ const light = (what: "english" | "multilingual"): KnownEmbedding => ({
 
 /**
  * According to Cohere, both share one vector space. Their vectors are not identical: switching from one to the other
- * changes distances, so the author of a configuration must set `sameSpace`.
+ * changes distances, so a configuration that uses both must set `sameSpace`.
  */
 const v5 = (what: "pro" | "fast", price: number): KnownEmbedding => ({
   name: `embed-v5.0-${what}`,

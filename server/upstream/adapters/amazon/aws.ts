@@ -42,15 +42,15 @@ export const signedFor =
     typeof request.body === "object" ? request : signRequest(request, upstream, service, now);
 
 /**
- * The signature covers a hash of the body, and Bedrock is not documented to accept one without: the body is streamed
- * twice and never buffered.
+ * The signature covers a hash of the body, and Bedrock does not document that it accepts a signature without one. So the
+ * body is streamed twice, and never buffered.
  */
 export const signedStreamFor =
   (service: string) =>
   async (request: UpstreamRequest, upstream: Upstream, now: number): Promise<UpstreamRequest> => {
     if (typeof request.body !== "object") return signRequest(request, upstream, service, now);
     const hash = createHash("sha256");
-    for await (const piece of request.body.open()) hash.update(piece);
+    for await (const chunk of request.body.open()) hash.update(chunk);
     return signRequest(request, upstream, service, now, hash.digest("hex"));
   };
 

@@ -23,7 +23,7 @@ const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] 
 
 /**
  * docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html and image-gen-access.html. The pages do
- * not agree on whether 2048x2048 is one pixel too large; the price list has it.
+ * not agree on whether 2048x2048 is one pixel too large; the price list includes it.
  */
 const novaCapabilities: ImageCapabilities = {
   maxImages: 5,
@@ -70,12 +70,13 @@ function bodyOf(
 ): ExtraFields {
   const { n, quality } = query.options;
   const { imageGenerationConfig, [paramsField]: given, ...flat } = query.extraFields;
-  const of = (wanted: boolean) =>
-    Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === wanted));
+  const [configFields, taskFields] = [true, false].map((isConfig) =>
+    Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === isConfig)),
+  );
   const config = {
     // Both models have a constant default seed, and would generate the same images again.
     ...(query.part !== undefined && { seed: 1000 + query.part }),
-    ...of(true),
+    ...configFields,
     ...objectOf(imageGenerationConfig),
     ...edgesOf(query),
     ...(quality !== undefined && { quality: tiers[quality] }),
@@ -83,7 +84,7 @@ function bodyOf(
   };
   return {
     taskType,
-    [paramsField]: { ...of(false), ...objectOf(given), ...task },
+    [paramsField]: { ...taskFields, ...objectOf(given), ...task },
     ...(Object.keys(config).length > 0 && { imageGenerationConfig: config }),
   };
 }
@@ -106,7 +107,7 @@ function edit(query: EditQuery): ExtraFields {
     const task = { images: images.map((file) => new FileContent(file)), text };
     return bodyOf(query, "IMAGE_VARIATION", "imageVariationParams", task);
   }
-  if (others.length > 0) throw oneAtATime();
+  if (others.length > 0) throw tooManyImages();
   const task = {
     image: new FileContent(first),
     ...(mask && { maskImage: new FileContent(mask) }),
@@ -115,7 +116,7 @@ function edit(query: EditQuery): ExtraFields {
   return bodyOf(query, "INPAINTING", "inPaintingParams", task);
 }
 
-const oneAtATime = (): GatewayError =>
+const tooManyImages = (): GatewayError =>
   new GatewayError(
     "invalid_value",
     "Invalid 'image': too many images. With a mask, this model takes one.",
@@ -128,8 +129,8 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   if (results.length > 0) return { kind: "buffered", results, metadata: {} };
   const error = textIn(response, "error");
   if (error !== undefined) {
-    const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);
-    throw noImageError(held ? "moderated" : undefined, error, context);
+    const isModerated = /\bblocked\b|\bfilter|Responsible AI/i.test(error);
+    throw noImageError(isModerated ? "moderated" : undefined, error, context);
   }
   // Source of this status: vercel/ai, amazon-bedrock-image-model.ts.
   if (memberOf(response, "status") === "Request Moderated") {
@@ -139,14 +140,14 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
 };
 
 /** With a mask, the output has the size of the input: so an edit takes no size. */
-const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
+const editCapabilities: Pick<ImageCapabilities, "sizes" | "takes"> = {
   sizes: { list: [] },
   takes: { quality: Object.keys(tiers) },
 };
 
 const familyWith = (capabilities: ImageCapabilities): ImageFamily => ({
   capabilities: (_, operation) =>
-    operation === "edits" ? { ...capabilities, ...inEdits } : capabilities,
+    operation === "edits" ? { ...capabilities, ...editCapabilities } : capabilities,
   generation,
   edit,
   read,

@@ -87,7 +87,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
     },
-    // By type, as requested; models without types return a bare list.
+    // An object by embedding type, as requested. Models without types return a plain list.
     vectors: (response) => {
       const embeddings = memberOf(response, "embeddings");
       return vectorRows(memberOf(embeddings, "float") ?? embeddings);
@@ -140,7 +140,7 @@ const nova: Family = {
 export const familyNames = ["titan", "cohere", "nova"] as const;
 type FamilyName = (typeof familyNames)[number];
 
-/** Some families only generate images. */
+/** Whether it is the name of an embedding family: some families only generate images. */
 export const isFamily = (name: unknown): boolean => familyNames.some((family) => family === name);
 
 /**

@@ -58,7 +58,7 @@ const serviceOf = (model: string): Service | undefined =>
   services[/stable-([a-z-]+?)-v\d/.exec(model)?.[1] ?? ""];
 
 function editOf(model: string): Service | undefined {
-  // It generates images and does not edit.
+  // Stable Image Core generates images and does not edit them.
   if (/stable-image-core/.test(model)) return undefined;
   return serviceOf(model) ?? (generationModels.test(model) ? imageToImage : plain);
 }
@@ -91,7 +91,7 @@ const common = ({ options, aspectRatio: aspect }: GenerationQuery): ExtraFields 
 });
 
 function generation(query: GenerationQuery, model: string): ExtraFields {
-  if (serviceOf(model)) throw changesOnly(query.model);
+  if (serviceOf(model)) throw editsOnlyError(query.model);
   return { ...query.extraFields, prompt: query.prompt, ...common(query) };
 }
 
@@ -99,7 +99,7 @@ function edit(query: EditQuery, model: string): ExtraFields {
   const service = editOf(model) ?? plain;
   const { images, mask } = sourcesOf(query);
   const { needs } = service;
-  if (images.length < service.images.length) throw oneMore(service.images.length);
+  if (images.length < service.images.length) throw tooFewImages(service.images.length);
   if (needs !== undefined && query.extraFields[needs] === undefined) throw missing(needs);
   return {
     ...service.defaultFields,
@@ -114,14 +114,14 @@ function edit(query: EditQuery, model: string): ExtraFields {
   };
 }
 
-const changesOnly = (model: string): GatewayError =>
+const editsOnlyError = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",
     `The model '${model}' only edits images. Send an image to /v1/images/edits.`,
     { param: "model" },
   );
 
-const oneMore = (count: number): GatewayError =>
+const tooFewImages = (count: number): GatewayError =>
   new GatewayError(
     "invalid_value",
     `Invalid 'image': this model needs ${count} images: the image to change and the image with the style.`,
@@ -140,8 +140,8 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   const reasons = listOf(memberOf(response, "finish_reasons"));
   const reason = reasons.find((entry) => typeof entry === "string");
   if (typeof reason === "string") {
-    const held = /^Filter reason/i.test(reason);
-    throw noImageError(held ? "moderated" : undefined, reason, context);
+    const isModerated = /^Filter reason/i.test(reason);
+    throw noImageError(isModerated ? "moderated" : undefined, reason, context);
   }
   const results = imagesIn(response);
   if (results.length === 0) throw invalidResponse("it has no image");

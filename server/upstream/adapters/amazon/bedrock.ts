@@ -76,7 +76,7 @@ export const bedrock: Vendor = {
       family: z
         .enum([...familyNames, ...imageFamilyNames])
         .optional()
-        .describe("The family of the models, for model ids that do not tell it, such as profiles."),
+        .describe("The family of the models, for model ids that do not show it, such as profiles."),
     },
   },
   adapter: {

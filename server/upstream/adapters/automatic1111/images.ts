@@ -133,7 +133,7 @@ async function readResponse(
       "model_not_found",
       "The Stable Diffusion server behind this model does not have it. Ask the operator of this gateway to check the model's target.",
       {
-        logDetail: `it generated with ${String(memberOf(info, "sd_model_name"))} instead of ${model}`,
+        logDetail: `the server used ${String(memberOf(info, "sd_model_name"))} instead of ${model}`,
       },
     );
   }

@@ -34,7 +34,7 @@ const embeddings: EmbeddingsAdapter = {
     return bearerJsonRequest(runOf(target), upstream, {
       ...extraFields,
       [taskTypeOf(query, capabilities(target)) ?? "text"]: textsOf(query),
-      // The only model with an option for it.
+      // The only model with an option for truncation.
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),
     });
   },

@@ -28,7 +28,7 @@ import { runOf } from "./endpoints.ts";
 import { flaggedIn } from "./errors.ts";
 import { withMask } from "./mask.ts";
 
-const from = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"> => ({
+const edgesBetween = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"> => ({
   sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },
 });
 
@@ -44,18 +44,21 @@ const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
     /flux-2/,
     {
       ...plain,
-      ...from(256, 1920),
+      ...edgesBetween(256, 1920),
       edits: {
         maxImages: 4,
-        // The same: 1024x768 by default. Multiples that every model of this family supports.
+        // The same changelog: 1024x768 by default. Multiples that every model of this family supports.
         matchFirstImage: { multipleOf: 16, minEdge: 256, maxEdge: 1920, maxPixels: 1024 * 1536 },
       },
     },
   ],
-  [/inpainting/, { ...plain, ...from(256, 2048), edits: { maxImages: 1, mask: "white" } }],
-  [/stable-diffusion|dreamshaper/, { ...plain, ...from(256, 2048), edits: { maxImages: 1 } }],
-  [/lucid-origin/, { ...plain, ...from(1, 2500) }],
-  [/phoenix/, { ...plain, ...from(1, 2048) }],
+  [/inpainting/, { ...plain, ...edgesBetween(256, 2048), edits: { maxImages: 1, mask: "white" } }],
+  [
+    /stable-diffusion|dreamshaper/,
+    { ...plain, ...edgesBetween(256, 2048), edits: { maxImages: 1 } },
+  ],
+  [/lucid-origin/, { ...plain, ...edgesBetween(1, 2500) }],
+  [/phoenix/, { ...plain, ...edgesBetween(1, 2048) }],
 ];
 
 /** The fields that most models support. */
@@ -77,7 +80,7 @@ const fieldsOf = (query: GenerationQuery, target: Target): ExtraFields => ({
   ...sizeOf(query, target),
 });
 
-const inForm = (
+const formRequest = (
   target: Target,
   fields: ExtraFields,
   files: readonly FilePart[] = [],
@@ -90,7 +93,7 @@ const inForm = (
 export const cloudflareGenerations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     takesForms(target)
-      ? inForm(target, fieldsOf(query, target))
+      ? formRequest(target, fieldsOf(query, target))
       : imageJsonRequest(runOf(target), bearer(target.upstream), fieldsOf(query, target)),
   fromUpstream: read,
 };
@@ -98,7 +101,7 @@ export const cloudflareGenerations: ImageAdapter<GenerationQuery> = {
 export const cloudflareEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target);
-    if (takesForms(target)) return inForm(target, fields, filesOf(query.images));
+    if (takesForms(target)) return formRequest(target, fields, filesOf(query.images));
     const body = { ...fields, image_b64: new FileContent(onlyFile(query.images)) };
     const request = imageJsonRequest(runOf(target), bearer(target.upstream), body);
     return query.mask ? { ...request, body: withMask(body, onlyFile([query.mask])) } : request;

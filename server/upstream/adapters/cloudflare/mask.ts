@@ -15,16 +15,16 @@ export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
   async function* open(): AsyncGenerator<Uint8Array> {
     yield head;
     let before = "";
-    for await (const piece of mask.stream()) {
-      if (piece.length === 0) continue;
-      yield Buffer.from(before + Array.from(piece, (byte) => String(byte).padStart(3)).join(","));
+    for await (const chunk of mask.stream()) {
+      if (chunk.length === 0) continue;
+      yield Buffer.from(before + Array.from(chunk, (byte) => String(byte).padStart(3)).join(","));
       before = ",";
     }
     yield tail;
     // The opening brace of the fields is written already.
     let from = 1;
-    for await (const piece of others.open()) {
-      yield piece.subarray(from);
+    for await (const chunk of others.open()) {
+      yield chunk.subarray(from);
       from = 0;
     }
   }

@@ -34,7 +34,7 @@ const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
 });
 
 /** Models that take images also download them from links. All their pages document 10 MB. */
-const reading = (
+const inputImages = (
   maxImages: number,
   mask?: EditCapabilities["mask"],
 ): { edits: EditCapabilities } => ({
@@ -60,7 +60,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     {
       endpoint: "masked-job",
       editsOnly: true,
-      capabilities: capabilities(4, { list: [] }, reading(1, "white")),
+      capabilities: capabilities(4, { list: [] }, inputImages(1, "white")),
     },
   ],
   // alibabacloud.com/help/en/model-studio/wan2-5-image-edit-api-reference.
@@ -71,7 +71,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
       editsOnly: true,
       capabilities: capabilities(4, pixels(square(768), square(1280), 4), {
         maxPrompt: 2000,
-        ...reading(3),
+        ...inputImages(3),
       }),
     },
   ],
@@ -114,7 +114,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     {
       endpoint: "messages-job",
       editsOnly: true,
-      capabilities: capabilities(4, "any", { maxPrompt: 2000, ...reading(4) }),
+      capabilities: capabilities(4, "any", { maxPrompt: 2000, ...inputImages(4) }),
     },
   ],
   // docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit.
@@ -122,17 +122,17 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wan2\.7/,
     {
       endpoint: "messages-job",
-      capabilities: capabilities(4, "any", { maxPrompt: 5000, ...reading(9) }),
+      capabilities: capabilities(4, "any", { maxPrompt: 5000, ...inputImages(9) }),
     },
   ],
-  [/^wan/, { endpoint: "messages-job", capabilities: capabilities(4, "any", reading(9)) }],
+  [/^wan/, { endpoint: "messages-job", capabilities: capabilities(4, "any", inputImages(9)) }],
   // These two: alibabacloud.com/help/en/model-studio/qwen-image-edit-api. The first of them takes no size.
   [
     /^qwen-image-edit(-\d{4}-.*)?$/,
     {
       endpoint: "messages",
       editsOnly: true,
-      capabilities: capabilities(1, { list: [] }, { maxPrompt: 800, ...reading(3) }),
+      capabilities: capabilities(1, { list: [] }, { maxPrompt: 800, ...inputImages(3) }),
     },
   ],
   [
@@ -140,7 +140,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     {
       endpoint: "messages",
       editsOnly: true,
-      capabilities: capabilities(6, edges(512, 2048), { maxPrompt: 800, ...reading(3) }),
+      capabilities: capabilities(6, edges(512, 2048), { maxPrompt: 800, ...inputImages(3) }),
     },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-generation-and-editing-api-reference.
@@ -148,14 +148,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^qwen-image-2\.1/,
     {
       endpoint: "messages",
-      capabilities: capabilities(6, pixels(square(512), square(2048), 8), reading(10)),
+      capabilities: capabilities(6, pixels(square(512), square(2048), 8), inputImages(10)),
     },
   ],
   [
     /^qwen-image-\d/,
     {
       endpoint: "messages",
-      capabilities: capabilities(6, pixels(square(512), square(2048), 8), reading(3)),
+      capabilities: capabilities(6, pixels(square(512), square(2048), 8), inputImages(3)),
     },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-api: one image per request, in one of five sizes.
@@ -180,7 +180,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
 /** Unknown models use the chat-style request, as all models of the last year do. */
 const unknown: DashscopeFamily = {
   endpoint: "messages",
-  capabilities: capabilities(1, "any", reading(3)),
+  capabilities: capabilities(1, "any", inputImages(3)),
 };
 
 export const dashscopeFamily = (model: string): DashscopeFamily =>

@@ -47,7 +47,7 @@ export const dashscopeEdits: ImageAdapter<EditQuery> = {
 };
 
 /** Options next to the prompt of a job; all others are parameters. */
-const besidePrompt = ["negative_prompt", "ref_img", "function"] as const;
+const promptOptions = ["negative_prompt", "ref_img", "function"] as const;
 
 function buildRequest(
   query: GenerationQuery,
@@ -57,19 +57,21 @@ function buildRequest(
 ): UpstreamRequest {
   const { endpoint } = dashscopeFamily(model);
   const { input, parameters, ...others } = query.extraFields;
-  const conversation = endpoint === "messages" || endpoint === "messages-job";
-  const beside = conversation ? [] : besidePrompt.filter((name) => others[name] !== undefined);
+  const isChat = endpoint === "messages" || endpoint === "messages-job";
+  const withPrompt = isChat ? [] : promptOptions.filter((name) => others[name] !== undefined);
   const body = {
     model,
     input: {
       ...objectOf(input),
-      ...Object.fromEntries(beside.map((name) => [name, others[name]])),
-      ...(conversation ? messages(query, model, images) : prompt(query, images, edit, endpoint)),
+      ...Object.fromEntries(withPrompt.map((name) => [name, others[name]])),
+      ...(isChat ? messages(query, model, images) : prompt(query, images, edit, endpoint)),
     },
     parameters: {
       ...objectOf(parameters),
       ...Object.fromEntries(
-        Object.entries(others).filter(([name]) => !beside.includes(name as (typeof beside)[0])),
+        Object.entries(others).filter(
+          ([name]) => !withPrompt.includes(name as (typeof withPrompt)[0]),
+        ),
       ),
       // Without `n`, some models generate, and bill, four images.
       n: query.options.n ?? 1,
@@ -95,8 +97,8 @@ function messages(
   model: string,
   images: readonly unknown[],
 ): ExtraFields {
-  const shown = images.map((image) => ({ image }));
-  const content = model.startsWith("wan") ? [{ text }, ...shown] : [...shown, { text }];
+  const imageParts = images.map((image) => ({ image }));
+  const content = model.startsWith("wan") ? [{ text }, ...imageParts] : [...imageParts, { text }];
   return { messages: [{ role: "user", content }] };
 }
 
@@ -108,17 +110,17 @@ function prompt(
 ): ExtraFields {
   if (!edit) return { prompt: text };
   if (endpoint !== "masked-job") return { prompt: text, images };
-  const plain = edit.mask ? "description_edit_with_mask" : "description_edit";
+  const defaultFunction = edit.mask ? "description_edit_with_mask" : "description_edit";
   return {
     prompt: text,
     base_image_url: images[0],
     ...(edit.mask && { mask_image_url: asDataUrl(edit.mask) }),
     // A request can select its other functions, such as colorization, by name.
-    function: extraFields.function ?? plain,
+    function: extraFields.function ?? defaultFunction,
   };
 }
 
-/** 1024*1024; names such as 2K as they are. */
+/** In the form 1024*1024; names such as 2K are sent unchanged. */
 const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
   size === undefined || size === "auto" ? {} : { size: size.replace("x", "*") };
 
@@ -137,9 +139,9 @@ async function read(
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
     return { ...pending(memberOf(output, "task_id"), target), ...job };
   }
-  const results = [...inMessages(output, context), ...inResults(output, context)];
+  const results = [...imagesInMessages(output, context), ...imagesInResults(output, context)];
   if (results.length > 0) return { kind: "buffered", results, metadata: {}, ...usageIn(body) };
-  // For a job: next to its status, or of each image. Otherwise: next to the output.
+  // The error of a job is next to its status or in the entry of an image; any other error is next to the output.
   const failure = [output, ...listOf(memberOf(output, "results")), body].find(
     (entry) => textIn(entry, "code") !== undefined,
   );
@@ -162,7 +164,10 @@ function pending(id: unknown, { upstream }: Target): PendingJob {
 }
 
 /** output.choices[].message.content[].image. z-image adds the rewritten prompt next to it. */
-function inMessages(output: unknown, context: ImageRequestContext<GenerationQuery>): ImageResult[] {
+function imagesInMessages(
+  output: unknown,
+  context: ImageRequestContext<GenerationQuery>,
+): ImageResult[] {
   const rewrites = context.target.model.startsWith("z-image");
   return listOf(memberOf(output, "choices")).flatMap((choice) => {
     const content = listOf(memberOf(memberOf(choice, "message"), "content"));
@@ -174,7 +179,10 @@ function inMessages(output: unknown, context: ImageRequestContext<GenerationQuer
 }
 
 /** output.results[].url */
-const inResults = (output: unknown, context: ImageRequestContext<GenerationQuery>): ImageResult[] =>
+const imagesInResults = (
+  output: unknown,
+  context: ImageRequestContext<GenerationQuery>,
+): ImageResult[] =>
   listOf(memberOf(output, "results")).flatMap((entry) =>
     toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), context),
   );

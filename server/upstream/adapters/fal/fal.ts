@@ -107,10 +107,10 @@ function done(
   const images = memberOf(response, "images") ?? memberOf(response, "image");
   if (images === undefined) throw invalidResponse("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
-  const marked = listOf(memberOf(response, "has_nsfw_concepts"));
+  const nsfwFlags = listOf(memberOf(response, "has_nsfw_concepts"));
   // The safety checker blacks out flagged images.
-  const checked = context.query.extraFields.enable_safety_checker !== false;
-  if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
+  const isChecked = context.query.extraFields.enable_safety_checker !== false;
+  if (isChecked && nsfwFlags.length > 0 && nsfwFlags.every((flag) => flag === true)) {
     throw toMappedError("moderated", undefined, context);
   }
   return {
@@ -121,7 +121,7 @@ function done(
       return {
         image,
         ...revised(memberOf(response, "revised_prompt"), context),
-        ...(marked[at] === true && { extraFields: { has_nsfw_concepts: true } }),
+        ...(nsfwFlags[at] === true && { extraFields: { has_nsfw_concepts: true } }),
       };
     }),
     metadata: {},
@@ -148,8 +148,8 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-/** Of the errors that fal.ai/docs/documentation/model-apis/errors lists by type. */
-const isForbidden = (body: unknown): boolean =>
+/** fal.ai/docs/documentation/model-apis/errors: the error type of moderated requests. */
+const isModerated = (body: unknown): boolean =>
   listOf(memberOf(body, "detail")).some(
     (entry) => memberOf(entry, "type") === "content_policy_violation",
   );
@@ -168,7 +168,7 @@ export const fal: Vendor = {
     }),
     readError: nativeErrorReader({
       classify: ({ status, message, body }) => {
-        if (isForbidden(body)) return "moderated";
+        if (isModerated(body)) return "moderated";
         // fal-ai/fal#1147: 403 {"detail":"User is locked. Reason: Exhausted balance. Top up …"}.
         if (status === 403 && /exhausted balance|\btop.?up\b/i.test(message)) return "no credit";
         return status === 404 && "no such model";

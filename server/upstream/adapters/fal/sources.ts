@@ -5,7 +5,7 @@ export interface SourceFields {
   readonly single?: readonly string[];
   /** The field of all other images. */
   readonly list?: string;
-  /** The most images together. */
+  /** The maximum number of images, over all fields. */
   readonly maxImages: number;
 }
 
@@ -60,10 +60,12 @@ export function placeSources(
   urls: readonly unknown[],
 ): Readonly<Record<string, unknown>> {
   const { single = [], list } = falSources(endpoint);
-  const alone = single.slice(0, urls.length).map((name, at): [string, unknown] => [name, urls[at]]);
+  const singleFields = single
+    .slice(0, urls.length)
+    .map((name, at): [string, unknown] => [name, urls[at]]);
   const others = urls.slice(single.length);
   return {
-    ...Object.fromEntries(alone),
+    ...Object.fromEntries(singleFields),
     ...(list !== undefined && others.length > 0 && { [list]: others }),
   };
 }

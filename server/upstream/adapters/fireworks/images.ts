@@ -129,7 +129,9 @@ async function fromUpstream(
     return { kind: "pending", jobId: job, poll: pollOf(job, context.target) };
   }
   jobIdOf(memberOf(body, "id"), context);
-  return memberOf(body, "status") === undefined ? inJson(body, context) : ofJob(body, context);
+  return memberOf(body, "status") === undefined
+    ? readImages(body, context)
+    : readJob(body, context);
 }
 
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: polled with POST, free of charge. */
@@ -139,7 +141,7 @@ const pollOf = (id: string, target: Target): UpstreamRequest => ({
 });
 
 /** The same page: `{base64: ["…"], finishReason, seed}`; SDXL returns a list of these, with one string each. */
-function inJson(
+function readImages(
   response: unknown,
   context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
@@ -160,7 +162,7 @@ function inJson(
  * Kontext is Black Forest Labs' own service behind Fireworks, with the same states. A task that is not found may have
  * been accepted just now: it is polled until the request's deadline.
  */
-function ofJob(
+function readJob(
   response: unknown,
   context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse | PendingJob {

@@ -29,13 +29,13 @@ function readKeyFile(text: string): ServiceAccount | string {
   try {
     const { data, error } = keyFile.safeParse(JSON.parse(text));
     if (!data)
-      return `is not a service account's key file: look at its ${String(error.issues[0]?.path[0])}`;
+      return `is not a service account's key file: check its ${String(error.issues[0]?.path[0])}`;
     createPrivateKey(data.private_key);
     return data;
   } catch (error) {
     return error instanceof SyntaxError
       ? "is not JSON: it must be the text of a service account's key file"
-      : "holds a private_key that cannot be read";
+      : "contains a private_key that cannot be read";
   }
 }
 

@@ -19,12 +19,12 @@ import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/membe
 import { toMappedError } from "../wire/native-errors.ts";
 import { geminiUsage } from "./usage.ts";
 
-// ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios,
+// ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios.
 const commonRatios = [
   ...["1:1", "2:3", "3:2", "3:4", "4:3"],
   ...["4:5", "5:4", "9:16", "16:9", "21:9"],
 ];
-// and gemini-3.1-flash-image, its lite variant and gemini-nano-banana-2.1 also these.
+// The same page: gemini-3.1-flash-image, its lite variant and gemini-nano-banana-2.1 also take these.
 const bannerRatios = ["1:4", "4:1", "1:8", "8:1"];
 
 /** The thinking levels of a model, by the value of `complexity` that selects each. */
@@ -44,7 +44,7 @@ const twoLevels: ThinkingLevels = { low: "MINIMAL", high: "HIGH" };
  * By the model's name, without the `google/` that gateways put before it. Sources: the page named above; of
  * gemini-nano-banana-2.1 the release notes of @tanstack/ai-gemini 0.36.0 ("all 14 aspect ratios at 1K, 2K, or 4K"; 512
  * is refused), docs.laozhang.ai/en/api-capabilities/nano-banana-2-1-image (2026-10-07), and for its thinking levels
- * skills.sh/jpcaparas/skills/nanobanana (live calls, 2026-10-18). A later nano-banana is taken to be like 2.1.
+ * skills.sh/jpcaparas/skills/nanobanana (live calls, 2026-10-18). A later nano-banana is assumed to be like 2.1.
  */
 const models: readonly (readonly [RegExp, GeminiImageModel])[] = [
   [
@@ -83,7 +83,7 @@ export function geminiImageCapabilities(
 }
 
 /** Members of a request itself. All other options of the API belong to `generationConfig`. */
-const outside: ReadonlySet<string> = new Set([
+const requestMembers: ReadonlySet<string> = new Set([
   ...["safetySettings", "tools", "toolConfig", "systemInstruction", "cachedContent"],
   ...["labels", "serviceTier", "store"],
 ]);
@@ -113,7 +113,7 @@ export function geminiBody(
   };
   const level = geminiImageModel(target.model).thinking[options.complexity ?? ""];
   return {
-    ...picked(others, (name) => outside.has(name)),
+    ...picked(others, (name) => requestMembers.has(name)),
     contents: [
       {
         role: "user",
@@ -126,7 +126,7 @@ export function geminiBody(
       },
     ],
     generationConfig: {
-      ...picked(others, (name) => !outside.has(name)),
+      ...picked(others, (name) => !requestMembers.has(name)),
       ...given,
       responseModalities: ["IMAGE"],
       ...(Object.keys(shape).length > 0 && { imageConfig: shape }),
@@ -179,13 +179,13 @@ function noImageError(
   const feedback = memberOf(response, "promptFeedback");
   const blocked = memberOf(feedback, "blockReason");
   const reason = memberOf(candidate, "finishReason");
-  // The text that it returns instead of an image is the error message for the client.
-  const messages = [
+  // The text that the model returns instead of an image is the error message for the client.
+  const text = [
     textIn(feedback, "blockReasonMessage"),
     textIn(candidate, "finishMessage"),
     ...parts.map((part) => textIn(part, "text")),
   ].find((message) => message?.trim());
-  const message = messages && withoutProject(messages.trim(), context);
+  const message = text && withoutProject(text.trim(), context);
   if (blocked === undefined && !refusals.has(reason)) {
     const why = [nameIn(reason), message].filter((part) => part !== undefined);
     return toMappedError(undefined, why.join(": "), context);

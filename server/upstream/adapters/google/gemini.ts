@@ -45,17 +45,17 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 }
 
 function toUpstream(query: EmbeddingsQuery, target: Target) {
-  const word = taskTypeOf(query, capabilities(target));
+  const taskType = taskTypeOf(query, capabilities(target));
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
-  // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses
-  // others.
+  // The API has no field for truncation (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and
+  // refuses unknown fields.
   const { extraFields } = truncation(query);
   const requests = textsOf(query).map((text) => ({
     ...extraFields,
     model: `models/${name}`,
-    content: { parts: [{ text: prefixes && word !== undefined ? word + text : text }] },
-    ...(!prefixes && word !== undefined && { taskType: word }),
+    content: { parts: [{ text: prefixes && taskType !== undefined ? taskType + text : text }] },
+    ...(!prefixes && taskType !== undefined && { taskType }),
     ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
   }));
   const [only, ...others] = requests;

@@ -2,7 +2,7 @@
 import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
-/** googleapis/js-genai, GenerateContentResponseUsageMetadata: the total is the sum of the four. */
+/** googleapis/js-genai, GenerateContentResponseUsageMetadata: the total is the sum of the four counts. */
 export function geminiUsage(reported: unknown): Pick<BufferedImageResponse, "usage"> {
   const prompt = memberOf(reported, "promptTokenCount");
   const total = memberOf(reported, "totalTokenCount");

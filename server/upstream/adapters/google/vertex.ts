@@ -37,7 +37,7 @@ interface VertexOptions {
 
 const optionsOf = (upstream: Upstream): VertexOptions => upstream.options;
 
-/** As Google's own clients have it: `global` and the two continents have hosts of another form. */
+/** As in Google's own clients: `global`, `us` and `eu` have host names of another form. */
 function baseUrlOf(upstream: Upstream): string {
   const { location = "global" } = optionsOf(upstream);
   if (upstream.baseUrl !== undefined) return upstream.baseUrl;
@@ -95,15 +95,15 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, extraFields } = truncation(query);
   const [text = ""] = textsOf(query);
-  const word = taskTypeOf(query, capabilities(target)) ?? "";
+  const taskType = taskTypeOf(query, capabilities(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
   return buildRequest(target, "embedContent", {
-    content: { role: "user", parts: [{ text: prefixed ? word + text : text }] },
+    content: { role: "user", parts: [{ text: prefixed ? taskType + text : text }] },
     embedContentConfig: {
       // By default, Google truncates (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
       autoTruncate: cut,
       ...extraFields,
-      ...(!prefixed && word !== "" && { taskType: word }),
+      ...(!prefixed && taskType !== "" && { taskType }),
       ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
     },
   });
@@ -113,11 +113,11 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, extraFields } = truncation(query);
   const { title, ...parameters } = extraFields;
-  const word = taskTypeOf(query, capabilities(target));
+  const taskType = taskTypeOf(query, capabilities(target));
   return buildRequest(target, "predict", {
     instances: textsOf(query).map((content) => ({
       ...(title !== undefined && { title }),
-      ...(word !== undefined && { task_type: word }),
+      ...(taskType !== undefined && { task_type: taskType }),
       content,
     })),
     parameters: {
@@ -198,7 +198,9 @@ const imageCapabilities = (target: Target, operation: "generations" | "edits") =
     : geminiImageCapabilities(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
 
 /** These settings become parts of a URL. */
-const segment = z.string().regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be small letters, digits and -");
+const segment = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be lowercase letters, digits and -");
 
 export const vertex: Vendor = {
   kind: {

@@ -48,14 +48,14 @@ export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   fromUpstream: read,
 });
 
-/** Clients may send the vendor's options at the top level, or in the object in which the vendor has them. */
+/** Clients may send the vendor's options at the top level, or in the vendor's object `parameters`. */
 function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
   const { parameters: given, ...others } = extraFields;
   const all = { ...others, ...objectOf(given), ...ours };
   return Object.keys(all).length === 0 ? {} : { parameters: all };
 }
 
-/** @huggingface/inference, providers/hf-inference.ts: bytes; of some models a list of base64 or of links. */
+/** @huggingface/inference, providers/hf-inference.ts: the image's bytes or, for some models, a list of base64 texts or links. */
 function read(
   response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,

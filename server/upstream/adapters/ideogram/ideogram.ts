@@ -81,7 +81,8 @@ function fromUpstream(
 }
 
 /**
- * `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError.
+ * `{error: "…"}`, with the reason in `reject_reason`. Status 422 is that of the safety check: the same document,
+ * GenerateImageSafetyError.
  */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")

@@ -5,7 +5,7 @@
 import type { ExtraFields, GenerationQuery } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/build-request.ts";
-import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
+import { editSizesByRatio, sizesOf4, sizesOf45 } from "./sizes.ts";
 
 /** The operations; each has its own URL. */
 export type Task = "generate" | "change" | "fill";
@@ -14,7 +14,7 @@ export interface Family {
   readonly path: (model: string, task: Task) => string;
   /** Translates the client's options to the model's fields. */
   readonly fields: (query: GenerationQuery, model: string, task: Task) => ExtraFields;
-  /** The field of an edit's images: of each, or of the only one. */
+  /** The form field of each input image of an edit. */
   readonly image: string;
   readonly capabilities: Omit<ImageCapabilities, "edits">;
   /** Capabilities of edits that differ from those of generations. */
@@ -24,7 +24,7 @@ export interface Family {
 
 const megabyte = 1024 * 1024;
 
-/** OpenAI's tiers, as speeds. */
+/** Rendering speeds, by OpenAI's quality. */
 const speeds: Readonly<Record<string, string>> = {
   low: "turbo",
   medium: "default",
@@ -69,15 +69,15 @@ const ideogram45: Family = {
     ...count(query),
     quality: query.options.quality,
     ...(task === "generate" && { size: query.options.size }),
-    ...(task === "change" && { size: query.aspectRatio && shapesIn32[query.aspectRatio] }),
+    ...(task === "change" && { size: query.aspectRatio && editSizesByRatio[query.aspectRatio] }),
   }),
   image: "images",
   capabilities: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
-  editing: { sizes: { ratios: Object.keys(shapesIn32) } },
+  editing: { sizes: { ratios: Object.keys(editSizesByRatio) } },
   edits: { maxImages: 5, mask: "black", maxBytes: 25 * megabyte },
 };
 
-/** By rendering speed and aspect ratio: 3.0, 2a and 2.0, and transparent images. */
+/** Models with a rendering speed and an aspect ratio: 3.0, 2a and 2.0, and transparent images. */
 const byShape: Family = {
   path: v2("remix"),
   fields: (query, _, task) => ({
@@ -144,7 +144,7 @@ const v1Verbs = { generate: "generate", change: "remix", fill: "inpaint" } as co
 
 const v1: Family["path"] = (model, task) => `v1/${modelPath(model)}/${v1Verbs[task]}`;
 
-/** The same values in capitals. */
+/** Version 3 in the previous API, which has the same values in capitals. */
 const v3OfV1: Family = {
   ...byShape,
   path: v1,
@@ -165,7 +165,7 @@ const v4OfV1: Family = {
   capabilities: { ...ideogram4.capabilities, maxImages: 1 },
 };
 
-/** 16:9 is ASPECT_16_9 here, and there are fewer. */
+/** 16:9 is ASPECT_16_9 here, and there are fewer aspect ratios. */
 const oldest: Family = {
   path: (_, task) => ({ generate: "generate", change: "remix", fill: "edit" })[task],
   fields: (query, model, task) => ({

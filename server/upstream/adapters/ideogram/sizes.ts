@@ -1,8 +1,8 @@
 /** The sizes in pixels that Ideogram's newer models generate. */
 
 /**
- * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. Those of 2K are taken from 4.0,
- * where docs.comfy.org, IdeogramV4, has nearly all of them; those of 1K are half as large. Ideogram refuses a size that
+ * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. The 2K presets are those of 4.0
+ * (docs.comfy.org, IdeogramV4, lists nearly all of them); the 1K presets are half as large. Ideogram refuses a size that
  * is not a preset.
  */
 export const sizesOf45: readonly string[] = [
@@ -14,14 +14,14 @@ export const sizesOf45: readonly string[] = [
   ...["1280x3072", "3072x1280", "1024x3072", "3072x1024"],
 ];
 
-/** developer.ideogram.ai, ResolutionV4: the same, and the narrowest in small. */
+/** developer.ideogram.ai, ResolutionV4: the same sizes, and the narrowest one also as 1K. */
 export const sizesOf4: readonly string[] = [...sizesOf45, "512x1536", "1536x512"];
 
 /**
  * The same page: with an input image, both edges are multiples of 32, and up to 1024x1024 pixels cost least. So these
- * are the largest of those for each aspect ratio.
+ * are the largest such sizes of each aspect ratio.
  */
-export const shapesIn32: Readonly<Record<string, string>> = {
+export const editSizesByRatio: Readonly<Record<string, string>> = {
   "1:1": "1024x1024",
   "5:4": "1120x896",
   "4:5": "896x1120",

@@ -59,7 +59,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
     model,
     prompt,
     n: options.n,
-    // It silently replaces an unreadable size by 512x512.
+    // LocalAI silently replaces an unreadable size by 512x512.
     ...(size && { size: `${size.width}x${size.height}` }),
     // A link costs a download, and may name a host that only LocalAI can reach.
     response_format: "b64_json",
@@ -86,7 +86,7 @@ export const localaiGenerations = (
 export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     if (query.mask) return inpaintRequest(resolveEndpoint, query, target, onlyFile([query.mask]));
-    // Bare base64: it cannot read a `data:` URL, and would silently generate without the image.
+    // Plain base64: LocalAI cannot read a `data:` URL, and would silently generate without the image.
     const images = query.images.map(asBase64);
     return generationRequest(resolveEndpoint, target, {
       ...fieldsOf(query, target),
@@ -128,7 +128,7 @@ function inpaintRequest(
 /** inpainting.go: "Determine width/height default"; the request's size is never used. */
 const inpaintedSize = "512x512";
 
-/** Its token counts are always 0, because it does not count; its `id` and `index` are not useful. */
+/** Drops the token counts, which are always 0 because LocalAI does not count, and `id` and `index`. */
 async function readResponse(
   resolveEndpoint: EndpointResolver,
   response: UpstreamResponse,
@@ -136,6 +136,6 @@ async function readResponse(
 ): Promise<ImageResponse | PendingJob> {
   const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
   if (read.kind !== "buffered") return read;
-  const { usage: _, extraFields: __, ...whole } = read;
-  return { ...whole, results: whole.results.map(({ image }) => ({ image })) };
+  const { usage: _, extraFields: __, ...others } = read;
+  return { ...others, results: others.results.map(({ image }) => ({ image })) };
 }

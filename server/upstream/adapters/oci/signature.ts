@@ -20,7 +20,7 @@ export function signForOci(
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : undefined;
   const method = text === undefined ? "get" : "post";
-  // Oracle accepts it instead of `date`, which some HTTP clients do not allow to be set.
+  // Oracle accepts `x-date` instead of `date`, which some HTTP clients do not allow to be set.
   const date = { "x-date": new Date(now).toUTCString() };
   const digest = text !== undefined && { "x-content-sha256": sha256(text) };
   const signed: Readonly<Record<string, string>> = {

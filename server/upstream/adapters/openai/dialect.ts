@@ -31,10 +31,10 @@ export const openServerCapabilities: EmbeddingCapabilities = {
   taskTypes: "as-given",
 };
 
-const { dimensions: _, ...whole } = openServerCapabilities;
+const { dimensions: _, ...withoutDimensions } = openServerCapabilities;
 
 /** The same for a server that does not support `dimensions`. */
-export const fullLengthCapabilities: EmbeddingCapabilities = whole;
+export const fullLengthCapabilities: EmbeddingCapabilities = withoutDimensions;
 
 /** Texts only, full-length vectors only: many vendors of open models document no more than that. */
 export const textOnlyCapabilities: EmbeddingCapabilities = {
@@ -66,7 +66,7 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
   const resolveEndpoint = openaiEndpoints(baseUrl);
   const images =
     name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
-  const known = (model: string): EmbeddingCapabilities => ({
+  const capabilitiesOf = (model: string): EmbeddingCapabilities => ({
     ...embeddings,
     ...models.find(([name]) => name.test(model))?.[1],
   });
@@ -80,7 +80,7 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
     },
     adapter: {
       name,
-      embeddings: openaiEmbeddings(resolveEndpoint, known),
+      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesOf),
       readError: readOpenaiError,
       ...(ownImages ?? (serves !== "embedding" && images)),
     },

@@ -20,15 +20,16 @@ import {
   parseLargeEmbeddingsResponse,
 } from "./parse-embeddings-response.ts";
 
-/** `known`: returns the capabilities of a model by the vendor's name for it. */
+/** `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. */
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
-  known: (model: string) => EmbeddingCapabilities,
+  capabilitiesOf: (model: string) => EmbeddingCapabilities,
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
   const capabilities = (target: Target): EmbeddingCapabilities => {
-    const found = capabilitiesByTarget.get(target) ?? asConfigured(target, known(target.model));
+    const found =
+      capabilitiesByTarget.get(target) ?? asConfigured(target, capabilitiesOf(target.model));
     capabilitiesByTarget.set(target, found);
     return found;
   };
@@ -95,7 +96,7 @@ interface ResponseBody {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-/** A large response is parsed in turns with other requests. */
+/** A large response is parsed in slices, so that other requests are served in between. */
 export async function readEmbeddingsResponse(
   response: UpstreamResponse,
   query: EmbeddingsQuery,
@@ -124,21 +125,21 @@ function embeddingsOf(
   };
 }
 
-/** The same for a response that is already parsed, or inside another. */
+/** Reads the embeddings of a response that is already parsed, or that is part of another response. */
 export function embeddingsIn(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const { data, usage } = (response ?? {}) as ResponseBody;
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
   const vectors = orderByIndex(data as (Entry | null)[], query);
-  const { prompt_tokens: read, total_tokens: all } = usage ?? {};
-  // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI
-  // report 0 because they do not count. -1, which other servers report, is not a count.
-  const counts = [read, all].filter(isCount);
+  const { prompt_tokens: promptTokens, total_tokens: totalTokens } = usage ?? {};
+  // Vectors have no tokens of their own: if only the total is reported, it is the count of the input. LM Studio and
+  // LocalAI report 0 because they do not count. -1, which other servers report, is not a count.
+  const counts = [promptTokens, totalTokens].filter(isCount);
   const tokens = counts.find((count) => count > 0) ?? counts[0];
   if (tokens === undefined) return { vectors };
-  const isOtherTotal = isCount(all) && all !== tokens && isCount(read);
+  const isOtherTotal = isCount(totalTokens) && totalTokens !== tokens && isCount(promptTokens);
   return {
     vectors,
-    usage: { inputTokens: tokens, ...(isOtherTotal && { totalTokens: all }) },
+    usage: { inputTokens: tokens, ...(isOtherTotal && { totalTokens }) },
   };
 }
 
@@ -154,7 +155,7 @@ function verbatimEncoding(response: ResponseBody, parsed: string): "float" | "ba
     if (entry?.index !== at || entry.object !== "embedding") return;
     if (isText(entry.embedding) !== text) return;
   }
-  // Additional or repeated fields were not validated. An escaped character would not be counted.
+  // The number of colons shows additional or repeated fields, which were not validated. It would miss an escaped colon.
   if (parsed.includes("\\")) return;
   const members = 4 + 2 + 3 * entries.length;
   if (countColons(parsed) !== members + countColons(model)) return;

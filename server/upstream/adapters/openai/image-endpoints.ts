@@ -39,11 +39,11 @@ const bySurface = <Q extends GenerationQuery>(
   images: ImageAdapter<Q>,
   responses: ImageAdapter<Q>,
 ): ImageAdapter<Q> => {
-  const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
+  const adapterOf = ({ surface }: Target) => (surface === "responses" ? responses : images);
   return {
-    toUpstream: (query, target) => of(target).toUpstream(query, target),
+    toUpstream: (query, target) => adapterOf(target).toUpstream(query, target),
     fromUpstream: (response, imageRequest): Promise<ImageResponse> =>
-      of(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
+      adapterOf(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
   };
 };
 
@@ -66,8 +66,8 @@ function withoutLinks(capabilities: ImageCapabilities): ImageCapabilities {
   return { ...capabilities, edits };
 }
 
-/** An unknown server takes forms, and decides what it supports. References are OpenAI's own. */
-const open: ImageCapabilities = {
+/** An unknown server takes forms, and decides what it supports. Only OpenAI takes references instead of files. */
+const unknownServer: ImageCapabilities = {
   ...unrestrictedImages,
   edits: { maxImages: 16, mask: "transparent", files: true },
 };
@@ -75,7 +75,7 @@ const open: ImageCapabilities = {
 export const openaiCompatibleImages = (resolveEndpoint: EndpointResolver): ImageEndpoints => ({
   generations: openaiGenerations(resolveEndpoint),
   edits: openaiEdits(resolveEndpoint),
-  imageCapabilities: () => open,
+  imageCapabilities: () => unknownServer,
   moderations: openaiModerations(resolveEndpoint),
 });
 
@@ -96,7 +96,7 @@ const openaiModerations = (resolveEndpoint: EndpointResolver): ModerationAdapter
     const inputTokens = memberOf(memberOf(body, "usage"), "prompt_tokens");
     return {
       flagged,
-      categories: categories.filter(([, is]) => is === true).map(([name]) => name),
+      categories: categories.filter(([, isFlagged]) => isFlagged === true).map(([name]) => name),
       ...(typeof inputTokens === "number" && inputTokens > 0 && { usage: { inputTokens } }),
     };
   },

@@ -51,8 +51,8 @@ export const openaiEdits = (
     const { url, headers } = resolveEndpoint(target, "images/edits");
     const { images, mask } = query;
     // A form can contain only files; JSON can contain references, and files as data: URLs.
-    const bound = inJsonOnly.some((name) => query.options[name] !== undefined);
-    if (bound || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
+    const needsJson = inJsonOnly.some((name) => query.options[name] !== undefined);
+    if (needsJson || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
       return imageJsonRequest(url, headers, {
         ...fields(query, target),
         images: images.map(referenceTo),
@@ -117,9 +117,9 @@ function readBuffered(response: unknown, estimated: boolean): ImageResponse {
 
 function readResult(entry: unknown): ImageResult {
   const { b64_json: _, url: __, revised_prompt, ...extraFields } = objectOf(entry);
-  const message = typeof revised_prompt === "string" && { revised_prompt };
+  const revised = typeof revised_prompt === "string" && { revised_prompt };
   const image = imageIn(entry);
-  if (image) return { image, ...message, extraFields };
+  if (image) return { image, ...revised, extraFields };
   throw invalidResponse("an entry has neither `b64_json` nor `url`");
 }
 
@@ -171,8 +171,8 @@ const metadataNames = ["size", "quality", "background", "output_format"] as cons
 export const metadataIn = (value: unknown): ImageMetadata =>
   Object.fromEntries(
     metadataNames.flatMap((name) => {
-      const fact = memberOf(value, name);
-      return typeof fact === "string" ? [[name, fact]] : [];
+      const text = memberOf(value, name);
+      return typeof text === "string" ? [[name, text]] : [];
     }),
   );
 

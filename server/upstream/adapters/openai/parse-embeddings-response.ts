@@ -39,10 +39,10 @@ export function parseEmbeddingsResponse(
   return parseWithoutVectors(response, inPlaceFrom) ?? parseWhole(response);
 }
 
-/** The largest entry of `data`, and all that is not in a list. */
+/** The maximum size of an entry of `data`, and of everything outside lists. */
 const maxValueBytes = 2 * 1024 * 1024;
 
-/** Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in turns with other requests. */
+/** Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in slices, so that other requests are served in between. */
 export async function parseLargeEmbeddingsResponse(
   response: ChunkedBytes,
 ): Promise<ParsedResponse> {
@@ -124,7 +124,7 @@ function parseWithoutVectors(
   }
 }
 
-/** The text around the vectors, which is parsed at once: 100 bytes for each of 16,384 vectors, and more. */
+/** The maximum size of the text around the vectors, which is parsed at once: over 100 bytes for each of 16,384 vectors. */
 const maxSurroundingBytes = 2 * 1024 * 1024;
 
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -172,14 +172,14 @@ const maxSpaces = 1024;
 
 function skipSpace(response: ChunkedBytes, from: number): number {
   let at = from;
-  // Beyond, the value counts as none that is safe to cut out.
+  // After so many spaces, the value is treated as not safe to cut out.
   while (at - from < maxSpaces && spaces.has(response.byteAt(at))) at++;
   return at;
 }
 
 /**
- * Restores the vectors that were cut out. Every entry lacks one, and there are as many entries as vectors, so both have
- * the same order.
+ * Restores the vectors that were cut out. Every entry lacks its vector, and there are as many entries as vectors, so both
+ * have the same order.
  */
 function restoreVectors(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
   const { data } = response as { data?: unknown };

@@ -32,7 +32,7 @@ import { referenceTo } from "./references.ts";
  * The language model that calls the image tool, if the configuration has none. Of the models in openai-python 3.49.0
  * without an announced shutdown, the least expensive of full size.
  */
-const defaultMain = "gpt-5.4";
+const defaultLanguageModel = "gpt-5.4";
 
 export const responsesRequest = <Q extends GenerationQuery>(
   resolveEndpoint: EndpointResolver,
@@ -82,7 +82,7 @@ function toUpstream(
   };
   return imageJsonRequest(url, headers, {
     ...extraFields,
-    model: target.via ?? defaultMain,
+    model: target.via ?? defaultLanguageModel,
     input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
     tools: [tool],
     // Without it, the model might respond with text.
@@ -121,10 +121,12 @@ function readBuffered(
       ? toMappedError("moderated", message, imageRequest)
       : invalidResponse("it has no image");
   }
-  const message = memberOf(call, "revised_prompt");
+  const revisedPrompt = memberOf(call, "revised_prompt");
   return {
     kind: "buffered",
-    results: [{ image, ...(typeof message === "string" && { revised_prompt: message }) }],
+    results: [
+      { image, ...(typeof revisedPrompt === "string" && { revised_prompt: revisedPrompt }) },
+    ],
     ...createdIn(body, "created_at"),
     metadata: knownMetadata(call),
     ...usageIn(body),
@@ -146,7 +148,7 @@ function usageIn(body: unknown): Pick<BufferedImageResponse, "usage"> {
 
 /** `auto` repeats the request and is not a result. */
 const knownMetadata = (call: unknown): ImageMetadata =>
-  Object.fromEntries(Object.entries(metadataIn(call)).filter(([, fact]) => fact !== "auto"));
+  Object.fromEntries(Object.entries(metadataIn(call)).filter(([, value]) => value !== "auto"));
 
 async function* readStream(
   response: UpstreamResponse,

@@ -19,13 +19,13 @@ function classify({ status, body }: VendorError): ErrorMeaning | undefined {
   }
   // Timeout at the edge of OpenRouter's network.
   if (status === 524) return "timed out";
-  return status === 400 && raw.words !== undefined ? "rejected" : undefined;
+  return status === 400 && raw.message !== undefined ? "rejected" : undefined;
 }
 
 export const openrouterErrorReader = nativeErrorReader({
   classify,
   // "Provider returned error" is not informative.
-  messageOf: (body) => rawIn(body).words ?? messageIn(body),
+  messageOf: (body) => rawIn(body).message ?? messageIn(body),
   fallback: readOpenaiError,
 });
 
@@ -46,13 +46,13 @@ const isModeration = (metadata: unknown): boolean =>
   Array.isArray(memberOf(metadata, "reasons")) ||
   ["content_policy_violation", "refusal"].includes(String(memberOf(metadata, "error_type")));
 
-/** The raw error of the vendor behind it. */
-function rawIn(body: unknown): { readonly text: string; readonly words?: string } {
+/** The raw error of the vendor behind OpenRouter. */
+function rawIn(body: unknown): { readonly text: string; readonly message?: string } {
   const raw = memberOf(metadataIn(body), "raw");
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "");
   try {
     const message = messageIn(JSON.parse(text));
-    return { text, ...(message !== undefined && { words: message }) };
+    return { text, ...(message !== undefined && { message }) };
   } catch {
     return { text };
   }

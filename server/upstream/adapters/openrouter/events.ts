@@ -8,7 +8,7 @@ import { readImageStream } from "../wire/image-stream.ts";
 import { errorIn } from "./errors.ts";
 import { sumUsageAndCost, type UsageAndCost, usageAndCostOf } from "./usage.ts";
 
-/** `previews`: the most partial images for the client; the upstream has no option for it, and sends all it has. */
+/** `previews`: the maximum number of partial images for the client. OpenRouter has no option for it, and sends all. */
 export async function* readOpenrouterEvents(
   response: UpstreamResponse,
   temp: RequestTemp,
@@ -34,7 +34,7 @@ export async function* readOpenrouterEvents(
   if (results.length === 0) {
     throw new GatewayError("upstream_invalid", "The upstream's stream ended without an image.");
   }
-  // The whole response, because only it has the cost.
+  // As a buffered response, because a stream event has no cost.
   yield {
     type: "buffered",
     response: { kind: "buffered", results, metadata: {}, ...sumUsageAndCost(reports) },

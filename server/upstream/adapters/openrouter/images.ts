@@ -122,7 +122,7 @@ export const openrouterEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   fromUpstream: readResponse,
 });
 
-/** As base64 data URLs or as links, which it opens itself. */
+/** As base64 data URLs or as links, which OpenRouter opens itself. */
 const referenceTo = (source: ImageSource): ExtraFields => ({
   type: "image_url",
   image_url: { url: asDataUrl(source) },

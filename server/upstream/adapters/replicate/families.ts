@@ -8,20 +8,21 @@ export interface ReplicateFamily {
   /** `size`: as one text. Absent: as width and height. */
   readonly sizeField?: "size";
   /** The field for the number of images, and its maximum. Absent: one. */
-  readonly count?: readonly [field: string, most: number];
+  readonly count?: readonly [field: string, max: number];
   /** Output formats, by OpenAI's names. */
   readonly formats?: readonly string[];
   /**
-   * The field for the input images of an edit, and its form: a list, numbered fields, or one. Absent: it does not edit.
+   * The field for the input images of an edit, its form, and the maximum number of images. Absent: the model does not
+   * edit.
    */
-  readonly source?: readonly [field: string, how: "list" | "one", most: number];
+  readonly source?: readonly [field: string, how: "list" | "one", max: number];
   readonly mask?: "white" | "black";
   /** Other options that it supports under OpenAI's names. */
   readonly takes?: ImageCapabilities["takes"];
 }
 
-const three = ["webp", "jpeg", "png"];
-const two = ["jpeg", "png"];
+const webpJpegPng = ["webp", "jpeg", "png"];
+const jpegPng = ["jpeg", "png"];
 
 const fluxShapes = [
   "1:1",
@@ -78,51 +79,54 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
     {
       sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 2048 } },
       custom: { aspect_ratio: "custom" },
-      formats: three,
+      formats: webpJpegPng,
       source: ["input_images", "list", 8],
     },
   ],
   [
     /\/flux-kontext/,
-    { sizes: { ratios: fluxShapes }, formats: two, source: ["input_image", "one", 1] },
+    { sizes: { ratios: fluxShapes }, formats: jpegPng, source: ["input_image", "one", 1] },
   ],
   [
     /\/flux-fill-dev/,
     {
       sizes: { list: [] },
       count: ["num_outputs", 4],
-      formats: three,
+      formats: webpJpegPng,
       source: ["image", "one", 1],
       mask: "white",
     },
   ],
   [
     /\/flux-fill/,
-    { sizes: { list: [] }, formats: two, source: ["image", "one", 1], mask: "white" },
+    { sizes: { list: [] }, formats: jpegPng, source: ["image", "one", 1], mask: "white" },
   ],
   // Its `image_prompt` is a reference, not an image to edit.
-  [/\/flux-1\.1-pro-ultra/, { sizes: { ratios: fluxShapes }, formats: two }],
+  [/\/flux-1\.1-pro-ultra/, { sizes: { ratios: fluxShapes }, formats: jpegPng }],
   [
     /\/flux-(1\.1-)?pro/,
     {
       sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } },
       custom: { aspect_ratio: "custom" },
-      formats: three,
+      formats: webpJpegPng,
     },
   ],
-  [/\/flux-schnell/, { sizes: { ratios: fluxShapes }, count: ["num_outputs", 4], formats: three }],
+  [
+    /\/flux-schnell/,
+    { sizes: { ratios: fluxShapes }, count: ["num_outputs", 4], formats: webpJpegPng },
+  ],
   [
     /\/flux-(dev|krea)/,
     {
       sizes: { ratios: fluxShapes },
       count: ["num_outputs", 4],
-      formats: three,
+      formats: webpJpegPng,
       source: ["image", "one", 1],
     },
   ],
   [
     /\/nano-banana/,
-    { sizes: { ratios: geminiShapes }, formats: two, source: ["image_input", "list", 14] },
+    { sizes: { ratios: geminiShapes }, formats: jpegPng, source: ["image_input", "list", 14] },
   ],
   [
     /\/seedream-[4-9]/,
@@ -132,20 +136,23 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
       source: ["image_input", "list", 10],
     },
   ],
-  [/\/imagen-/, { sizes: { ratios: imagenShapes }, formats: two }],
+  [/\/imagen-/, { sizes: { ratios: imagenShapes }, formats: jpegPng }],
   [
     /\/ideogram-/,
     { sizes: { ratios: ideogramShapes }, source: ["image", "one", 1], mask: "black" },
   ],
   [
     /\/qwen-image-edit-(plus|2\d)/,
-    { sizes: { ratios: qwenShapes }, formats: three, source: ["image", "list", 3] },
+    { sizes: { ratios: qwenShapes }, formats: webpJpegPng, source: ["image", "list", 3] },
   ],
-  [/\/qwen-image/, { sizes: { ratios: qwenShapes }, formats: three, source: ["image", "one", 1] }],
+  [
+    /\/qwen-image/,
+    { sizes: { ratios: qwenShapes }, formats: webpJpegPng, source: ["image", "one", 1] },
+  ],
   [/\/recraft-/, { sizes: "any", sizeField: "size" }],
   [
     /\/stable-diffusion-3/,
-    { sizes: { ratios: fluxShapes }, formats: three, source: ["image", "one", 1] },
+    { sizes: { ratios: fluxShapes }, formats: webpJpegPng, source: ["image", "one", 1] },
   ],
   [/\/sdxl/, { ...defaultFamily, count: ["num_outputs", 4] }],
   [/^luma\/photon/, { sizes: { ratios: lumaShapes } }],

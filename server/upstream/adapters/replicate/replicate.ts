@@ -113,13 +113,13 @@ async function fromUpstream(
     case "starting":
     case "queued":
     case "processing":
-      return { ...underWay(prediction, context.target), ...job };
+      return { ...pendingJob(prediction, context.target), ...job };
     default:
       throw invalidResponse("it is not a prediction");
   }
 }
 
-function underWay(prediction: unknown, { upstream }: Target): PendingJob {
+function pendingJob(prediction: unknown, { upstream }: Target): PendingJob {
   const urls = memberOf(prediction, "urls");
   const link = (name: string) => jobLink(memberOf(urls, name), baseUrlOf(upstream), domains);
   const headers = bearer(upstream);

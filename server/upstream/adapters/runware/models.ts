@@ -1,5 +1,5 @@
 /**
- * How Runware's models differ in what they take. Runware refuses a field that a model does not declare
+ * The input fields of Runware's models. Runware refuses a field that a model does not declare
  * (`unsupportedParameter`), so these facts decide whether a request works. All are from maximhq/bifrost,
  * core/providers/runware/models.go (2026-08-22), which has them from schemas.runware.ai.
  */

@@ -71,7 +71,7 @@ function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
 }
 
 /** Most models require a size; this is the default. */
-function usualEdges(query: GenerationQuery, model: string): ExtraFields {
+function defaultEdges(query: GenerationQuery, model: string): ExtraFields {
   const hasOwnSize = "width" in query.extraFields || "resolution" in query.extraFields;
   if (hasOwnSize || runwareModel(model).unsized || edgesOf(query)) return {};
   // Seedream from 4.5 on supports no size below 3.7 megapixels.
@@ -86,7 +86,7 @@ function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
   // In these two cases, the size of the first image is the default.
   if (input === "references") return { inputs: { referenceImages: urls } };
   if (input === "image") return { inputs: { image: urls[0], ...(mask && { mask }) } };
-  return { ...usualEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };
+  return { ...defaultEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };
 }
 
 const buildRequest = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
@@ -98,18 +98,18 @@ async function fromUpstream(
 ): Promise<BufferedImageResponse | PendingJob> {
   const body = await readDocument(response, context.temp);
   const errors = listOf(memberOf(body, "errors"));
-  const done = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
-  const [job = {}] = done.map((entry) => jobIdOf(memberOf(entry, "taskUUID"), context));
-  const generated = done.filter((entry) => imageIn(entry) !== undefined);
+  const entries = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
+  const [job = {}] = entries.map((entry) => jobIdOf(memberOf(entry, "taskUUID"), context));
+  const generated = entries.filter((entry) => imageIn(entry) !== undefined);
   // Some of several images may fail: the delivered ones are billed.
-  if (generated.length > 0) return whole(generated);
+  if (generated.length > 0) return bufferedResponse(generated);
   if (errors.length > 0) {
     const { query, target } = context;
-    const refusal = replayBody(response, body, statusOf(body));
-    throw await readError(refusal, { target, model: query.model });
+    const errorResponse = replayBody(response, body, statusOf(body));
+    throw await readError(errorResponse, { target, model: query.model });
   }
-  if (done.length === 0) throw invalidResponse("it has neither images nor errors");
-  return { ...later(done[0], context.target), ...job };
+  if (entries.length === 0) throw invalidResponse("it has neither images nor errors");
+  return { ...pendingJob(entries[0], context.target), ...job };
 }
 
 const imageIn = (entry: unknown) =>
@@ -118,7 +118,7 @@ const imageIn = (entry: unknown) =>
   imageContentIn(memberOf(entry, "imageDataURI"));
 
 /** A task that must be polled: `deliveryMethod: async`. */
-function later(entry: unknown, target: Target): PendingJob {
+function pendingJob(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
     throw invalidResponse("an entry has neither an image nor a task");
@@ -129,7 +129,7 @@ function later(entry: unknown, target: Target): PendingJob {
   return { kind: "pending", poll };
 }
 
-function whole(generated: readonly unknown[]): BufferedImageResponse {
+function bufferedResponse(generated: readonly unknown[]): BufferedImageResponse {
   const costs = generated.map((entry) => memberOf(entry, "cost"));
   const known = costs.filter((cost) => typeof cost === "number");
   return {
@@ -153,7 +153,7 @@ const readError = nativeErrorReader({ classify: ({ body }) => meaningOf(body) })
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
-    buildRequest(target, { ...taskOf(query, target), ...usualEdges(query, target.model) }),
+    buildRequest(target, { ...taskOf(query, target), ...defaultEdges(query, target.model) }),
   fromUpstream,
 };
 

@@ -35,21 +35,25 @@ const service = (path: string, others: Partial<Service> = {}): Service => ({
   ...others,
 });
 
-const { prompt: _, ...silent } = service("");
+const { prompt: _, ...withoutPrompt } = service("");
 
 const inpaint = service("edit/inpaint", { mask: true });
 
 /** Distance of the output from the input image: 0 is none. Required with an input image; 0.5 by default. */
 const strength = { strength: "0.5" };
 
-/** By the last part of the name. Relighting and creative upscaling return a job. */
-const changing: Readonly<Record<string, Service>> = {
+/** Editing services, by the last part of the model name. Relighting and creative upscaling return a job. */
+const editServices: Readonly<Record<string, Service>> = {
   inpaint,
-  erase: { ...silent, path: "edit/erase", mask: true },
+  erase: { ...withoutPrompt, path: "edit/erase", mask: true },
   outpaint: service("edit/outpaint"),
   "search-and-replace": service("edit/search-and-replace"),
   "search-and-recolor": service("edit/search-and-recolor"),
-  "remove-background": { ...silent, path: "edit/remove-background", formats: ["png", "webp"] },
+  "remove-background": {
+    ...withoutPrompt,
+    path: "edit/remove-background",
+    formats: ["png", "webp"],
+  },
   "replace-background-and-relight": service("edit/replace-background-and-relight", {
     prompt: "background_prompt",
     images: ["subject_image", "background_reference"],
@@ -58,7 +62,7 @@ const changing: Readonly<Record<string, Service>> = {
   structure: service("control/structure"),
   style: service("control/style", { takesAspectRatio: true }),
   "style-transfer": service("control/style-transfer", { images: ["init_image", "style_image"] }),
-  fast: { ...silent, path: "upscale/fast" },
+  fast: { ...withoutPrompt, path: "upscale/fast" },
   conservative: service("upscale/conservative"),
   creative: service("upscale/creative"),
 };
@@ -71,10 +75,16 @@ const isSd3 = (name: string): boolean => /^(sd|stable-diffusion-)3/.test(name);
 
 export function generationService(model: string): Service {
   const name = lastName(model);
-  const { images: _, ...message } = service("");
+  const { images: _, ...withoutImages } = service("");
   return isSd3(name)
-    ? { ...message, path: "generate/sd3", model: name, takesAspectRatio: true, formats: sd3Formats }
-    : { ...message, path: `generate/${modelPath(name)}`, takesAspectRatio: true };
+    ? {
+        ...withoutImages,
+        path: "generate/sd3",
+        model: name,
+        takesAspectRatio: true,
+        formats: sd3Formats,
+      }
+    : { ...withoutImages, path: `generate/${modelPath(name)}`, takesAspectRatio: true };
 }
 
 /**
@@ -83,7 +93,7 @@ export function generationService(model: string): Service {
  */
 export function editService(model: string, masked: boolean): Service {
   const name = lastName(model);
-  const named = changing[name];
+  const named = editServices[name];
   if (named) return named;
   if (masked) return inpaint;
   if (isSd3(name)) {

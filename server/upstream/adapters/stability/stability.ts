@@ -50,9 +50,9 @@ function buildRequest(
   files: readonly Part[] = [],
 ): UpstreamRequest {
   const { extraFields, prompt, aspectRatio: aspect, options } = query;
-  const { defaultFields: usual, model, path } = service;
+  const { defaultFields, model, path } = service;
   const fields: ExtraFields = {
-    ...usual,
+    ...defaultFields,
     ...extraFields,
     ...(service.prompt !== undefined && { [service.prompt]: prompt }),
     model,

@@ -30,7 +30,7 @@ const formats = ["jpeg", "png", "webp"];
 
 // SimpleGenerateImageRequest: `quality`, `background`, `style`, `output_compression` and `user` are accepted and "not
 // used".
-const generating: ImageCapabilities = {
+const generationCapabilities: ImageCapabilities = {
   maxImages: 1,
   takes: { output_format: formats, moderation: ["low", "auto"] },
   sizes: {
@@ -44,9 +44,9 @@ const generating: ImageCapabilities = {
   edits: { maxImages: 16, links: true, maxBytes: 25_000_000 },
 };
 
-/** EditImageRequest and MultiEditImageRequest. The most images depend on the model, and Venice decides. */
-const editing: ImageCapabilities = {
-  ...generating,
+/** EditImageRequest and MultiEditImageRequest. The maximum number of images depends on the model, and Venice decides. */
+const editCapabilities: ImageCapabilities = {
+  ...generationCapabilities,
   sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },
   maxPrompt: 32_768,
   extras: [
@@ -58,7 +58,7 @@ const editing: ImageCapabilities = {
 export const veniceImageCapabilities = (
   _: Target,
   operation: "generations" | "edits",
-): ImageCapabilities => (operation === "edits" ? editing : generating);
+): ImageCapabilities => (operation === "edits" ? editCapabilities : generationCapabilities);
 
 const buildRequest = (
   { upstream }: Target,
@@ -69,8 +69,8 @@ const buildRequest = (
   imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
 /**
- * Venice generates with its default model when it does not know the one that is named. All models that edit have `edit`
- * in their names, and none of them generates.
+ * Venice generates with its default model if it does not know the requested one. All models that edit have `edit` in
+ * their names, and none of them generates.
  */
 function checkGenerates({ model }: Target, query: GenerationQuery): void {
   if (!/\bedit\b/.test(model)) return;

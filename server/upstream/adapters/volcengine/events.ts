@@ -9,42 +9,42 @@ import { invalidResponse, memberOf } from "../wire/members.ts";
 export interface EventReading {
   readonly usageIn: (response: unknown) => { readonly usage?: ImageUsage };
   /** Maps an error with a code and a message. */
-  readonly refuse: (error: unknown) => GatewayError;
+  readonly toError: (error: unknown) => GatewayError;
 }
 
 /** docs.byteplus.com/en/docs/ModelArk/1824137. A refused image does not stop the others. */
 export async function* readSeedreamEvents(
   chunks: AsyncIterable<Uint8Array>,
   temp: RequestTemp,
-  { usageIn, refuse }: EventReading,
+  { usageIn, toError }: EventReading,
 ): AsyncGenerator<ImageEvent> {
-  // Buffered until it is known whether it is the last, which has the usage of all.
-  let held: StreamedImage | undefined;
+  // Held back until it is known whether this is the last image, because the last image has the usage of all.
+  let latest: StreamedImage | undefined;
   let delivered = 0;
-  let refused: unknown;
+  let firstError: unknown;
   for await (const { payload: event } of readImageStream(chunks, temp)) {
     const { error, type } = event;
     switch (type) {
       case "image_generation.partial_succeeded":
-        if (held) yield held;
-        held = toFrame(event);
+        if (latest) yield latest;
+        latest = toFrame(event);
         delivered++;
         break;
       case "image_generation.partial_failed":
-        refused ??= error;
+        firstError ??= error;
         break;
       case "image_generation.completed":
-        if (held) yield { ...held, ...usageIn(event) };
-        held = undefined;
+        if (latest) yield { ...latest, ...usageIn(event) };
+        latest = undefined;
         break;
       default:
-        if (error) throw refuse(error);
+        if (error) throw toError(error);
     }
   }
-  if (held) yield held;
+  if (latest) yield latest;
   if (delivered > 0) return;
-  throw refused
-    ? refuse(refused)
+  throw firstError
+    ? toError(firstError)
     : invalidResponse("its stream ended before an image was complete");
 }
 

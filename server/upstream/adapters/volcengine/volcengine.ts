@@ -63,7 +63,7 @@ function buildRequest(
     ...image,
     size: size === "auto" ? undefined : size,
     background,
-    // It refuses transparency in any other format, and its default is jpeg.
+    // Ark refuses transparency in any other format, and its default is jpeg.
     output_format: background === "transparent" ? "png" : output_format,
     // Links cost a download and are valid for a day; an event must contain the image itself.
     response_format: streams ? "b64_json" : (response_format ?? "b64_json"),
@@ -75,23 +75,23 @@ async function read(
   response: UpstreamResponse,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const refuse = (error: unknown): GatewayError => {
+  const toError = (error: unknown): GatewayError => {
     const meaning = meaningOf(String(memberOf(error, "code")));
     return toMappedError(meaning, textIn(error, "message"), imageRequest, response.headers);
   };
   if (isEventStream(response)) {
-    const events = readSeedreamEvents(response.chunks(), imageRequest.temp, { usageIn, refuse });
+    const events = readSeedreamEvents(response.chunks(), imageRequest.temp, { usageIn, toError });
     return { kind: "stream", events };
   }
   const body = await readDocument(response, imageRequest.temp);
   const failure = memberOf(body, "error");
-  if (failure) throw refuse(failure);
+  if (failure) throw toError(failure);
   const entries = listIn(body, "data");
   const results = entries.flatMap(toResult);
   // A refused image has an error in place of the image.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
-    throw withheld ? refuse(withheld) : invalidResponse("it has no image");
+    throw withheld ? toError(withheld) : invalidResponse("it has no image");
   }
   return { kind: "buffered", results, ...createdIn(body), metadata: {}, ...usageIn(body) };
 }
@@ -128,7 +128,7 @@ function meaningOf(code: string): ErrorMeaning | undefined {
 }
 
 /** The error message names the parameter; a separate field does so only sometimes. */
-const named: Adapter["readError"] = async (response, context) => {
+const readErrorWithParam: Adapter["readError"] = async (response, context) => {
   const error = await readOpenaiError(response, context);
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
   return param === undefined || error.details.param !== undefined
@@ -141,7 +141,7 @@ const readError = nativeErrorReader({
     const meaning = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
     return meaning !== "rejected" && meaning;
   },
-  fallback: named,
+  fallback: readErrorWithParam,
 });
 
 const dialect: Vendor = fromDialect(
@@ -158,11 +158,12 @@ const dialect: Vendor = fromDialect(
 const vision = visionEmbeddings(baseUrl);
 
 function embeddingsFor(texts: EmbeddingsAdapter): EmbeddingsAdapter {
-  const at = ({ model }: Target): EmbeddingsAdapter => (isVision(model) ? vision : texts);
+  const adapterOf = ({ model }: Target): EmbeddingsAdapter => (isVision(model) ? vision : texts);
   return {
-    capabilities: (target) => at(target).capabilities(target),
-    toUpstream: (query, target) => at(target).toUpstream(query, target),
-    fromUpstream: (response, query, target) => at(target).fromUpstream(response, query, target),
+    capabilities: (target) => adapterOf(target).capabilities(target),
+    toUpstream: (query, target) => adapterOf(target).toUpstream(query, target),
+    fromUpstream: (response, query, target) =>
+      adapterOf(target).fromUpstream(response, query, target),
   };
 }
 

@@ -49,20 +49,20 @@ export function imageFormRequest(
 export type WireHeaders = Readonly<Record<string, string>>;
 
 /** An upstream of a snapshot never changes, so its headers are put together once. */
-const known = new WeakMap<Upstream, WireHeaders>();
+const headersByUpstream = new WeakMap<Upstream, WireHeaders>();
 
 /** Configured headers override those of the adapter. */
 export function headersOf(
   upstream: Upstream,
-  prove: (key: string) => Record<string, string>,
+  authHeaders: (key: string) => Record<string, string>,
 ): WireHeaders {
-  const before = known.get(upstream);
-  if (before) return before;
+  const cached = headersByUpstream.get(upstream);
+  if (cached) return cached;
   const headers = Object.freeze({
-    ...(upstream.apiKey !== undefined && prove(upstream.apiKey)),
+    ...(upstream.apiKey !== undefined && authHeaders(upstream.apiKey)),
     ...withLowerCaseNames(upstream.headers),
   });
-  known.set(upstream, headers);
+  headersByUpstream.set(upstream, headers);
   return headers;
 }
 
@@ -77,15 +77,15 @@ export const bearer = (upstream: Upstream): WireHeaders =>
 const withLowerCaseNames = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** URLs and authentication headers of an OpenAI-compatible upstream. */
 type Path = "embeddings" | "images/generations" | "images/edits" | "responses" | "moderations";
 
+/** Returns a URL and the authentication headers of an OpenAI-compatible upstream. */
 export type EndpointResolver = (
   target: Target,
   path: Path,
 ) => { readonly url: string; readonly headers: WireHeaders };
 
-/** `{baseUrl}/embeddings` with a bearer token, as OpenAI has it. */
+/** `{baseUrl}/embeddings` with a bearer token, as at OpenAI. */
 export const openaiEndpoints =
   (defaultBaseUrl: string | undefined): EndpointResolver =>
   ({ upstream }, path) => ({

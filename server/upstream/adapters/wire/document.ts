@@ -12,11 +12,11 @@ import type { UpstreamResponse } from "../../adapter.ts";
 import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
 import { invalidResponse } from "./members.ts";
 
-/** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
+/** Texts up to this many bytes stay in the JSON: enough for the longest prompt, in characters of three bytes. */
 const maxShortBytes = 96 * 1024;
 const startBytes = 128;
 
-/** The JSON without its long texts, which is parsed at once: as many bytes take some milliseconds. */
+/** The maximum size of the JSON without its long texts. It is parsed at once, in some milliseconds. */
 const maxJsonBytes = 4 * 1024 * 1024;
 
 const quote = 0x22;
@@ -40,7 +40,7 @@ export class LongText implements SpilledBytes {
     this.start = start;
   }
 
-  /** Without its first bytes, such as the `data:image/png;base64,` of a data URL. */
+  /** The text without its first bytes, such as the `data:image/png;base64,` of a data URL. */
   after(bytes: number): LongText {
     return new LongText(
       this.#buffer,
@@ -71,7 +71,7 @@ export class LongText implements SpilledBytes {
     return this.#buffer.read(this.#from, this.length);
   }
 
-  /** In the client's response, if it is not an image: passed on unchanged. */
+  /** A long text that is not an image is passed on unchanged in the client's response. */
   toJSON(): StreamedString {
     return new StreamedString(this.length, () => this.stream());
   }
@@ -115,14 +115,14 @@ export class LongTexts {
     for await (const chunk of chunks) {
       const wasOnDisk = this.#store?.isOnDisk === true;
       yield chunk;
-      // Otherwise a part of it may be in memory and still in use.
+      // Otherwise a part of the chunk may be in the memory of the store and still in use.
       const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
       if (isFree && isLastOf(chunk)) freeBuffer(chunk.buffer);
     }
   }
 }
 
-/** The last chunk of its buffer: before it are bytes that were read already, such as the response head. */
+/** Whether it is the last chunk of its buffer: the bytes before it, such as the response head, were read already. */
 const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
   byteOffset + length === buffer.byteLength;
 

@@ -7,7 +7,7 @@ export interface Edges {
   readonly height: number;
 }
 
-/** Undefined if the request leaves the size to the model. */
+/** Undefined: the model chooses the size. */
 export function edgesOf({ options: { size } }: GenerationQuery): Edges | undefined {
   if (size === undefined || size === "auto") return undefined;
   const found = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(size);

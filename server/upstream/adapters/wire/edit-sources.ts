@@ -29,7 +29,7 @@ export function onlyFile(sources: readonly ImageSource[]): FilePart {
   throw new GatewayError("internal", "An edit request has no image.");
 }
 
-/** Base64 without anything around it. */
+/** Base64 without a prefix. */
 export const asBase64 = (source: ImageSource): FileContent => new FileContent(fileOf(source));
 
 /** A data URL, or the client's link. */

@@ -1,6 +1,6 @@
 /**
- * Reads an error response: its body, which can be read only once, the message in it, and the message without what is not
- * for clients.
+ * Reads an error response: its body, which can be read only once, the message in it, and the message without names and
+ * secrets that clients must not see.
  */
 import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
@@ -20,13 +20,13 @@ export async function readErrorBody(response: UpstreamResponse): Promise<unknown
 }
 
 /**
- * A response with this body again. Also for an error inside a successful response, with the status that it should have
- * had.
+ * A copy of the response whose body can be read again. `status`: for an error inside a successful response, the status
+ * that it should have had.
  */
 export function replayBody(
-  { headers, status: had }: UpstreamResponse,
+  { headers, status: originalStatus }: UpstreamResponse,
   body: unknown,
-  status = had,
+  status = originalStatus,
 ): UpstreamResponse {
   const text = JSON.stringify(body) ?? "";
   const bytes = async () => ChunkedBytes.of(new TextEncoder().encode(text));
@@ -56,9 +56,9 @@ export const without = (message: string, names: readonly (string | undefined)[])
     .reduce<string>((safe, name = "") => safe.replaceAll(name, "***"), message);
 
 /**
- * The message in a vendor's error body: OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of similar servers, DeepInfra's `{detail:
- * {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}`
- * and Stability's `{errors: ["…"]}`.
+ * The message in a vendor's error body: OpenAI's `{error: {…}}`; `{message}`, `{detail}` and `{error: "…"}` of similar
+ * servers; DeepInfra's `{detail: {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`,
+ * Cloudflare's `{errors: [{message}]}` and Stability's `{errors: ["…"]}`.
  */
 export function messageIn(response: unknown): string | undefined {
   const body = asObject(response);
@@ -109,22 +109,22 @@ export function redact(message: string, { target, model }: ErrorContext): string
   for (const secret of [apiKey, ...Object.values(headers)]) {
     if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
   }
-  if (target.model !== model) safe = safe.replace(named(target.model), () => model);
+  if (target.model !== model) safe = safe.replace(wholeName(target.model), () => model);
   safe = safe
     .replace(/\b[sp]k-[\w*-]{4,}|\bkey-(?=[\w*-]*\d)[\w*-]{8,}/g, "***")
     .replace(/\b(org|proj)[-_]\w+/g, "$1-***")
     .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
     .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
   for (const address of addressesOf(baseUrl)) safe = safe.replaceAll(address, "(upstream)");
-  return safe.replace(inside, "(address)").slice(0, maxCharacters);
+  return safe.replace(privateAddress, "(address)").slice(0, maxCharacters);
 }
 
 /** IP addresses, and host names of private networks. */
-const inside =
+const privateAddress =
   /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\b(?:[a-z0-9-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local)\b(?::\d{1,5})?|\blocalhost(?::\d{1,5})?\b/gi;
 
 /** Matches the whole name: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
-const named = (name: string): RegExp =>
+const wholeName = (name: string): RegExp =>
   new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`, "g");
 
 /** Links to a vendor's documentation help; links to hosts of the operator's network are not for clients. */

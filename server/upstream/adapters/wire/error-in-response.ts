@@ -42,7 +42,7 @@ const hasResults = (body: Readonly<Record<string, unknown>>): boolean =>
 const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 
 /**
- * Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`.
+ * The status in the body, whatever its field is called: `error.code` at OpenRouter and Google, `status_code` in FastAPI.
  */
 function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
   const error = asObject(body.error) ?? {};

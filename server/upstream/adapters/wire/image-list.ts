@@ -15,7 +15,7 @@ import { invalidResponse, listIn, memberOf } from "./members.ts";
 import { toMappedError } from "./native-errors.ts";
 
 interface ImageListOptions {
-  /** Where the list has another name. */
+  /** The name of the list. Absent: `data`. */
   readonly list?: string;
   /** The vendor's filter withheld this image. */
   readonly isWithheld?: (entry: unknown) => boolean;
@@ -30,9 +30,9 @@ interface ImageListOptions {
 export const readImageList = async (
   response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
-  listed: ImageListOptions = {},
+  options: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
-  imageListIn(await readDocument(response, context.temp), context, listed);
+  imageListIn(await readDocument(response, context.temp), context, options);
 
 /** Images that passed the filter are delivered, because they are billed; if none did, the request was refused. */
 export function imageListIn(
@@ -46,12 +46,12 @@ export function imageListIn(
   }: ImageListOptions,
 ): BufferedImageResponse {
   const entries = inOrder(listIn(response, list));
-  const shown = entries.filter((entry) => !isWithheld(entry));
-  if (shown.length === 0 && entries.length > 0)
+  const delivered = entries.filter((entry) => !isWithheld(entry));
+  if (delivered.length === 0 && entries.length > 0)
     throw toMappedError("moderated", undefined, context);
   return {
     kind: "buffered",
-    results: shown.map((entry) => {
+    results: delivered.map((entry) => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has neither `b64_json` nor `url`");
       return { image, ...entryFields(entry) };

@@ -18,7 +18,7 @@ interface ImageStreamEvent {
   readonly payload: ExtraFields;
 }
 
-/** Large images in them are spilled to disk, as in a buffered response. */
+/** Large images in the events are spilled to disk, as in a buffered response. */
 export async function* readImageStream(
   chunks: AsyncIterable<Uint8Array>,
   temp: RequestTemp,
@@ -27,10 +27,10 @@ export async function* readImageStream(
   const open = () => new DocumentReader(texts);
   const events = readServerSentEvents(texts.releasing(chunks), open, maxEventBytes);
   for await (const { event: name, data, isUnclosed } of events) {
-    const around = data.text.trim();
-    if (around === "[DONE]") return;
+    const text = data.text.trim();
+    if (text === "[DONE]") return;
     // An empty event or a keep-alive.
-    if (around === "" || name === "ping") continue;
+    if (text === "" || name === "ping") continue;
     const payload = isUnclosed ? completeIn(data) : asObject(data.end(notJson));
     if (!payload && isUnclosed) return;
     if (!payload) throw new GatewayError("upstream_invalid", notJson);
@@ -38,9 +38,9 @@ export async function* readImageStream(
   }
 }
 
-const notJson = "The upstream's stream holds an event that is not JSON.";
+const notJson = "The upstream's stream contains an event that is not JSON.";
 
-/** The data of an event that the stream may have cut off: undefined where it is not a complete JSON object. */
+/** The data of an event that may be cut off. Undefined: it is not a complete JSON object. */
 function completeIn(data: DocumentReader): ExtraFields | undefined {
   try {
     return asObject(data.end(notJson));
@@ -96,8 +96,8 @@ async function* readServerSentEvents<D extends DataReader>(
       if (event) yield event;
     }
   }
-  // The standard drops an event without its closing blank line. Some servers forget that line behind the last event,
-  // which holds an image that was paid for: the reader can tell from the data whether the event is complete.
+  // The standard drops an event without its closing blank line. Some servers forget that line after the last event,
+  // which contains an image that was billed. The reader can see from the data whether the event is complete.
   const last = reading.end();
   if (last) yield last;
 }
@@ -141,7 +141,7 @@ class EventReading<D extends DataReader> {
     await this.#takeValue(chunk.subarray(end + 1));
   }
 
-  /** The event, where this was the line that ends it. */
+  /** Returns the event if this line ends it. */
   endLine(): ServerSentEvent<D> | undefined {
     const isLast = this.#isEmpty;
     // A line with a name only has an empty value.
@@ -158,7 +158,7 @@ class EventReading<D extends DataReader> {
     return data && { event, data };
   }
 
-  /** The event whose closing blank line did not come before the end of the stream. */
+  /** Returns the event that the stream ended without its closing blank line. */
   end(): ServerSentEvent<D> | undefined {
     // The name may be cut off.
     if (this.#field === "event") return undefined;

@@ -7,8 +7,8 @@ import { invalidResponse } from "./members.ts";
 export const stillPending: PendingJob = { kind: "pending" };
 
 /**
- * The id of a job, as a response has it. Throws where the response to a poll repeats the id of another job: its image
- * could be another client's.
+ * The id of the job in a response. Throws if the response to a poll has the id of another job: its image could be
+ * another client's.
  */
 export function jobIdOf(
   id: unknown,
@@ -33,12 +33,13 @@ export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): Up
 export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
   const url = typeof link === "string" ? URL.parse(link) : null;
   if (!url) throw invalidResponse("it has no poll URL for the job");
-  const named = url.username !== "" || url.password !== "";
-  if (!named && (url.origin === URL.parse(baseUrl)?.origin || isOf(url, domains))) return url.href;
+  const hasCredentials = url.username !== "" || url.password !== "";
+  if (!hasCredentials && (url.origin === URL.parse(baseUrl)?.origin || isInDomains(url, domains)))
+    return url.href;
   throw invalidResponse("its poll URL is on another host, to which the API key is not sent");
 }
 
-const isOf = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>
+const isInDomains = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>
   protocol === "https:" &&
   port === "" &&
   domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));

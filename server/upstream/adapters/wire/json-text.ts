@@ -11,7 +11,7 @@ const letterU = 0x75;
 const space = 0x20;
 
 export interface EndOfText {
-  /** The offset of the closing quote, or of what remains to be read with the next chunk. */
+  /** The offset of the closing quote, or of the bytes that must be read together with the next chunk. */
   readonly end: number;
   /** False: the chunk ends within the text. */
   readonly isWhole: boolean;
@@ -37,7 +37,7 @@ export function endOfText(chunk: Uint8Array, from: number): EndOfText {
 
 /**
  * A long text, which must be base64, without its escapes: some serializers escape every slash, or characters that are
- * special in HTML, such as `=`; line breaks within base64 are ignored. The same bytes where it has none.
+ * special in HTML, such as `=`; line breaks within base64 are ignored. Without escapes, the same bytes are returned.
  */
 export function withoutEscapes(bytes: Uint8Array): Uint8Array {
   let at = bytes.indexOf(backslash);

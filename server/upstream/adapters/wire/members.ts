@@ -33,7 +33,7 @@ export const asObject = (value: unknown): ExtraFields | undefined =>
 /** An empty object if the value is not an object. */
 export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 
-/** The present members with these names, if they are short: they go into the client's response. */
+/** The members with these names that have a value. They go into the client's response. */
 export function extraFieldsOf(
   value: unknown,
   names: readonly string[],
@@ -48,8 +48,8 @@ export function extraFieldsOf(
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
-export const invalidResponse = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);
+export const invalidResponse = (problem: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${problem}.`);
 
 /** The member `id` of each entry of the list `list`. Undefined: there is no such list. */
 export const membersOfList =

@@ -22,15 +22,18 @@ const textOf = (value: unknown): string =>
 export function writeForm(parts: readonly Part[]): { contentType: string; body: StreamedBody } {
   const boundary = `vexel-${crypto.randomUUID()}`;
   const encoder = new TextEncoder();
-  const pieces = parts.map((part) => ({ head: encoder.encode(headOf(part, boundary)), part }));
+  const encodedParts = parts.map((part) => ({
+    head: encoder.encode(headOf(part, boundary)),
+    part,
+  }));
   const end = encoder.encode(`--${boundary}--\r\n`);
   const newline = encoder.encode("\r\n");
-  const length = pieces.reduce(
+  const length = encodedParts.reduce(
     (sum, { head, part }) => sum + head.length + ("file" in part ? part.file.size : 0) + 2,
     end.length,
   );
   async function* write(): AsyncGenerator<Uint8Array> {
-    for (const { head, part } of pieces) {
+    for (const { head, part } of encodedParts) {
       yield head;
       if ("file" in part) yield* part.file.stream();
       yield newline;

@@ -32,7 +32,7 @@ export const cohereTaskTypes: TaskTypeTable["values"] = {
   clustering: "clustering",
 };
 
-/** Lists of numbers. Step 13 verifies that each entry is a number. */
+/** A list of numbers. A later stage verifies that each entry is a number. */
 export function vectorIn(entry: unknown, name: string): Vector {
   const vector = memberOf(entry, name);
   if (!Array.isArray(vector)) throw invalidResponse(`an entry has no list called \`${name}\``);

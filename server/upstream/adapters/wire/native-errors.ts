@@ -32,7 +32,7 @@ export type ErrorMeaning =
   | "timed out"
   | "wrong address";
 
-/** Names of the operator's own that the vendor's message may contain, and that are redacted. */
+/** Names of the operator's accounts and hosts that a vendor's message may contain, and that are redacted. */
 export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
 
 export interface NativeErrorMapping {
@@ -42,7 +42,7 @@ export interface NativeErrorMapping {
   readonly names?: OwnNames;
   /** Removes anything else that clients must not see from the message. */
   readonly redactMessage?: (text: string) => string;
-  /** How long to wait, if no header says so. */
+  /** How long to wait, if no header has it. */
   readonly retryAfterMs?: (error: VendorError) => number | undefined;
   /** Maps errors that `classify` does not know, for vendors with OpenAI's error format. Absent: mapped by status. */
   readonly fallback?: Adapter["readError"];
@@ -83,7 +83,7 @@ export function waitInBody({ body }: VendorError): number | undefined {
 
 /**
  * An error inside a successful response, such as that of a failed job. Without a meaning it is a failure of the
- * upstream. `headers`: of the response, if they may say how long to wait.
+ * upstream. `headers`: of the response, if they may have the time to wait.
  */
 export function toMappedError(
   meaning: ErrorMeaning | undefined,

@@ -8,7 +8,10 @@ export const readOauthToken: TokenExchange["fromUpstream"] = async (response: Up
   const token = memberOf(body, "access_token");
   const seconds = memberOf(body, "expires_in");
   if (typeof token !== "string" || token === "" || !(typeof seconds === "number" && seconds > 0))
-    throw new GatewayError("upstream_credentials", "The upstream's token service gave no token.");
+    throw new GatewayError(
+      "upstream_credentials",
+      "The upstream's token service returned no token.",
+    );
   return { token, lastsMs: seconds * 1000 };
 };
 

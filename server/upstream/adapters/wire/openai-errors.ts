@@ -14,7 +14,7 @@ export interface ErrorFields {
   /** Only if it is about the client's request. */
   readonly message?: string | undefined;
   readonly code?: string | undefined;
-  /** If it is in the body. A header overrides it. */
+  /** The time to wait, if the body has it. A header overrides it. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -77,8 +77,8 @@ export function readStreamError(body: unknown, context: ErrorContext): GatewayEr
 /** The status that the type or code implies. Undefined if they imply none. */
 export function statusInBody(body: unknown): number | undefined {
   const error = asObject(asObject(body)?.error) ?? asObject(body);
-  const [type, code] = [error?.type, error?.code].map((word) =>
-    typeof word === "string" ? word : "",
+  const [type, code] = [error?.type, error?.code].map((member) =>
+    typeof member === "string" ? member : "",
   );
   if (/authentication_error|invalid_api_key/.test(`${type} ${code}`)) return 401;
   if (code === "model_not_found") return 404;

@@ -39,7 +39,7 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
   if (unsupportedInput) {
     throw new GatewayError(
       "upstream_error",
-      `The ONNX model has an unsupported input: ${unsupportedInput}.`,
+      `The ONNX model has an unsupported input named ${unsupportedInput}.`,
     );
   }
   const output = chooseOutput(session, options);
