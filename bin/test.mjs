@@ -21,8 +21,8 @@ const timings = [];
 const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 
 /**
- * The single executable, which test/harness.ts starts instead of the sources: a start takes a third of the CPU time, and
- * the tests start hundreds of gateways.
+ * The single executable, which test/harness.ts starts instead of the sources: a start takes a third of the CPU time,
+ * and the tests start hundreds of gateways.
  */
 const executable = join(folder, "vexel");
 const needsExecutable = !isFast && only.length === 0;
@@ -42,8 +42,8 @@ const slowWeight = 10;
 const minShare = 16;
 const files = testFolders().flatMap(testFiles);
 /**
- * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology of
- * several replicas, the installation of the package, and a file with thousands of tests. They take longest, so they
+ * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology
+ * of several replicas, the installation of the package, and a file with thousands of tests. They take longest, so they
  * start first.
  */
 const ownProcess = [

@@ -99,7 +99,10 @@ export interface ProjectValue {
 export interface ProjectEntity extends Entity<ProjectValue> {
   /** The active keys of the project. */
   readonly keys: number;
-  /** The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator sends the request. */
+  /**
+   * The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator
+   * sends the request.
+   */
   readonly members: readonly { readonly id: string; readonly name: string }[];
 }
 

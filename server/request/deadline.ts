@@ -84,7 +84,9 @@ export class Deadline {
     if (this.#isDisconnected) this.#controller?.abort(clientClosedError());
   }
 
-  /** Cancels the attempts that still run when the request ends, for example hedged ones that another attempt overtook. */
+  /**
+   * Cancels the attempts that still run when the request ends, for example hedged ones that another attempt overtook.
+   */
   abortAtEnd(): void {
     this.#abortsAtEnd = true;
   }

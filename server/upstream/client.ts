@@ -31,7 +31,7 @@ import { createTokenCache } from "./credentials/token-cache.ts";
 import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
 import type { Send } from "./transport/transport.ts";
 
-/** Added to every upstream request of one call, such as its trace context. Absent: none. */
+/** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
 type ExtraHeaders = Readonly<Record<string, string>> | undefined;
 
 /** `temp`: temp storage for large parts of a response. */
@@ -126,7 +126,7 @@ export function createUpstreamClient({
       : sendAuthenticated(request);
   };
 
-  /** Serializes a large body in turns with others. Most signatures are computed from a string. */
+  /** Serializes a large body in slices, in turns with other requests, unless the adapter signs the body as a string. */
   const serialize = async (
     request: UpstreamRequest,
     body: LargeJson,
@@ -228,7 +228,7 @@ export function createUpstreamClient({
   };
 }
 
-/** After the signature, which covers only the adapter's own headers. */
+/** Added after the signature, which covers only the adapter's own headers. */
 const withHeaders = (request: UpstreamRequest, headers: ExtraHeaders): UpstreamRequest =>
   headers ? { ...request, headers: { ...request.headers, ...headers } } : request;
 
@@ -236,7 +236,7 @@ const withHeaders = (request: UpstreamRequest, headers: ExtraHeaders): UpstreamR
 const maxBytesPerInput = 512 * 1024;
 const maxOtherBytes = 1024 * 1024;
 
-/** A larger response is refused as soon as it is announced, or has arrived so far. */
+/** A larger response is refused at its `content-length` or, without one, as soon as too many bytes have arrived. */
 function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
   const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
   return maxOtherBytes + inputs * maxBytesPerInput;
@@ -265,7 +265,10 @@ export const createRateLimitObserver =
     if (waitMs !== undefined) onRateLimitExhausted(target, waitMs);
   };
 
-/** Headers in which vendors send their id of the request: OpenAI and most others, Anthropic and Cohere, Azure, AWS, Cloudflare. */
+/**
+ * Headers in which vendors send their id of the request: OpenAI and most others, Anthropic and Cohere, Azure, AWS,
+ * Cloudflare.
+ */
 const requestIdHeaders = [
   "x-request-id",
   "request-id",
@@ -273,7 +276,7 @@ const requestIdHeaders = [
   "x-amzn-requestid",
   "cf-ray",
 ] as const;
-/** Other text may be a message, with parts of the request. */
+/** Whether the text is an id or a code. Other text may be a message, with parts of the request. */
 const isWord = (text: string): boolean => /^[\w.:-]{1,100}$/.test(text);
 
 function withResponse(error: GatewayError, { status, headers }: UpstreamResponse): GatewayError {

@@ -13,26 +13,26 @@ const shortBytes = 128 * 1024;
 const startBytes = 128;
 
 export async function collectImage(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   temp: RequestTemp,
 ): Promise<CollectedImage> {
-  const short: Uint8Array[] = [];
+  const shortChunks: Uint8Array[] = [];
   let size = 0;
-  let held: SpillBuffer | undefined;
-  for await (const piece of pieces) {
-    size += piece.length;
+  let buffer: SpillBuffer | undefined;
+  for await (const chunk of chunks) {
+    size += chunk.length;
     // Copied, because a chunk is valid only until the next one is read.
-    if (held) await put(held, [new Uint8Array(piece)]);
+    if (buffer) await put(buffer, [new Uint8Array(chunk)]);
     else {
-      short.push(new Uint8Array(piece));
+      shortChunks.push(new Uint8Array(chunk));
       if (size <= shortBytes) continue;
-      held = temp.buffer();
-      await put(held, short.splice(0));
+      buffer = temp.buffer();
+      await put(buffer, shortChunks.splice(0));
     }
   }
-  return held
-    ? { kind: "spilled", spilled: await toSpilledImage(held) }
-    : { kind: "bytes", bytes: Buffer.concat(short) };
+  return buffer
+    ? { kind: "spilled", spilled: await toSpilledImage(buffer) }
+    : { kind: "bytes", bytes: Buffer.concat(shortChunks) };
 }
 
 export async function toSpilledImage(
@@ -51,9 +51,9 @@ export async function toSpilledImage(
   };
 }
 
-async function put(held: SpillBuffer, pieces: readonly Uint8Array[]): Promise<void> {
+async function put(buffer: SpillBuffer, chunks: readonly Uint8Array[]): Promise<void> {
   try {
-    for (const piece of pieces) await held.append(piece);
+    for (const chunk of chunks) await buffer.append(chunk);
   } catch (cause) {
     throw new GatewayError("storage_unavailable", "An image could not be written to disk.", {
       cause,

@@ -6,7 +6,7 @@ import type { ExtraFields } from "./contract.ts";
 
 /**
  * Passthrough fields that make inputs depend on each other, whichever vendor has them: a gateway behind this one may
- * hand them on. Jina joins all inputs into one text with `late_chunking` (api.jina.ai/openapi.json).
+ * pass them on. Jina joins all inputs into one text with `late_chunking` (api.jina.ai/openapi.json).
  */
 export const contextOptions = ["late_chunking"] as const;
 
@@ -15,7 +15,7 @@ export const hasContextOption = (extraFields: ExtraFields): boolean =>
   contextOptions.some((name) => extraFields[name] !== undefined && extraFields[name] !== false);
 
 /**
- * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a
+ * Like `hasContextOption`, but also finds nested fields: a client may nest vendor options, as in `extra_body`, and a
  * gateway behind this one unpacks them. Walks the whole value, so the caller bounds its size.
  */
 export const hasNestedContextOption = (value: unknown): boolean => {

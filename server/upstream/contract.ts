@@ -101,9 +101,11 @@ export interface EmbeddingsResponse {
   /** As reported by the upstream, 0 included. Absent where it reports none. */
   readonly usage?: {
     readonly inputTokens: number;
-    /** Where the upstream reported another total. Only the client gets it; limits and costs count input tokens. */
+    /**
+     * The total, if the upstream reported another one. Only the client gets it; limits and costs count input tokens.
+     */
     readonly totalTokens?: number;
-    /** Of each input, in input order, where they are known. They add up to `inputTokens`. */
+    /** The tokens of each input, in input order, if they are known. They add up to `inputTokens`. */
     readonly perInput?: readonly number[];
   };
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
@@ -136,7 +138,7 @@ export interface ModerationResponse {
   readonly usage?: { readonly inputTokens: number };
 }
 
-/** The options of an image request under their wire names; absent stays absent. */
+/** The options of an image request under their wire names. An option that the client did not send is absent. */
 export interface ImageOptions {
   readonly n?: number;
   readonly size?: string;
@@ -253,9 +255,9 @@ export interface StreamedImage extends ImageMetadata {
   readonly type: "partial" | "completed";
   readonly image: LoadedImage;
   readonly created?: number;
-  /** Of a partial: 0, 1, 2 … */
+  /** The index of a partial image: 0, 1, 2 … */
   readonly index?: number;
-  /** Of a completed image. */
+  /** The usage of a completed image. */
   readonly usage?: ImageUsage;
   readonly extraFields?: ExtraFields;
 }

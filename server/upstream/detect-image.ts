@@ -7,16 +7,16 @@ const startBytes = 1024;
 
 /** Passes the chunks through if they are an image. Throws DownloadError. */
 export async function* imageChunks(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   svg: boolean,
 ): AsyncGenerator<Uint8Array> {
   let start: Buffer | undefined = Buffer.alloc(0);
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (!start) {
-      yield piece;
+      yield chunk;
       continue;
     }
-    start = Buffer.concat([start, piece]);
+    start = Buffer.concat([start, chunk]);
     if (start.length < startBytes) continue;
     checkMagicBytes(start, svg);
     yield start;
@@ -33,7 +33,7 @@ export function checkMagicBytes(start: Uint8Array, svg: boolean): void {
   throw new DownloadError("invalid", `it is not an image in ${kinds}`, "not an image");
 }
 
-/** What may precede an SVG. The parts are unambiguous, so the expression cannot backtrack exponentially. */
+/** Text before an SVG element. The parts are unambiguous, so the expression cannot backtrack exponentially. */
 const preface = /^\uFEFF?(?:\s|<\?xml[^>]*>|<!--(?:(?!-->)[\s\S])*-->|<!doctype svg[^>]*>)*/i;
 
 /** An HTML page that contains an SVG is not an SVG. */

@@ -61,12 +61,12 @@ async function* pollUntilDone<Q extends GenerationQuery>(
   let waitMs = firstPollMs;
   let failures = 0;
   let previews = 0;
-  let shown = "";
+  let lastPreview = "";
   try {
     for (;;) {
       const { preview } = pending;
-      if (preview !== undefined && preview !== shown && previews < maxPreviews(query)) {
-        shown = preview;
+      if (preview !== undefined && preview !== lastPreview && previews < maxPreviews(query)) {
+        lastPreview = preview;
         yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
       }
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
@@ -129,7 +129,7 @@ async function* streamPreviews<Q extends GenerationQuery>(
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   firstResponse: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
-  let shown = "";
+  let lastPreview = "";
   for (let previews = 0; previews < maxPreviews(query); ) {
     const done = await Promise.race([
       firstResponse,
@@ -140,12 +140,15 @@ async function* streamPreviews<Q extends GenerationQuery>(
       .then((response) => watch.fromUpstream(response))
       // Previews are optional: a failed one does not fail the request.
       .catch(() => undefined);
-    if (preview === undefined || preview === shown) continue;
-    shown = preview;
+    if (preview === undefined || preview === lastPreview) continue;
+    lastPreview = preview;
     yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
   }
   const response = await firstResponse;
   if (response.kind !== "buffered")
-    throw new GatewayError("internal", "A request with previews did not return a whole response.");
+    throw new GatewayError(
+      "internal",
+      "A request with previews did not return a buffered response.",
+    );
   yield { type: "buffered", response };
 }

@@ -7,7 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 /**
  * "Invalid 'input[8]': maximum input length is 8192 tokens." (OpenAI), "Input id 1 has 9000 tokens, exceeding max 8192
  * tokens." (Mistral), "The example at index 0 in your batch has too many tokens …" (Voyage), `requests[2]` (Google),
- * `inputs[1]` (Text Embeddings Inference), and "Entry 3" of our own.
+ * `inputs[1]` (Text Embeddings Inference), and "Entry 3" of this gateway.
  */
 const inputReference =
   /\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
@@ -25,22 +25,22 @@ export function rejectedInputIndex(text: string): number | undefined {
 /** Remaps the error of a sub-batch to the client's request. `indexes`: the client's index of each of its inputs. */
 export function remapInputIndex(error: unknown, indexes: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
-  const moved = (text: string): string =>
+  const remapped = (text: string): string =>
     text.replace(inputReference, (all, before: string, index: string) =>
       indexes[Number(index)] === undefined ? all : `${before}${indexes[Number(index)]}`,
     );
   const { param } = error.details;
   // A sub-batch with one input: that input is the one that is too long.
-  const alone =
+  const isOnlyInput =
     indexes.length === 1 &&
     (param === undefined || param === "input") &&
     aboutLength.test(error.message);
-  const whole = alone ? `input[${indexes[0]}]` : param && moved(param);
-  const message = moved(error.message);
-  if (message === error.message && whole === param) return error;
+  const newParam = isOnlyInput ? `input[${indexes[0]}]` : param && remapped(param);
+  const message = remapped(error.message);
+  if (message === error.message && newParam === param) return error;
   return new GatewayError(error.kind, message, {
     ...error.details,
-    ...(whole !== undefined && { param: whole }),
+    ...(newParam !== undefined && { param: newParam }),
   });
 }
 

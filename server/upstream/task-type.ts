@@ -64,6 +64,6 @@ export function parseTaskType(field: TaskType["field"], given: string): TaskType
 
 /** The vendor's value, or undefined if it has none. One of the vendor's own values is passed through. */
 export function vendorTaskType(taskType: TaskType, { values }: TaskTypeTable): string | undefined {
-  const own = Object.values(values).find((word) => word === taskType.given);
+  const own = Object.values(values).find((value) => value === taskType.given);
   return own ?? (taskType.meaning && values[taskType.meaning]);
 }

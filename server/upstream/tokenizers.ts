@@ -6,8 +6,9 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * The most UTF-16 units that are tokenized for one response. Longer texts are extrapolated from that part, so that a
- * large request does not block the event loop: 16 K of prose take 3 ms, of the worst text 20 to 50 ms (Bun 1.4, x64).
+ * The maximum number of UTF-16 units that are tokenized for one response. The count of longer texts is extrapolated, so
+ * that a large request does not block the event loop: 16 K of prose take 3 ms, of the worst text 20 to 50 ms (Bun 1.4,
+ * x64).
  */
 const maxTokenized = 16 * 1024;
 
@@ -16,8 +17,11 @@ const maxTokenized = 16 * 1024;
  */
 const maxWordBytes = 128;
 
-/** How cl100k_base splits a text into words (openai/tiktoken, tiktoken_ext/openai_public.py). Tokens never span two. */
-const message =
+/**
+ * How cl100k_base splits a text into words (openai/tiktoken, tiktoken_ext/openai_public.py). A token never spans two
+ * words.
+ */
+const wordPattern =
   /'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
 
 /** By the token's bytes, as a latin1 string. */
@@ -48,7 +52,7 @@ async function loadRanks(): Promise<Ranks> {
 
 /** At least one token for each text. */
 export async function countTokens(texts: readonly string[]): Promise<number> {
-  // At the first use, since most upstreams report their usage: 0.2 s and 40 MB.
+  // Loaded at the first use, since most upstreams report their usage: 0.2 s and 40 MB.
   const ranks = await ranksOnce();
   let total = 0;
   let tokenized = 0;
@@ -58,7 +62,7 @@ export async function countTokens(texts: readonly string[]): Promise<number> {
     if (tokenized >= maxTokenized) continue;
     const part = text.slice(0, maxTokenized - tokenized);
     tokenized += part.length;
-    for (const [word] of part.matchAll(message)) tokens += countInWord(word, ranks);
+    for (const [word] of part.matchAll(wordPattern)) tokens += countInWord(word, ranks);
   }
   const estimate = tokenized < total ? Math.ceil((tokens * total) / tokenized) : tokens;
   return Math.max(estimate, texts.length);
@@ -74,7 +78,7 @@ function countInWord(word: string, ranks: Ranks): number {
   return tokens;
 }
 
-/** Byte pair encoding: of all neighbors that make a token together, those of the lowest rank are joined first. */
+/** Byte pair encoding: of all neighbors that form a token together, the pair with the lowest rank is merged first. */
 function merge(bytes: string, ranks: Ranks): number {
   const starts = Array.from({ length: bytes.length + 1 }, (_, at) => at);
   const pairRank = (at: number): number =>
@@ -123,7 +127,7 @@ const specialTokens: Readonly<Record<TokenizerName, Readonly<Record<number, stri
   },
 };
 
-/** Describes the first token that has no text. Undefined where each has one, but not all of them together. */
+/** Describes the first token that has no text. Undefined: each token has a text, but together they have none. */
 export async function describeTokenWithoutText(
   tokenizer: TokenizerName,
   tokens: readonly number[],
@@ -148,21 +152,21 @@ export async function decode(
   tokens: readonly number[],
 ): Promise<string | undefined> {
   const table = await tokenTable(tokenizer);
-  const pieces: (string | readonly number[])[] = [];
+  const parts: (string | readonly number[])[] = [];
   let areTexts = true;
   for (const token of tokens) {
-    const piece = table[token];
-    if (piece === undefined) return undefined;
+    const part = table[token];
+    if (part === undefined) return undefined;
     // Only tokens that are parts of characters have bytes, and most texts have no such token.
-    areTexts &&= typeof piece === "string";
-    pieces.push(piece);
+    areTexts &&= typeof part === "string";
+    parts.push(part);
   }
-  return areTexts ? pieces.join("") : join(pieces);
+  return areTexts ? parts.join("") : join(parts);
 }
 
-function join(pieces: readonly (string | readonly number[])[]): string | undefined {
-  const buffers = pieces.map((piece) =>
-    typeof piece === "string" ? Buffer.from(piece) : Buffer.from(piece as number[]),
+function join(parts: readonly (string | readonly number[])[]): string | undefined {
+  const buffers = parts.map((part) =>
+    typeof part === "string" ? Buffer.from(part) : Buffer.from(part as number[]),
   );
   const bytes = wholeCharacters(Buffer.concat(buffers));
   if (bytes.length === 0) return "\uFFFD";

@@ -66,7 +66,9 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     onError: logUnwritable.failed,
     opened,
   });
-  /** An integrity check found damage in a file. The outbox can still be written, and the next start recovers its rows. */
+  /**
+   * An integrity check found damage in a file. The outbox can still be written, and the next start recovers its rows.
+   */
   let damage: string | undefined;
   const verify = (): void => {
     const wasLost = opened.problem !== undefined;

@@ -57,8 +57,8 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
   const lease = leaseFromRedis(redis);
   let reportedAt = Number.NEGATIVE_INFINITY;
   /**
-   * Logs why a lease failed, except for an outage of Redis, which `reportUnavailable` logs. Requests are refused after any
-   * other error, such as a Redis key that another program wrote.
+   * Logs why a lease failed, except for an outage of Redis, which `reportUnavailable` logs. Requests are refused after
+   * any other error, such as a Redis key that another program wrote.
    */
   const reportFailedLease = (error: unknown): void => {
     if (error instanceof RedisUnavailableError || clock() - reportedAt < reportFailuresMs) return;

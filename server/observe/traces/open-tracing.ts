@@ -144,12 +144,12 @@ interface SamplingOptions {
 }
 
 /**
- * Starts the trace of a request: continues the client's trace (W3C Trace Context), and decides on sampling. `random`: at
- * least 0, below 1.
+ * Starts the trace of a request: continues the client's trace (W3C Trace Context), and decides on sampling. `random`:
+ * at least 0, below 1.
  */
 function createStartTrace(sampling: SamplingOptions, random: () => number): StartTrace {
-  // Samples by the last digits of the trace id, which are random even if the id begins with the time. The sampler of the
-  // SDK reads all digits one by one, which is too slow for every request.
+  // Samples by the last digits of the trace id, which are random even if the id begins with the time. The sampler of
+  // the SDK reads all digits one by one, which is too slow for every request.
   const sampledBelow = sampling.ratio * 2 ** 32;
   const isSampled = (traceId: string): boolean =>
     Number.parseInt(traceId.slice(24), 16) < sampledBelow;

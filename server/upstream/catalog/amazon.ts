@@ -1,4 +1,4 @@
-/** Amazon's embedding models. Where prices are from: price-sources.ts. */
+/** Amazon's embedding models. Sources of prices: price-sources.ts. */
 import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const source = unproven("docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html");

@@ -1,4 +1,4 @@
-/** BAAI's BGE models. Where prices are from: price-sources.ts. */
+/** BAAI's BGE models. Sources of prices: price-sources.ts. */
 import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const v15 = (

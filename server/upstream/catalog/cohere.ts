@@ -1,4 +1,4 @@
-/** Cohere's embedding models. Where prices are from: price-sources.ts. */
+/** Cohere's embedding models. Sources of prices: price-sources.ts. */
 import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const page = "docs.cohere.com/docs/cohere-embed";

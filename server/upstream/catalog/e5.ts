@@ -1,4 +1,4 @@
-/** Microsoft's E5 models. Where prices are from: price-sources.ts. */
+/** Microsoft's E5 models. Sources of prices: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 const e5Model = (name: string, dimensions: number, price?: number): KnownEmbedding => ({

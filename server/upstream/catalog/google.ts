@@ -1,4 +1,4 @@
-/** Google's embedding models. Where prices are from: price-sources.ts. */
+/** Google's embedding models. Sources of prices: price-sources.ts. */
 import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const vertex = confirmed(

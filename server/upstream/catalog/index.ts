@@ -40,13 +40,13 @@ export const knownEmbeddings: readonly KnownEmbedding[] = [
   ...others,
 ];
 
-const named = new Map(
+const embeddingsByName = new Map(
   knownEmbeddings.flatMap((row) =>
     [row.name, ...(row.also ?? [])].map((name): [string, KnownEmbedding] => [name, row]),
   ),
 );
 /** By `kind name`. */
-const namedAt = new Map(
+const embeddingsByKindAndName = new Map(
   knownEmbeddings.flatMap((row) =>
     Object.entries(row.at ?? {}).flatMap(([kind, names]) =>
       names.map((name): [string, KnownEmbedding] => [`${kind} ${name}`, row]),
@@ -72,11 +72,13 @@ function normalizeModelName(model: string): string {
 /** The catalog entry of a model. Names with a meaning at only one kind of upstream need `kind`. */
 export function knownEmbedding(model: string, kind?: string): KnownEmbedding | undefined {
   // That upstream has one model, whatever it is called in the configuration.
-  if (kind === "minilm") return named.get("all-minilm-l6-v2");
+  if (kind === "minilm") return embeddingsByName.get("all-minilm-l6-v2");
   const name = normalizeModelName(model);
   const vendorKind = model.includes("@cf/") ? "cloudflare" : kind;
   return (
-    namedAt.get(`${vendorKind} ${name}`) ?? named.get(name) ?? named.get(name.replace(precise, ""))
+    embeddingsByKindAndName.get(`${vendorKind} ${name}`) ??
+    embeddingsByName.get(name) ??
+    embeddingsByName.get(name.replace(precise, ""))
   );
 }
 

@@ -1,4 +1,4 @@
-/** Jina AI's embedding models, text and images. Where prices are from: price-sources.ts. */
+/** Jina AI's embedding models, text and images. Sources of prices: price-sources.ts. */
 import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const source = unproven("jina.ai/models");

@@ -17,7 +17,7 @@ export interface KnownEmbedding {
   readonly tokenizer?: TokenizerName;
   /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
   readonly price?: Readonly<Record<string, number>>;
-  /** Where these facts come from, and the date of it: `unproven` or `confirmed` if the page itself has none. */
+  /** The source of these facts, and its date: `unproven` or `confirmed` if the page itself has no date. */
   readonly source: string;
 }
 

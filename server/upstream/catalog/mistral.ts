@@ -1,4 +1,4 @@
-/** Mistral's embedding models. Where prices are from: price-sources.ts. */
+/** Mistral's embedding models. Sources of prices: price-sources.ts. */
 import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 export const mistral: readonly KnownEmbedding[] = [
@@ -16,7 +16,7 @@ export const mistral: readonly KnownEmbedding[] = [
     also: ["codestral-embed-2505"],
     // Up to 3072 on request.
     dimensions: 1536,
-    // Its dimensions are ordered by importance: vercel.com/ai-gateway/models/codestral-embed, after Mistral.
+    // Its dimensions are ordered by importance: vercel.com/ai-gateway/models/codestral-embed, according to Mistral.
     matryoshka: { min: 1 },
     maxTokens: 8192,
     price: { mistral: 0.15, openrouter: 0.15 },

@@ -17,7 +17,7 @@ export const nvidia: readonly KnownEmbedding[] = [
     source,
   },
   {
-    // The same number and size as the one above; NVIDIA does not document that only the name is new.
+    // Probably the model above under a new name: version and size are the same. NVIDIA does not document it.
     name: "llama-nemotron-embed-1b-v2",
     dimensions: 2048,
     matryoshka: nested,

@@ -1,7 +1,7 @@
-/** OpenAI's embedding models. Where prices are from: price-sources.ts. */
+/** OpenAI's embedding models. Sources of prices: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
-/** The first has the context length, the second the dimensions. */
+/** The first source has the context length, the second the dimensions. */
 const source =
   "openai/openai-openapi, 2026-08-21; BerriAI/litellm, model_prices_and_context_window.json, 2026-08-08";
 

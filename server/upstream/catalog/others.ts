@@ -1,10 +1,10 @@
-/** Families of one or two models. Where prices are from: price-sources.ts. */
+/** Families of one or two models. Sources of prices: price-sources.ts. */
 import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 /** A query model and a passage model: made for each other, but not interchangeable. */
 const solar = (version: string, dimensions: number, maxTokens: number): KnownEmbedding[] =>
   ["query", "passage"].map((role) => ({
-    // The aliases `embedding-query` and `embedding-passage` are going to move from 1 to 2, so they name neither.
+    // The aliases `embedding-query` and `embedding-passage` will move from version 1 to 2, so they identify neither.
     name: `solar-embedding-${version}-${role}`,
     dimensions,
     maxTokens,

@@ -1,4 +1,4 @@
-/** Voyage AI's embedding models. Where prices are from: price-sources.ts. */
+/** Voyage AI's embedding models. Sources of prices: price-sources.ts. */
 import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const source = unproven("docs.voyageai.com/docs/embeddings");
@@ -23,7 +23,7 @@ const fixed = (name: string, dimensions: number, maxTokens: number, price: numbe
 
 export const voyage: readonly KnownEmbedding[] = [
   // Voyage calls vectors of the 4 series compatible. They are not identical: switching from one to the other changes
-  // distances, so the author of a configuration must set `sameSpace`.
+  // distances, so a configuration that uses both must set `sameSpace`.
   flexible("voyage-4-large", 0.12),
   flexible("voyage-4", 0.06),
   flexible("voyage-4-lite", 0.02),

@@ -134,8 +134,8 @@ interface CredentialCheck {
 }
 
 /**
- * Some servers list their models for everybody. So the same request is sent once more without the credential: only if
- * that is refused has the first one shown that the credential is accepted.
+ * Some servers list their models without a credential. So the same request is sent again without it: only if the second
+ * request is refused does the first one show that the credential is accepted.
  */
 async function checkCredential(
   upstream: Upstream,
@@ -158,9 +158,10 @@ async function checkCredential(
     const detail = "The vendor's token service accepted the credential.";
     return { credential: "accepted", step: passed("credential", detail) };
   }
-  const bare = freeRequest(anonymous(upstream));
-  const control = bare && (await statusOf(bare.request, send, timeoutMs));
-  if (control === 401 || control === 403) {
+  const anonymousRequest = freeRequest(anonymous(upstream));
+  const anonymousStatus =
+    anonymousRequest && (await statusOf(anonymousRequest.request, send, timeoutMs));
+  if (anonymousStatus === 401 || anonymousStatus === 403) {
     return { credential: "accepted", step: passed("credential", "The credential is accepted.") };
   }
   const detail =

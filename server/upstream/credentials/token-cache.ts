@@ -104,34 +104,34 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
 
 async function requestToken(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(late()), exchangeTimeoutMs);
+  const timer = setTimeout(() => timeout.abort(timeoutError()), exchangeTimeoutMs);
   try {
     const response = await send(exchange.toUpstream(upstream, now), timeout.signal);
-    if (response.status < 200 || response.status > 299) throw refused(response.status);
+    if (response.status < 200 || response.status > 299) throw rejectedError(response.status);
     return await exchange.fromUpstream(response);
   } catch (error) {
-    throw error instanceof GatewayError ? unsent(error) : error;
+    throw error instanceof GatewayError ? asNotSent(error) : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** No request has reached the model yet, so nothing can be billed. */
-const unsent = ({ kind: errorKind, message, details }: GatewayError): GatewayError =>
+const asNotSent = ({ kind: errorKind, message, details }: GatewayError): GatewayError =>
   errorKind === "upstream_invalid"
     ? new GatewayError("upstream_unreachable", noToken, { ...details, notSent: true })
     : new GatewayError(errorKind, message, { ...details, notSent: true });
 
 const noToken = "The upstream's token service is unavailable. Retry later.";
 
-const late = (): GatewayError =>
+const timeoutError = (): GatewayError =>
   new GatewayError("upstream_timeout", "The upstream's token service did not respond in time.");
 
-const refused = (status: number): GatewayError => {
-  const logged = `token service: ${status}`;
+const rejectedError = (status: number): GatewayError => {
+  const logDetail = `token service: ${status}`;
   if (status === 429 || status >= 500)
-    return new GatewayError("upstream_unreachable", noToken, { logDetail: logged });
+    return new GatewayError("upstream_unreachable", noToken, { logDetail });
   const message =
     "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them.";
-  return new GatewayError("upstream_credentials", message, { logDetail: logged });
+  return new GatewayError("upstream_credentials", message, { logDetail });
 };

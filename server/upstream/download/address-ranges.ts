@@ -15,7 +15,7 @@ const privateV4: readonly Network[] = [
   "198.18.0.0/15",
   // Multicast, reserved, broadcast.
   ...["224.0.0.0/4", "240.0.0.0/4"],
-  // Not public although its range is: Azure's agent on the host of a machine
+  // Azure's agent on the host of a virtual machine: not public, although its range is
   // (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
   "168.63.129.16/32",
 ].map(networkOf);

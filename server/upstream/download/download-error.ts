@@ -18,7 +18,7 @@ export class DownloadError extends Error {
   readonly kind: FailureKind;
   /** For the log only. */
   readonly logged: string;
-  /** A detailed message for recipients who cannot choose the link. */
+  /** A more precise reason, for clients that did not choose the link. */
   readonly detail: string;
 
   constructor(kind: FailureKind, reason: string, logged: string, detail = reason) {

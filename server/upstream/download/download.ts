@@ -44,7 +44,7 @@ export interface DownloadRequest {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly origin: LinkOrigin;
-  /** Private hosts that are allowed for this download: an upstream in a private network gives links to itself. */
+  /** Private hosts that are allowed for this download: an upstream in a private network returns links to itself. */
   readonly trusted?: readonly string[];
   /** Whether an SVG is accepted. */
   readonly svg?: boolean;
@@ -54,7 +54,7 @@ type Download = (url: string, request: DownloadRequest) => Promise<CollectedImag
 
 const maxRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Connect timeout per address, so that the other addresses of a host get their turn. */
+/** Connect timeout per address, so that the other addresses of a host are tried as well. */
 const connectMs = 5000;
 /** An upstream's generated image is billed, so its download is retried. */
 const retryDelaysMs = [300, 1000];
@@ -70,7 +70,7 @@ export function createDownload(options: DownloadOptions): Download {
     using limit = withTimeout(signal, timeoutMs);
     let at: URL | undefined;
 
-    const once = async (): Promise<CollectedImage> => {
+    const downloadOnce = async (): Promise<CollectedImage> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
         // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
@@ -90,7 +90,7 @@ export function createDownload(options: DownloadOptions): Download {
 
     for (let attempt = 0; ; attempt++) {
       try {
-        return await once();
+        return await downloadOnce();
       } catch (thrown) {
         if (signal.aborted && signal.reason instanceof GatewayError) throw signal.reason;
         const error = toDownloadError(
@@ -146,7 +146,7 @@ function locationOf({ status, headers }: StreamedResponse): string | undefined {
   return redirects.has(status) ? headers.get("location") : undefined;
 }
 
-/** The body of an acceptable response; throws the reason for any other. */
+/** The body of an acceptable response. Throws DownloadError for any other response. */
 function bodyOf(response: StreamedResponse, svg: boolean): AsyncIterable<Uint8Array> {
   const { status, headers } = response;
   const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";

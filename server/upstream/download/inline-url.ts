@@ -18,7 +18,7 @@ export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 /** The declared media type is ignored: the magic bytes decide. Throws GatewayError. */
 export function readDataUrl(url: string, { maxBytes, origin, svg = false }: DataUrlOptions): Bytes {
   try {
-    const bytes = decoded(url, maxBytes);
+    const bytes = decode(url, maxBytes);
     checkMagicBytes(bytes, svg);
     return { kind: "bytes", bytes };
   } catch (error) {
@@ -26,14 +26,15 @@ export function readDataUrl(url: string, { maxBytes, origin, svg = false }: Data
   }
 }
 
-function decoded(url: string, maxBytes: number): Uint8Array {
+function decode(url: string, maxBytes: number): Uint8Array {
   const comma = url.indexOf(",");
   // Media types are short; a long head is invalid.
-  if (!isDataUrl(url) || comma < 0 || comma > 1024) throw broken("the data URL has no content");
+  if (!isDataUrl(url) || comma < 0 || comma > 1024)
+    throw invalidDataUrl("the data URL has no content");
   const base64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
   const content = url.slice(comma + 1);
   const bytes = base64 ? fromBase64(content) : fromPercents(content);
-  if (bytes.length > maxBytes) throw broken(`it is larger than ${maxBytes} bytes`);
+  if (bytes.length > maxBytes) throw invalidDataUrl(`it is larger than ${maxBytes} bytes`);
   return bytes;
 }
 
@@ -45,7 +46,7 @@ function fromBase64(content: string): Uint8Array {
     .replace(/=+$/, "");
   // A single remaining base64 character encodes no byte.
   if (!/^[A-Za-z0-9+/]*$/.test(text) || text.length % 4 === 1) {
-    throw broken("the data URL is not base64");
+    throw invalidDataUrl("the data URL is not base64");
   }
   return Buffer.from(text, "base64");
 }
@@ -66,4 +67,5 @@ function fromPercents(content: string): Uint8Array {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-const broken = (reason: string): DownloadError => new DownloadError("invalid", reason, reason);
+const invalidDataUrl = (reason: string): DownloadError =>
+  new DownloadError("invalid", reason, reason);

@@ -23,7 +23,7 @@ export const systemResolve: Resolve = async (host) =>
 
 /** Maximum length of a link. */
 const maxLinkLength = 8192;
-/** Lower ports belong to other services, and some accept an HTTP request as one of their own protocol. */
+/** Services at lower ports may take an HTTP request for a command of their own protocol. */
 const firstUnreservedPort = 1024;
 
 /**
@@ -61,13 +61,13 @@ export async function resolvePublicAddresses(
     !isTrusted &&
     (isPrivateName(host) || (port < firstUnreservedPort && port !== 80 && port !== 443))
   ) {
-    throw privateAddress(`port ${port} or name is inside`);
+    throw privateAddress(`the name or port ${port} is private`);
   }
   const named = addressBytes(host) === undefined;
   const addresses = named ? await addressesOf(host, resolve) : [host];
-  const privateOne = isTrusted ? undefined : addresses.find((address) => !isPublic(address));
+  const firstPrivate = isTrusted ? undefined : addresses.find((address) => !isPublic(address));
   // A private address among public ones is an attack or a mistake.
-  if (privateOne !== undefined) throw privateAddress(`${privateOne} is not public`);
+  if (firstPrivate !== undefined) throw privateAddress(`${firstPrivate} is not public`);
   return [...new Set(addresses)].map((address) => ({
     address: {
       hostname: address,

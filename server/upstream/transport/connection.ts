@@ -38,7 +38,8 @@ export interface Exchange {
   /** Bytes of the response have been parsed; it may be complete. The exchange then calls `connection.release`. */
   onData(): void;
   /**
-   * With ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. The connection is closed.
+   * Called with ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. The connection is
+   * closed.
    */
   onError(error: unknown): void;
 }
@@ -138,12 +139,13 @@ export class Connection {
     this.#exchange = exchange;
     this.#isReused = this.#responses > 0;
     this.#isEarly = false;
-    // The socket accepts only a part of a large request: it is encoded here, or the rest would be encoded again.
+    // The socket accepts only a part of a large request, so it is encoded once here: the rest need not be encoded
+    // again.
     const bytes = request.length < largeRequestLength ? undefined : Buffer.from(request);
     const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
     if (written < 0) this.fail(new ConnectionLost(true));
     else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
-    // Every character is at least one byte: only a long request has to be measured.
+    // Every character has at least one byte: the bytes are counted only if as many as characters were written.
     else if (written < request.length || written < Buffer.byteLength(request)) {
       this.#unsent = Buffer.from(request).subarray(written);
     }
@@ -198,7 +200,7 @@ export class Connection {
     }
     const { response } = exchange;
     if (response.done) {
-      // The response is complete and not read to its end yet.
+      // The response is complete, but the exchange has not read it to its end.
       response.reusable = false;
       if (!response.isCut && isResponse(bytes)) this.#onSurplus();
       return;
@@ -295,7 +297,7 @@ const secureHandlers: Bun.SocketHandler<Connection> = {
 };
 
 function tlsOptions(hostname: string, { ca, serverName }: TlsTrust): Bun.TLSOptions {
-  // RFC 6066: SNI holds names only. Without one, the certificate is verified against the address.
+  // RFC 6066: SNI contains names only. Without a name, the certificate is verified against the address.
   const name = serverName ?? (isIP(hostname) === 0 ? hostname : undefined);
   return {
     rejectUnauthorized: true,

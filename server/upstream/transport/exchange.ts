@@ -30,7 +30,7 @@ export class BufferedExchange implements Exchange {
   readonly #options: BufferedExchangeOptions;
   response: ResponseParser;
   #connection: Connection | undefined;
-  /** On a reused connection, which the upstream may have closed just before. */
+  /** The request was sent on a reused connection, which the upstream may have closed just before. */
   #isReused = false;
 
   constructor(options: BufferedExchangeOptions) {
@@ -65,9 +65,9 @@ export class BufferedExchange implements Exchange {
   }
 
   onError(error: unknown): void {
-    const wasReuse =
+    const isDueToReuse =
       error instanceof AmbiguousResponse || (error instanceof ConnectionLost && error.silent);
-    if (this.#isReused && wasReuse && !this.#options.signal.aborted) {
+    if (this.#isReused && isDueToReuse && !this.#options.signal.aborted) {
       this.#isReused = false;
       this.#connection = undefined;
       this.response = new ResponseParser(this.#options.maxBytes);
@@ -134,8 +134,8 @@ const maxBufferedBytes = 64 * 1024;
 
 /**
  * One request with a streamed response, for responses that are too large to buffer. The body is read in the chunks that
- * the socket gives: `fetch` returns chunks of hundreds of kilobytes that become garbage faster than it is collected. No
- * proxy, cookies, redirects or decompression. Given an IP address, it resolves no name, so the address that the SSRF
+ * the socket delivers: `fetch` returns chunks of hundreds of kilobytes that become garbage faster than it is collected.
+ * No proxy, cookies, redirects or decompression. Given an IP address, it resolves no name, so the address that the SSRF
  * guard checked is the one connected to: a second lookup could return another.
  */
 export class StreamedExchange implements Exchange, StreamedResponse {

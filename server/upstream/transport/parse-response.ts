@@ -256,7 +256,7 @@ export class ResponseParser {
   }
 }
 
-/** Refuses at once what no further bytes can make a valid head. Otherwise the request would wait until its timeout. */
+/** Throws at once if no further bytes can complete a valid head. Otherwise the request would wait until its timeout. */
 function checkIncompleteHead(bytes: Buffer): void {
   const end = bytes.indexOf(lineFeed);
   if (end < 0) return;
@@ -269,7 +269,7 @@ const notHttp = (): InvalidHttpResponse => new InvalidHttpResponse("it does not 
 const endedByLineFeed = (): InvalidHttpResponse =>
   new InvalidHttpResponse("its response head ends with a bare line feed");
 
-/** Absent or ambiguous counts as no. */
+/** Whether the server keeps the connection open: by default in HTTP/1.1, and never if the header is repeated. */
 function staysOpen(head: string): boolean {
   const at = head.indexOf(connectionLine);
   if (at < 0) return head[7] === "1";

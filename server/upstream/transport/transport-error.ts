@@ -76,9 +76,7 @@ export class NotConnected extends Error {
   }
 }
 
-/**
- * The connection ended before the response was complete, or before a response that certainly belongs to the request.
- */
+/** The connection ended before there was a complete response that certainly belongs to the request. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
   /** No byte of the response had arrived. */

@@ -71,7 +71,7 @@ interface HttpClientOptions {
 }
 
 /**
- * A small HTTP/1.1 client with connection pools, plain or over TLS. It costs half of what `fetch` does, which goes
+ * A small HTTP/1.1 client with connection pools, plain or over TLS. It takes half the CPU time of `fetch`, which goes
  * through another thread; it knows whether a failed request had reached the upstream at all; and unlike the pool of
  * `fetch`, it detects unsolicited responses.
  */
@@ -91,7 +91,7 @@ export class HttpClient {
 
   /**
    * Whether this client supports the request; `fetch` supports every request. Streamed responses over `https://` are
-   * left to `fetch`: they come from the internet, where the connection costs more than the CPU.
+   * left to `fetch`: they come from the internet, where the network takes longer than the CPU.
    */
   static carries({ url, body, streams, method }: UpstreamRequest): boolean {
     if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;
@@ -113,8 +113,8 @@ export class HttpClient {
 
   /**
    * Resolves with the result of `take`; rejects with the result of `toError` for NotConnected, ConnectionLost,
-   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run synchronously within one promise: a promise for each
-   * step would cost as much as the steps.
+   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run synchronously within one promise: a promise for
+   * each step would cost as much as the steps.
    */
   exchange<T>(
     request: UpstreamRequest,
@@ -238,7 +238,7 @@ export async function sendByFetch(
       signal,
       // A redirect would send the upstream's API key to another host.
       redirect: "manual",
-      // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one
+      // Bun's pool reuses a connection without checking for bytes that wait on it: an upstream that sends one
       // response too many would make the next request get another client's image. So each request has its own
       // connection.
       keepalive: false,

@@ -1,7 +1,7 @@
 /**
  * Responses of upstreams, with a bound on their size: buffered by the HTTP client, or in chunks as they arrive.
- * Compressed ones are decompressed, although requests exclude compression: chunk by chunk in the runtime's threads, so
- * other requests do not wait, and never beyond the size limit (decompression bombs).
+ * Compressed responses are decompressed, although requests exclude compression: chunk by chunk in the runtime's
+ * threads, so other requests do not wait, and never beyond the size limit (decompression bombs).
  */
 import { pipeline, Readable } from "node:stream";
 import {
@@ -250,18 +250,18 @@ async function* decompressing(
 
 /** Decompresses a buffered response. Throws GatewayError, also if it exceeds `max` bytes. */
 async function decompress(body: ChunkedBytes, coding: string, max: number): Promise<ChunkedBytes> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of decompressing(chunksOf(body), coding)) {
-      length += piece.length;
+    for await (const chunk of decompressing(chunksOf(body), coding)) {
+      length += chunk.length;
       if (length > max) throw tooLarge(max);
-      if (coding !== "zstd") pieces.push(piece as Buffer);
+      if (coding !== "zstd") chunks.push(chunk as Buffer);
     }
     // The stream accepts a truncated zstd body; this function detects it, but has no size limit.
     return coding === "zstd"
       ? ChunkedBytes.of(await Bun.zstdDecompress(body.toBuffer()))
-      : new ChunkedBytes(pieces);
+      : new ChunkedBytes(chunks);
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("upstream_invalid", "The upstream's response cannot be decompressed.", {

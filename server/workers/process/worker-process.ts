@@ -241,7 +241,8 @@ const passedVariables = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "S
 export const spawn: Spawn = (entry, onMessage, environment) => {
   const passed = Object.fromEntries(passedVariables.flatMap((name) => entryOf(name)));
   const env = { ...passed, ...sourceEnvironment, ...environment };
-  // --no-install: Bun must never fetch a missing package by itself. The working directory keeps Bun from reading a `.env`.
+  // --no-install: Bun must never fetch a missing package by itself. The working directory keeps Bun from reading a
+  // `.env`.
   const run = () =>
     Bun.spawn([process.execPath, "--no-install", entry], {
       cwd: dirname(entry),

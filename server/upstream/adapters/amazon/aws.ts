@@ -42,8 +42,8 @@ export const signedFor =
     typeof request.body === "object" ? request : signRequest(request, upstream, service, now);
 
 /**
- * The signature covers a hash of the body, and Bedrock does not document that it accepts a signature without one. So the
- * body is streamed twice, and never buffered.
+ * The signature covers a hash of the body, and Bedrock does not document that it accepts a signature without one. So
+ * the body is streamed twice, and never buffered.
  */
 export const signedStreamFor =
   (service: string) =>

@@ -55,7 +55,10 @@ function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
   return Object.keys(all).length === 0 ? {} : { parameters: all };
 }
 
-/** @huggingface/inference, providers/hf-inference.ts: the image's bytes or, for some models, a list of base64 texts or links. */
+/**
+ * @huggingface/inference, providers/hf-inference.ts: the image's bytes or, for some models, a list of base64 texts or
+ * links.
+ */
 function read(
   response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,

@@ -2,8 +2,8 @@
 
 /**
  * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. The 2K presets are those of 4.0
- * (docs.comfy.org, IdeogramV4, lists nearly all of them); the 1K presets are half as large. Ideogram refuses a size that
- * is not a preset.
+ * (docs.comfy.org, IdeogramV4, lists nearly all of them); the 1K presets are half as large. Ideogram refuses a size
+ * that is not a preset.
  */
 export const sizesOf45: readonly string[] = [
   ...["1024x1024", "896x1120", "1120x896", "864x1152", "1152x864", "832x1248", "1248x832"],

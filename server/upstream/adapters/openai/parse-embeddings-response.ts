@@ -42,7 +42,10 @@ export function parseEmbeddingsResponse(
 /** The maximum size of an entry of `data`, and of everything outside lists. */
 const maxValueBytes = 2 * 1024 * 1024;
 
-/** Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in slices, so that other requests are served in between. */
+/**
+ * Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in slices, so that other requests are served
+ * in between.
+ */
 export async function parseLargeEmbeddingsResponse(
   response: ChunkedBytes,
 ): Promise<ParsedResponse> {
@@ -124,7 +127,9 @@ function parseWithoutVectors(
   }
 }
 
-/** The maximum size of the text around the vectors, which is parsed at once: over 100 bytes for each of 16,384 vectors. */
+/**
+ * The maximum size of the text around the vectors, which is parsed at once: over 100 bytes for each of 16,384 vectors.
+ */
 const maxSurroundingBytes = 2 * 1024 * 1024;
 
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -178,8 +183,8 @@ function skipSpace(response: ChunkedBytes, from: number): number {
 }
 
 /**
- * Restores the vectors that were cut out. Every entry lacks its vector, and there are as many entries as vectors, so both
- * have the same order.
+ * Restores the vectors that were cut out. Every entry lacks its vector, and there are as many entries as vectors, so
+ * both have the same order.
  */
 function restoreVectors(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
   const { data } = response as { data?: unknown };

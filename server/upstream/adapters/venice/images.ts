@@ -44,7 +44,9 @@ const generationCapabilities: ImageCapabilities = {
   edits: { maxImages: 16, links: true, maxBytes: 25_000_000 },
 };
 
-/** EditImageRequest and MultiEditImageRequest. The maximum number of images depends on the model, and Venice decides. */
+/**
+ * EditImageRequest and MultiEditImageRequest. The maximum number of images depends on the model, and Venice decides.
+ */
 const editCapabilities: ImageCapabilities = {
   ...generationCapabilities,
   sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },

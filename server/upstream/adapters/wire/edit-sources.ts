@@ -3,7 +3,9 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../../../lib/json-stream.ts";
 import type { FilePart, ImageSource } from "../../contract.ts";
 
-/** Placeholder of a file in a JSON body: its base64, written as a stream, so that a file goes from disk to the socket. */
+/**
+ * Placeholder of a file in a JSON body: its base64, written as a stream, so that a file goes from disk to the socket.
+ */
 export class FileContent extends StreamedString {
   constructor(file: FilePart, prefix = "") {
     super(base64Length(file.size), () => encodeBase64Stream(file.stream()), { prefix });

@@ -42,7 +42,8 @@ const hasResults = (body: Readonly<Record<string, unknown>>): boolean =>
 const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 
 /**
- * The status in the body, whatever its field is called: `error.code` at OpenRouter and Google, `status_code` in FastAPI.
+ * The status in the body, whatever its field is called: `error.code` at OpenRouter and Google, `status_code` in
+ * FastAPI.
  */
 function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
   const error = asObject(body.error) ?? {};

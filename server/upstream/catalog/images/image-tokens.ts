@@ -34,9 +34,9 @@ const bySize = (square: number, portrait: number, landscape: number) => ({
 });
 
 // developers.openai.com/api/docs/guides/images-vision, as copied on GitHub 2026-09: the shortest side is made 512, "the
-// base cost is 65 image tokens, and each tile costs 129"; four tiles are one that is four times as long as wide. "When
-// using high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial image
-// will incur an additional 100 image output tokens".
+// base cost is 65 image tokens, and each tile costs 129"; four tiles are an image that is four times as long as wide.
+// "When using high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial
+// image will incur an additional 100 image output tokens".
 const openaiInput = {
   in: 65 + 4 * 129,
   inHighFidelity: 65 + 4 * 129 + 6240,
@@ -44,14 +44,14 @@ const openaiInput = {
 } as const;
 
 // developers.openai.com/api/docs/guides/image-generation, the table for "models prior to gpt-image-2".
-const first: Tiers = {
+const gptImage1Tiers: Tiers = {
   low: bySize(272, 408, 400),
   medium: bySize(1056, 1584, 1568),
   high: bySize(4160, 6240, 6208),
 };
 
 // The guide's prices per image, divided by its price per token: they are higher than in that table.
-const mini: Tiers = {
+const gptImage1MiniTiers: Tiers = {
   low: bySize(625, 750, 750),
   medium: bySize(1375, 1875, 1875),
   high: bySize(4500, 6500, 6500),
@@ -66,7 +66,7 @@ const openai = (table: Tiers): ImageTokens => ({
  * The guide has a calculator for gpt-image-2 and no formula. This one is from community.openai.com/t/1382699 (2026-06),
  * and gives the same result as the calculator for each of the nine sizes that were compared (2026-09).
  */
-function secondTokens(size: string, quality: string): number | undefined {
+function gptImage2Tokens(size: string, quality: string): number | undefined {
   const steps = { low: 16, medium: 48, high: 96 }[quality];
   const [, width, height] = /^(\d+)x(\d+)$/.exec(size)?.map(Number) ?? [];
   if (steps === undefined || !width || !height) return undefined;
@@ -75,12 +75,12 @@ function secondTokens(size: string, quality: string): number | undefined {
   return Math.ceil((steps * across * (2_000_000 + width * height)) / 4_000_000);
 }
 
-const second: ImageTokens = {
+const gptImage2: ImageTokens = {
   ...openaiInput,
   // The guide documents only that it always uses high input fidelity.
   in: openaiInput.inHighFidelity,
   // By default, it generates one of the three usual sizes, of which the square has the most tokens.
-  out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
+  out: (size = "1024x1024", quality = "high") => gptImage2Tokens(size, quality),
 };
 
 /** Google counts by resolution, whatever the aspect ratio. The default is 1K. */
@@ -92,14 +92,14 @@ const google = (
 /** discuss.ai.google.dev/t/121299, a Google employee: "typically generates between 700 and 900 extra tokens". */
 const thinking = { textOut: 900 } as const;
 
-/** Of gemini-2.5-flash-image, which generates 1K whatever size is requested. */
+/** For gemini-2.5-flash-image, which generates 1K whatever size is requested. */
 const always1K = { "1K": 1290, "2K": 1290, "4K": 1290 };
 
 /** By the vendor's model name. Later models are not documented yet. */
 const known: readonly (readonly [RegExp, ImageTokens])[] = [
-  [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(first)],
-  [/^gpt-image-1-mini$/i, openai(mini)],
-  [/^gpt-image-2(-2026-04-21)?$/i, second],
+  [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(gptImage1Tiers)],
+  [/^gpt-image-1-mini$/i, openai(gptImage1MiniTiers)],
+  [/^gpt-image-2(-2026-04-21)?$/i, gptImage2],
   // ai.google.dev/gemini-api/docs/pricing, as copied on GitHub 2026-09: the output, and for the second model the input.
   // The input of the third is from cloud.google.com's list; for the first, the output count is assumed as the maximum
   // of the input.
@@ -149,8 +149,8 @@ export function wireTokens(
 ): { readonly in: number; readonly out: number } {
   const tier = countedTiers[quality] ?? "medium";
   const table = estimateImageTokens(model);
-  // Of a model without a table, or a size that is not in it: gpt-image-2 has a formula for all sizes.
-  const out = table?.out(size, tier) ?? secondTokens(size, tier) ?? 0;
+  // For a model without a table, or a size that is not in it: gpt-image-2 has a formula for all sizes.
+  const out = table?.out(size, tier) ?? gptImage2Tokens(size, tier) ?? 0;
   const source = table ?? openaiInput;
   return { in: fidelity === "high" ? (source.inHighFidelity ?? source.in) : source.in, out };
 }
@@ -165,8 +165,8 @@ export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   ...thinking,
   out: (size, quality) => {
     // The largest count from the calculator for gpt-image-2.
-    const large = size !== undefined && secondTokens(size, "high") ? size : "2048x2048";
-    const fine = quality !== undefined && Object.hasOwn(first, quality) ? quality : "high";
+    const large = size !== undefined && gptImage2Tokens(size, "high") ? size : "2048x2048";
+    const fine = quality !== undefined && Object.hasOwn(gptImage1Tiers, quality) ? quality : "high";
     const counts = known.map(([, tokens]) => tokens.out(large, fine) ?? 0);
     return Math.max(...counts);
   },

@@ -5,18 +5,18 @@ import { laterGpt, openaiImageModels } from "./openai.ts";
 
 export const knownImages: readonly KnownImage[] = [...openaiImageModels];
 
-const named = new Map(
+const imagesByName = new Map(
   knownImages.flatMap((row) =>
     [row.name, ...(row.also ?? [])].map((name): [string, KnownImage] => [name, row]),
   ),
 );
 
-/** What a model of OpenAI's can do, by the name that OpenAI gives it. */
+/** The capabilities of an OpenAI model, by OpenAI's name for it. */
 export function openaiImageCapabilities(
   model: string,
   operation?: "generations" | "edits",
 ): ImageCapabilities {
-  const known = named.get(model.toLowerCase());
+  const known = imagesByName.get(model.toLowerCase());
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
   if (operation !== "generations")
     return { ...known.capabilities, ...known.editing, verbatim: true };

@@ -46,7 +46,7 @@ const previews = {
   svg: "any",
 } as const;
 
-/** Of edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
+/** For edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
 const { svg: _, ...withoutSvg } = previews;
 const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
 
@@ -82,11 +82,11 @@ const later = { ...gpt, sizes: { rule: anySize } } as const;
  * models.
  */
 const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
-/** `markup`; its specification: "Supports GPT Image 2.5". */
-const marked = { ...later, edits: { ...gptEdits, files: true } } as const;
+/** Edits with a `markup` file; its specification: "Supports GPT Image 2.5". */
+const withMarkup = { ...later, edits: { ...gptEdits, files: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
 
-const movingTakes = {
+const animationTakes = {
   ...gptTakes,
   quality: laterTiers,
   output_format: [...formats, "gif"],
@@ -180,7 +180,7 @@ export const openaiImageModels: readonly KnownImage[] = [
       ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
     ],
     capabilities: {
-      ...marked,
+      ...withMarkup,
       takes: { ...gptTakes, quality: laterTiers },
       undocumentedOptions: { ...previews, ...unnamedFidelity },
     },
@@ -190,13 +190,13 @@ export const openaiImageModels: readonly KnownImage[] = [
     name: "gpt-image-2.6",
     also: ["gpt-image-2.6-sunburst", "gpt-image-2.6-flare"],
     capabilities: {
-      ...marked,
-      takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
+      ...withMarkup,
+      takes: { ...animationTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
       undocumentedOptions: unnamedFidelity,
       // Its sizes are documented as flexible, without a rule.
       sizes: "any",
     },
     // The same: "SVG edits are not supported".
-    editing: { takes: movingTakes },
+    editing: { takes: animationTakes },
   },
 ];

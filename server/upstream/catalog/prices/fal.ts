@@ -2,7 +2,7 @@
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
 
-/** For editing endpoints of their own, the price is on another page. */
+/** The price of edits is unknown: separate editing endpoints have their prices on other pages. */
 const fal = (
   name: string,
   price: ListedPrice["price"],
@@ -36,7 +36,7 @@ const tierSizes = [
   ...["1024x768", "1024x1024", "1024x1536", "1920x1080", "2560x1440", "3840x2160"],
 ] as const;
 
-/** OpenAI's models, by quality and size. Without a quality it is fal's choice, and so is the price. */
+/** OpenAI's models, by quality and size. Without a quality, fal chooses it, so the price is not known. */
 const byTier = (tiers: Readonly<Record<string, readonly number[]>>): Price => ({
   images: Object.fromEntries(
     Object.entries(tiers).flatMap(([quality, prices]) =>

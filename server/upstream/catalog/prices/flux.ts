@@ -1,7 +1,7 @@
 /**
- * What FLUX costs at Black Forest Labs, and what Replicate charges for it and for others. Black Forest Labs reports
- * what a request costs; these prices are for responses that do not. FLUX.2 is charged by input pixels as well, which
- * are not counted.
+ * List prices of FLUX at Black Forest Labs, and of FLUX and other models at Replicate. Black Forest Labs reports the
+ * cost of a request; these prices are for responses without it. FLUX.2 is not listed: it is charged by input pixels as
+ * well, which are not counted.
  */
 import { type ListedPrice, litellm, perImage, undated } from "./listed.ts";
 

@@ -27,7 +27,7 @@ export const listedPrices: readonly ListedPrice[] = [
 ];
 
 /** Models that run inside the gateway are free. */
-const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
+const builtInKinds: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
 
 interface ImageOperation {
   readonly operation: "generations" | "edits";
@@ -41,7 +41,7 @@ export function listedImagePrice(
   { operation, extraFields }: ImageOperation,
 ): Price | undefined {
   const { upstream, model } = target;
-  if (inside.has(upstream.kind)) return { images: { "": 0 } };
+  if (builtInKinds.has(upstream.kind)) return { images: { "": 0 } };
   // A language model is billed as well, and its usage is not reported separately.
   if (target.surface === "responses") return undefined;
   const row = listedPrices.find(
@@ -63,7 +63,9 @@ const isServedBy = ({ at }: ListedPrice, { upstream }: Target): boolean =>
 
 /** US dollars for a million input tokens, by the vendor's list. */
 export const listedEmbeddingPrice = ({ upstream, model }: Target): number | undefined =>
-  inside.has(upstream.kind) ? 0 : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];
+  builtInKinds.has(upstream.kind)
+    ? 0
+    : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];
 
 /** Looked up once for each target. null: not known. */
 const prices = new WeakMap<Target, number | null>();

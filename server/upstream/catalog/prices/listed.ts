@@ -17,12 +17,12 @@ export interface ListedPrice {
   readonly source: string;
 }
 
-/** The wheel on PyPI, downloaded 2026-11-15: the same file, newer. */
+/** A newer version of the file below, from the wheel on PyPI, downloaded 2026-11-15. */
 export const litellmNow = "litellm 1.108.4, model_prices_and_context_window.json, 2026-11-15";
 export const litellm = "BerriAI/litellm, model_prices_and_context_window.json, 2026-08-05";
 /** For pages without a date: when a copy of the page was read. The page may be older. */
 export const undated = "a copy read 2026-11";
-/** Puter pays these vendors' bills with it. Its files name the vendors' price lists. */
+/** Puter computes its vendors' costs with these files, which name the vendors' price lists. */
 export const puter = "HeyPuter/puter, src/backend/drivers/ai-image/providers, 2026-08-21";
 
 /** One price for every image. */

@@ -22,7 +22,7 @@ const generationPrice = (
   source: `${litellm}; Portkey-AI/models, pricing/stability-ai.json, 2026-08-21`,
 });
 
-const changing = (names: string, count: number): ListedPrice => ({
+const editPrice = (names: string, count: number): ListedPrice => ({
   kinds: ["stability"],
   model: new RegExp(`(^|/)(${names})$`),
   price: credits(count),
@@ -44,11 +44,11 @@ export const stability: readonly ListedPrice[] = [
   generationPrice("sd3(\\.5)?-medium", 3.5, "unknown"),
   // This model has no image-to-image: its edits are inpainting.
   generationPrice("core", 3, credits(5)),
-  changing("erase|inpaint|remove-background|search-and-replace", 5),
-  changing("sketch|structure|style", 5),
-  changing("fast", 2),
-  changing("conservative", 40),
-  changing("creative", 60),
+  editPrice("erase|inpaint|remove-background|search-and-replace", 5),
+  editPrice("sketch|structure|style", 5),
+  editPrice("fast", 2),
+  editPrice("conservative", 40),
+  editPrice("creative", 60),
   onBedrock("sd3-large|sd3-5-large", 0.08),
   onBedrock("stable-image-core", 0.04),
   onBedrock("stable-image-ultra", 0.14),

@@ -124,7 +124,10 @@ function fp16(tensor: Tensor, name: string): Tensor {
   return tensor;
 }
 
-/** PyTorch keeps a layer's weights as [out, in]; ONNX multiplies by [in, out]. Several matrices become one, side by side. */
+/**
+ * PyTorch keeps a layer's weights as [out, in]; ONNX multiplies by [in, out]. Several matrices become one, side by
+ * side.
+ */
 function columns(matrices: readonly Tensor[]): { shape: [number, number]; bytes: Uint8Array } {
   const rows = matrices[0]?.shape[1] ?? 0;
   const width = matrices.reduce((sum, matrix) => sum + (matrix.shape[0] ?? 0), 0);
