@@ -4,7 +4,7 @@
  */
 declare const self: Worker;
 
-/** Short: what is measured is the request. */
+/** Short, because the bench measures the request and not the response. */
 const embedding = Array<number>(8).fill(0.25);
 
 const upstream = Bun.serve({

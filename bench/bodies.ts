@@ -51,7 +51,7 @@ const messageOf = <T>(worker: Worker): Promise<T> =>
     worker.onerror = reject;
   });
 
-/** How long the event loop of the gateway is held at most, in ms, from now until `end`. */
+/** `end` resolves with the longest time that the event loop of the gateway was blocked since, in ms. */
 async function watchLoop({
   url,
   process: { pid },

@@ -1,4 +1,4 @@
-/** Checks out another commit of this repository, so that its gateway can run beside the present one. */
+/** Checks out another commit of this repository, so that its gateway can run beside that of the working tree. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

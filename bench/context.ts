@@ -20,7 +20,7 @@ export interface BenchContext {
 }
 
 /** A scenario: it starts the processes that it needs, and leaves none running. */
-export type RunScenario = (site: BenchContext) => Promise<ScenarioResult>;
+export type RunScenario = (context: BenchContext) => Promise<ScenarioResult>;
 
 export interface BenchOptions
   extends Pick<BenchContext, "folder" | "upstream" | "seconds" | "rounds"> {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- drain [ROWS]`: what replicas cost PostgreSQL and Redis. How fast one replica, and three at the same
- * time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
+ * `npm run bench -- drain [ROWS]`: the load of replicas on PostgreSQL and Redis. How fast one replica, and three at the
+ * same time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -20,7 +20,7 @@ import {
   stopAll,
 } from "./processes.ts";
 import { key } from "./scenarios.ts";
-import { presentState, serveCommand } from "./vexel.ts";
+import { serveCommand, workingTree } from "./vexel.ts";
 
 const faultyModes = modes.filter((mode) => mode !== "healthy");
 const { values: options } = parseArgs({
@@ -79,7 +79,7 @@ async function startGateway(
     `upstreams:\n${upstreams.join("\n")}\nmodels:\n  - { id: faulty, kind: embedding, batch: false, targets: [${targets.join(", ")}] }\nkeys:\n  - { name: bench, key: ${key} }\n`,
   );
   const port = freePort();
-  const child = start(serveCommand(presentState), cores.proxy, {
+  const child = start(serveCommand(workingTree), cores.proxy, {
     env: {
       HOST: "127.0.0.1",
       PORT: String(port),
@@ -121,7 +121,7 @@ async function measureFault(mode: Mode): Promise<void> {
   await Promise.all(upstreams.map((each) => each.stop()));
 }
 
-/** The first requests of a process are slow anyway, and say nothing about faults. */
+/** The first requests of a process are slow, with or without a fault. */
 async function warmUp(url: string): Promise<void> {
   const load = startLoad(url, rate);
   await Bun.sleep(3000);

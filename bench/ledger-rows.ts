@@ -61,12 +61,12 @@ function makeRowOf(at: number, index: number, rowCount: number): LedgerRow {
 }
 
 /**
- * As in a transaction of the gateway under load. With larger ones the roll-ups of finished hours fall behind: each
- * transaction adds up some groups of them.
+ * As in a transaction of the gateway under load. With larger transactions, the roll-ups of finished hours would fall
+ * behind: each transaction adds up only some of their groups.
  */
 const batchRows = 128;
 
-/** `rowCount` rows, spread evenly over the days. */
+/** Stores `rowCount` rows, spread evenly over the days. */
 export function generateRows(store: Pick<SqliteLedgerStore, "write">, rowCount: number): void {
   for (let from = 0; from < rowCount; from += batchRows) {
     const length = Math.min(batchRows, rowCount - from);

@@ -25,7 +25,7 @@ import {
 const rowCount = Number(process.argv[2] ?? 5_000_000);
 const queryCount = 20;
 const transactionRows = 128;
-/** The limits of the product: a list or chart answers within the first, and delays a request by less than the second. */
+/** The limits of the product: how long a list or chart may take, and by how much its query may delay a request. */
 const [maxQueryMs, maxDelayMs] = [300, 5];
 
 const pick = (count: number): number => Math.floor(Math.random() * count);

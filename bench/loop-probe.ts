@@ -1,7 +1,7 @@
 /**
- * A worker thread that measures how long the event loop of a server is held: the longest latency of `GET /healthz` on
- * one connection. The time that the server's main thread and this thread wait for a core is subtracted, so that other
- * load on the machine does not count. The thread does nothing else, so that sending a body does not delay the
+ * A worker thread that measures how long the event loop of a server is blocked: the longest latency of `GET /healthz`
+ * on one connection. The time that the server's main thread and this thread wait for a core is subtracted, so that
+ * other load on the machine does not count. The thread does nothing else, so that sending a body does not delay the
  * measurement.
  */
 import { readFileSync } from "node:fs";
@@ -17,24 +17,24 @@ async function probe(url: string, pid: number): Promise<void> {
   const socket = connect(Number(port), hostname);
   socket.setNoDelay(true);
   await new Promise((resolve) => socket.once("connect", resolve));
-  let over = false;
+  let hasEnded = false;
   self.onmessage = () => {
-    over = true;
+    hasEnded = true;
   };
   const waited = (): number =>
     waitedMs(`/proc/${pid}/task/${pid}/schedstat`) + waitedMs("/proc/thread-self/schedstat");
-  const ask = (): Promise<void> =>
+  const sendRequest = (): Promise<void> =>
     new Promise((resolve) => {
       socket.once("data", () => resolve());
       socket.write("GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n");
     });
-  await ask();
+  await sendRequest();
   self.postMessage("ready");
   let longest = 0;
-  while (!over) {
+  while (!hasEnded) {
     const waitedBefore = waited();
     const began = performance.now();
-    await ask();
+    await sendRequest();
     const latency = performance.now() - began;
     longest = Math.max(longest, latency - (waited() - waitedBefore));
     await Bun.sleep(1);

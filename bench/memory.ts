@@ -24,7 +24,7 @@ export function watchMemory(root: number, everyMs = 50): { peak(): Memory } {
   return { peak: () => ({ gateway: gateway.peak(), workers: workers.peak() }) };
 }
 
-/** The growth of a process tree until `growth()`, at most. Shared pages count once (PSS). */
+/** `growth()` returns the most that the memory of a process tree has grown since. Shared pages count once (PSS). */
 export function watchTree(root: number, everyMs = 50): { growth(): number } {
   const before = pssMegabytes(root);
   let most = before;

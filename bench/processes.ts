@@ -39,7 +39,7 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The bench reads its output and writes to its input. */
   readonly listen?: boolean;
-  /** Its output goes to this file, as that of a service does: the bench would have to read a pipe. */
+  /** The file for its output, as for a service: the bench would have to read a pipe. */
   readonly logFile?: string;
 }
 
@@ -101,7 +101,10 @@ function killAll(): void {
   for (const pid of running.keys()) signalTree(pid, "SIGKILL");
 }
 
-/** Also keeps this script off the proxy's core, and ends the run when it exceeds its timeout. */
+/**
+ * Ends all processes when this script ends, and the script when it exceeds its timeout. Also keeps the script off the
+ * proxy's core.
+ */
 export function endWithParent(timeoutMs: number): void {
   if (pinned) Bun.spawnSync(["taskset", "-acp", String(cores.rest), String(process.pid)]);
   process.on("exit", killAll);

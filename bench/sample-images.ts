@@ -43,7 +43,7 @@ export function eventWith(
   } = JSON.parse(responseWith({}, kind)) as { created: number } & {
     data: unknown;
   };
-  const payload = { type, ...entry, created_at: created, ...facts };
+  const payload = { type, ...entry, created_at: created, ...metadata };
   return `event: ${type}\ndata: ${JSON.stringify(payload)}\n\n`;
 }
 

@@ -149,7 +149,7 @@ export const targets = {
   upstreamRequestsPerRequest: 1 / 8,
   batchedTimesUnbatched: 1.05,
   cacheMegabytes: (1.5 * cacheBytes) / 2 ** 20,
-  /** CPU of the present commit, as a multiple of the commit that `--against` names. */
+  /** CPU of the working tree, as a multiple of the commit that `--against` names. */
   timesOtherCommit: 1.1,
   /** CPU with metrics and traces, as a multiple of the CPU without both. */
   observedTimesUnobserved: 1.1,

@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- --minutes N` (default 20): steady load of embeddings and images with the official SDK. Exits with 1 if
- * memory, open descriptors or the 99th percentile of the latency grow, or if a request fails.
+ * `npm run soak -- --minutes N` (default 20): steady load of embeddings and images with the official SDK. Exits with 1
+ * if memory, open descriptors or the 99th percentile of the latency grow, or if a request fails.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,7 +52,7 @@ let latencies: number[] = [];
 let requests = 0;
 const end = performance.now() + minutes * 60_000;
 
-/** Sends requests at a fixed rate, as long as they are answered in time. */
+/** Sends requests one after the other, at a fixed rate unless a response takes longer. */
 async function repeat(perSecond: number, send: (at: number) => Promise<unknown>): Promise<void> {
   const everyMs = 1000 / perSecond;
   let next = performance.now() + Math.random() * everyMs;

@@ -1,7 +1,7 @@
 /**
  * `bun bench/tiny-chunks.ts PORT CONNECTIONS SECONDS KEY`: sends a chunked body of 1-byte chunks on each connection as
  * fast as the server reads it, and connects again when the server closes. An empty KEY sends no authorization header.
- * Prints the bytes the server took, as JSON.
+ * Prints the number of bytes that the server accepted, and of connections, as JSON.
  */
 import { connect, type Socket } from "node:net";
 

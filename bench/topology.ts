@@ -1,6 +1,6 @@
 /**
  * `npm run topology [-- MINUTES]`: three replicas with PostgreSQL and Redis behind nginx, under a steady load of SDK
- * clients, with one fault after the other. Says what held, and counts and explains every error of a client.
+ * clients, with one fault after the other. Prints which promises held, and counts and explains every error of a client.
  */
 import { checkLedger } from "../test/topology/checks.ts";
 import { faults, isPossibleIn } from "../test/topology/faults.ts";

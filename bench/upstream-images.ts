@@ -100,17 +100,17 @@ export const acceptEdit: Handler = async (request) => {
 function createChecksum(): { add(bytes: Uint8Array): void; read(): number } {
   let [sum, begun] = [0, false];
   // Bytes that may belong to the closing boundary are held back.
-  let held: Buffer = Buffer.alloc(0);
+  let lastBytes: Buffer = Buffer.alloc(0);
   const lineBytes = 256;
   return {
     add: (bytes) => {
-      const joined = Buffer.concat([held, bytes]);
+      const joined = Buffer.concat([lastBytes, bytes]);
       const start = begun ? 0 : joined.indexOf(pngStart);
       begun ||= start >= 0;
       const until = Math.max(0, joined.length - lineBytes);
       if (begun) sum = crc32(joined.subarray(start, Math.max(start, until)), sum);
-      held = joined.subarray(begun ? Math.max(start, until) : until);
+      lastBytes = joined.subarray(begun ? Math.max(start, until) : until);
     },
-    read: () => crc32(held.subarray(0, held.lastIndexOf(formEnd)), sum),
+    read: () => crc32(lastBytes.subarray(0, lastBytes.lastIndexOf(formEnd)), sum),
   };
 }

@@ -9,8 +9,8 @@ import type { RunningProxy } from "./nginx.ts";
 import { cores, freePort, ready, start } from "./processes.ts";
 import { key, limitedKey } from "./scenarios.ts";
 
-/** The repository of the present commit. */
-export const presentState = join(import.meta.dir, "..");
+/** The working tree of this repository. */
+export const workingTree = join(import.meta.dir, "..");
 
 /** Starts the gateway of a checkout. */
 export const serveCommand = (checkout: string): readonly string[] => [
@@ -24,7 +24,7 @@ export interface GatewayOptions {
   /** For configuration, data and log. */
   readonly folder: string;
   readonly upstream: string;
-  /** The repository whose gateway, configuration and environment are used; by default the present one. */
+  /** The repository whose gateway, configuration and environment are used; by default the working tree. */
   readonly checkout?: string;
   /** Started instead of the checkout's own gateway. */
   readonly command?: readonly string[] | undefined;
@@ -32,7 +32,7 @@ export interface GatewayOptions {
 }
 
 export async function startVexel(options: GatewayOptions): Promise<RunningProxy> {
-  const { folder, upstream, checkout = presentState, settings = {} } = options;
+  const { folder, upstream, checkout = workingTree, settings = {} } = options;
   const command = options.command ?? serveCommand(checkout);
   mkdirSync(folder, { recursive: true });
   // Names of settings differ between commits.

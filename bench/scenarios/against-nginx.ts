@@ -15,7 +15,7 @@ export interface AgainstNginx {
   readonly mostCpu: number;
   /** The gateway must serve from its cache; otherwise it must send upstream requests. */
   readonly fromCache?: boolean;
-  /** Also reports, without a target, nginx as one would configure it for such responses. */
+  /** Also compares with nginx as configured for large responses, without a target. */
   readonly alsoLargeBuffers?: boolean;
 }
 

@@ -18,7 +18,7 @@ interface AtRest {
   readonly readyMs: number;
   /** Resident set size. */
   readonly rss: number;
-  /** Proportional set size: what is shared with other processes counts in part. */
+  /** Proportional set size: memory that several processes share counts in part. */
   readonly pss: number;
 }
 

@@ -52,7 +52,7 @@ export const viewers: RunScenario = async (context) => {
   };
 };
 
-/** Opens one view. Returns how to close it, which fails if the view did not work. */
+/** Opens one view. Returns a function that closes it, and rejects if the view did not work. */
 function openView(url: string, at: number): () => Promise<void> {
   const closed = new AbortController();
   const { signal } = closed;
