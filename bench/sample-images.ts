@@ -39,7 +39,7 @@ export function eventWith(
   const {
     created,
     data: _,
-    ...facts
+    ...metadata
   } = JSON.parse(responseWith({}, kind)) as { created: number } & {
     data: unknown;
   };
