@@ -1,7 +1,7 @@
 /** Laws over every route of the admin API: what its responses, the pages and the log contain. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
-import { rowsOf, sectionOf } from "../../laws/markdown.ts";
+import { blocksOf, rowsOf, sectionOf } from "../../laws/markdown.ts";
 import {
   codeOf,
   type LawGateway,
@@ -167,21 +167,26 @@ test("no secret is in a response, in a page or in the log", async () => {
 }, 120_000);
 
 test("every response to a GET matches the OpenAPI document", async () => {
-  const ajv = new Ajv({ allErrors: true });
-  ajv.addVocabulary(["components"]);
   for (const operation of readable()) {
-    const schema = operation.responses["200"]?.content?.["application/json"]?.schema;
-    if (!schema) continue;
+    if (!schemaOf(operation)) continue;
     const response = await gateway.users.admin.send(operation.address);
     expect([nameOf(operation), response.status]).toEqual([nameOf(operation), 200]);
-    const validate = ajv.compile({ ...schema, components: gateway.document.components });
-    const isValid = validate(await response.json());
-    expect([nameOf(operation), isValid ? "" : ajv.errorsText(validate.errors)]).toEqual([
-      nameOf(operation),
-      "",
-    ]);
+    const problem = problemOf(operation, await response.json());
+    expect([nameOf(operation), problem]).toEqual([nameOf(operation), ""]);
   }
 });
+
+const schemaOf = ({ responses }: Pick<Operation, "responses">) =>
+  responses["200"]?.content?.["application/json"]?.schema;
+
+/** What is wrong with a response of an operation, by its schema. */
+function problemOf(operation: Pick<Operation, "responses">, response: unknown): string {
+  const ajv = new Ajv({ allErrors: true });
+  ajv.addVocabulary(["components"]);
+  const { components } = gateway.document;
+  const validate = ajv.compile({ ...schemaOf(operation), components });
+  return validate(response) ? "" : ajv.errorsText(validate.errors);
+}
 
 test("docs/admin-api.md has every route with its role, its scope and its summary, and no other", () => {
   const rows = Object.entries(gateway.document.paths).flatMap(([path, methods]) =>
@@ -194,6 +199,16 @@ test("docs/admin-api.md has every route with its role, its scope and its summary
     (cells) => `| ${cells.join(" | ")} |`,
   );
   expect(documented.sort()).toEqual(rows.sort());
+});
+
+test("the examples of docs/admin-api.md match the OpenAPI document", () => {
+  const examples = blocksOf("docs/admin-api.md").filter(({ info }) => info === "json response");
+  expect(examples.length).toBeGreaterThan(4);
+  for (const { text, under } of examples) {
+    const operation = gateway.operations.find((each) => `\`${nameOf(each)}\`` === under);
+    if (!operation) throw new Error(`there is no ${under}`);
+    expect([under, problemOf(operation, JSON.parse(text))]).toEqual([under, ""]);
+  }
 });
 
 test("the document is OpenAPI 3.1: unique ids, described parameters, references that resolve", () => {
