@@ -3,8 +3,9 @@
  * of an earlier request gets the stored response (replay). A concurrent duplicate waits for the request in flight. The
  * response of a client that disconnected goes to the next identical request, or to a GET with its request ID.
  */
-import { abortable } from "../lib/abort.ts";
+
 import { GatewayError } from "../lib/gateway-error.ts";
+import { abortable } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import type { ClaimOutcome, RequestClaims } from "../storage/ports/request-claims.ts";

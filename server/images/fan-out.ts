@@ -2,6 +2,7 @@
  * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, and
  * merges their responses.
  */
+
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { MissingGroup } from "../request/request-record.ts";
@@ -13,7 +14,7 @@ import type {
   ImageResponse,
 } from "../upstream/contract.ts";
 import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
-import { commonMetadata } from "./image-metadata.ts";
+import { commonMetadata } from "./image-head.ts";
 import { sumUsage } from "./image-usage.ts";
 import type { Plan } from "./plan/image-plan.ts";
 

@@ -29,6 +29,7 @@ import { MissingRecorder } from "./missing-images.ts";
 import type { Policy } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
+import type { EditRules } from "./preflight.ts";
 import { prepareSources } from "./prepare-sources.ts";
 
 /** Context of one image job: its signal, its API key and where its result goes. */
@@ -60,8 +61,8 @@ export interface ImageTools {
   isPrivate(url: string): boolean;
   convert(image: LoadedImage, to: Conversion, job: ImageJob): Promise<LoadedImage>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
-  /** Returns the query with its uploads inspected to the last pixel. Throws GatewayError for an invalid upload. */
-  checkEdit(query: EditQuery, request: StageRequest<GenerationQuery>): Promise<EditQuery>;
+  /** How uploads are inspected, to the last pixel. */
+  readonly uploads: Pick<EditRules, "imageWorker" | "maxBytes">;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
 
@@ -71,8 +72,7 @@ const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
   record.caller?.parameters ?? route.parameters ?? "adapt";
 
 /** The API key that a request counts for; empty where no keys are configured. */
-export const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string =>
-  record.caller?.id ?? "";
+const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string => record.caller?.id ?? "";
 
 const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";

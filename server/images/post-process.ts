@@ -14,14 +14,15 @@ import type {
   StreamedImage,
 } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
-import { imageTypeOf, type LoadedImage } from "./image-head.ts";
 import {
   commonMetadata,
   ignoredOptions,
+  imageTypeOf,
+  type LoadedImage,
   type RequestedMetadata,
   readMetadata,
   resolveQuality,
-} from "./image-metadata.ts";
+} from "./image-head.ts";
 import type { PostProcessing } from "./plan/image-plan.ts";
 
 /** The tools for post-processing one request. */

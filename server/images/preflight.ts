@@ -14,6 +14,7 @@ import type {
   ImageSource,
   Target,
 } from "../upstream/contract.ts";
+import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";
 import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
@@ -256,25 +257,28 @@ export function checkImageCount(
 interface PreflightOptions {
   /** The reason why this target cannot serve the request. Undefined where it can. */
   readonly rejectionReason: (request: StageRequest<GenerationQuery>, target: Target) => unknown;
-  /** Returns the query with its uploads inspected to the last pixel. Throws GatewayError for an invalid upload. */
-  readonly checkEdit: (
-    query: EditQuery,
-    request: StageRequest<GenerationQuery>,
-  ) => Promise<EditQuery>;
+  readonly capabilitiesOf: (target: Target, operation: "edits") => ImageCapabilities;
+  /** How uploads are inspected, to the last pixel. */
+  readonly uploads: Pick<EditRules, "imageWorker" | "maxBytes">;
 }
 
 export const preflight =
   <Q extends GenerationQuery>({
     rejectionReason,
-    checkEdit,
+    capabilitiesOf,
+    uploads,
   }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
     requireCapableTarget(request.route.targets.map((target) => rejectionReason(request, target)));
-    const { query } = request;
+    const { query, route, record, temp, signal } = request;
     if (!("images" in query)) return next(request);
-    const checked = await checkEdit(query as GenerationQuery as EditQuery, request);
-    return next({ ...request, query: { ...query, ...checked } });
+    const reads = route.targets.flatMap(
+      (target) => capabilitiesOf(target, "edits").edits?.reads ?? [],
+    );
+    const rules = { ...uploads, temp, reads, key: record.caller?.id ?? "" };
+    const checked = await checkEdit(query as GenerationQuery as EditQuery, rules, signal);
+    return next({ ...request, query: { ...query, ...checked.query } });
   };
 
 /** `reasons`: why each target cannot serve the request. The first is reported: its target is the operator's preferred one. */

@@ -4,6 +4,8 @@
  * of requests in flight, which are paid for. The ledger may use the rest without a check.
  */
 
+import { statfsSync } from "node:fs";
+
 export type DiskUse = "upload" | "request" | "response";
 
 /** The fraction of the reserve that each use must leave free. */
@@ -15,6 +17,12 @@ const reserveFraction = { upload: 1, request: 3 / 4, response: 1 / 2 } as const 
 export interface DiskSpace {
   readonly freeBytes: number;
   readonly totalBytes: number;
+}
+
+/** Throws the error of the file system. */
+export function diskSpace(folder: string): DiskSpace {
+  const { bsize, bavail, blocks } = statfsSync(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
 export interface DiskReserveOptions {

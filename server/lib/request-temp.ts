@@ -2,7 +2,7 @@
 
 import { MemoryBudget, SpillBuffer } from "./spill-buffer.ts";
 import { releaseAll } from "./tasks.ts";
-import type { TempAccount } from "./temp-storage.ts";
+import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
 /** A range of a file that another process on this machine can read. */
@@ -89,6 +89,12 @@ export function createRequestTemp(
     },
   };
 }
+
+/** Creates the temp storage of requests, for their responses. All requests share the memory. */
+export const requestTemps =
+  (folder: string, memory: MemoryBudget, storage: TempStorage) =>
+  (keyId: string): RequestTemp =>
+    createRequestTemp(folder, memory, storage.account(keyId, "response"));
 
 const noMemory = new MemoryBudget(0);
 

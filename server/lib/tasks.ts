@@ -1,4 +1,5 @@
-/** Asynchronous work: with bounded concurrency, one after the other, all despite failures. */
+/** Asynchronous work: with bounded concurrency, one after the other, all despite failures, until a signal aborts it. */
+import { GatewayError } from "./gateway-error.ts";
 
 /**
  * Runs work on a stack of items with bounded concurrency. The work may push more items. Settles when no work is running: after the first failure no further item is started, and that failure is thrown. No recursion, and no promise for items that wait, so the stack may have any size.
@@ -73,4 +74,30 @@ export function createSerialize(): Serialize {
 /** Ignores a rejection that no code waits for: an unhandled rejection would end the process. */
 export function ignoreRejection(work: Promise<unknown> | undefined): void {
   work?.catch(() => undefined);
+}
+
+/** The reason of the signal if it is a gateway error; without one, the client has closed the connection. */
+export function abortError({ reason }: AbortSignal): GatewayError {
+  if (reason instanceof GatewayError) return reason;
+  return new GatewayError(
+    "client_closed",
+    "The client closed the connection before the response was complete.",
+    { cause: reason },
+  );
+}
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw abortError(signal);
+}
+
+/**
+ * Stops waiting for work that cannot be canceled: the work continues, and the waiting code gets the signal's reason.
+ */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  work.then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener("abort", onAbort));
 }

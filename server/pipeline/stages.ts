@@ -125,7 +125,7 @@ export const imageStages = (
     );
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
-    preflight<Q>({ rejectionReason: reasonToReject, checkEdit: tools.checkEdit }),
+    preflight<Q>({ rejectionReason: reasonToReject, ...tools }),
     moderate<Q>({ checkPrompt, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
     fillMissing<Q>(),

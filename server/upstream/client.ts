@@ -28,7 +28,7 @@ import type {
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
-import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
+import { pollJob, type SendAuthenticated, streamPreviews } from "./poll-job.ts";
 import type { Send } from "./transport/transport.ts";
 
 /** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
@@ -142,7 +142,7 @@ export function createUpstreamClient({
     return request;
   };
 
-  const generateOverHttp = <Q extends GenerationQuery>(
+  const generateOverHttp = async <Q extends GenerationQuery>(
     operation: "generations" | "edits",
     query: Q,
     target: Target,
@@ -153,26 +153,23 @@ export function createUpstreamClient({
     const adapter = adapters.get(target.upstream.kind);
     // `operation` decides the type of the query.
     const endpoint = adapter?.[operation] as ImageAdapter<Q> | undefined;
-    if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
+    if (!endpoint || !adapter) throw unsupported(query.model);
     const context = { target, model: query.model };
     const sendAuthenticated: SendAuthenticated = (request, until) =>
       sendAndRead(adapter, request, context, until, async (response) => response, headers);
-    const read: ReadFirst = async (response) => {
+    const read = async (response: UpstreamResponse) => {
       try {
         return await endpoint.fromUpstream(response, { query, target, temp });
       } catch (error) {
         return throwErrorInside(error, response, adapter, context);
       }
     };
-    return runImageJob({
-      adapter: endpoint,
-      query,
-      target,
-      signal,
-      temp,
-      send: sendAuthenticated,
-      read,
-    });
+    const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
+    const response = sendAuthenticated(endpoint.toUpstream(query, target), signal).then(read);
+    if (query.stream && endpoint.watch)
+      return { kind: "stream", events: streamPreviews(job, endpoint.watch, response) };
+    const first = await response;
+    return first.kind === "pending" ? pollJob(job, first) : first;
   };
 
   return {

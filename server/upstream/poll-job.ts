@@ -1,5 +1,6 @@
 /**
- * Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done.
+ * Job polling for images: polls a pending job until it is done, and requests previews while an upstream works on its
+ * response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -15,9 +16,6 @@ export type SendAuthenticated = (
   signal: AbortSignal,
 ) => Promise<UpstreamResponse>;
 
-/** Reads the response to the first request. An error in it that came with status 200 is thrown as that error. */
-export type ReadFirst = (response: UpstreamResponse) => Promise<ImageResponse | PendingJob>;
-
 interface ImageJob<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
@@ -25,7 +23,6 @@ interface ImageJob<Q extends GenerationQuery> {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly send: SendAuthenticated;
-  readonly read: ReadFirst;
 }
 
 /** The first and the longest interval between two polls. */
@@ -34,17 +31,11 @@ const maxPollMs = 3000;
 /** A job that has begun may be billed, so polling survives up to this many failed polls in a row. */
 const maxFailedPolls = 8;
 
-export async function runImageJob<Q extends GenerationQuery>(
+export async function pollJob<Q extends GenerationQuery>(
   job: ImageJob<Q>,
+  first: PendingJob,
 ): Promise<ImageResponse> {
-  const { adapter, query, target, signal, send, read } = job;
-  const firstResponse = send(adapter.toUpstream(query, target), signal).then(read);
-  if (query.stream && adapter.watch) {
-    return { kind: "stream", events: streamPreviews(job, adapter.watch, firstResponse) };
-  }
-  const first = await firstResponse;
-  if (first.kind !== "pending") return first;
-  if (query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
+  if (job.query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
   for await (const event of pollUntilDone(job, first)) {
     if (event.type === "buffered") return event.response;
   }
@@ -124,7 +115,7 @@ const isTransient = (error: unknown): boolean =>
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
 
 /** Requests previews while the upstream works on its response. */
-async function* streamPreviews<Q extends GenerationQuery>(
+export async function* streamPreviews<Q extends GenerationQuery>(
   { query, target, signal, send }: ImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   firstResponse: Promise<ImageResponse | PendingJob>,

@@ -1,9 +1,9 @@
 /** Wires the image pipeline: image worker, downloads behind the SSRF guard, and the idempotency store. */
 import { join } from "node:path";
 import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
-import { type ImageTools, keyOf } from "../images/generate.ts";
+import type { ImageTools } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
-import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
+import { checkImage, checkMask } from "../images/preflight.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
@@ -25,12 +25,7 @@ import { hasCredentials, isPrivateHost } from "../upstream/download/address-rang
 import { createDownload } from "../upstream/download/download.ts";
 import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
-import {
-  createImageWorker,
-  type ImageInspection,
-  type ImageWorker,
-  type WorkerInput,
-} from "../workers/image/image-worker.ts";
+import { createImageWorker, type ImageWorker, inspectOnce } from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -150,16 +145,7 @@ function createTools(
       ),
     convertMask: async (mask, to, { signal, temp, key }) =>
       toFilePart(await imageWorker.mask(mask, to, signal, temp, key), mask, "image/png"),
-    checkEdit: async (query, request) => {
-      const { signal, temp, route } = request;
-      const reads = route.targets.flatMap(
-        (target) => upstreamClient.imageCapabilities(target, "edits").edits?.reads ?? [],
-      );
-      const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const rules = { imageWorker: inspections, temp, reads, maxBytes, key: keyOf(request) };
-      const checked = await checkEdit(query, rules, signal);
-      return checked.query;
-    },
+    uploads: { imageWorker: inspections, maxBytes: settings.VEXEL_MAX_FILE_BYTES },
   };
 }
 
@@ -191,21 +177,3 @@ function isPrivate(link: string): boolean {
 /** An upstream in a private network returns links to itself. */
 const ownHosts = ({ upstream }: Target): string[] =>
   upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];
-
-interface CachedInspector extends Pick<ImageWorker, "inspect"> {
-  /** Caches an inspection for another object that holds the same image. */
-  set(image: WorkerInput, inspection: ImageInspection): void;
-}
-
-/** Caches the inspection of an image for the lifetime of the image: each upload is decoded once. */
-export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedInspector {
-  const cache = new WeakMap<WorkerInput, ImageInspection>();
-  return {
-    inspect: async (image, signal, field, key) => {
-      const inspection = cache.get(image) ?? (await inspect(image, signal, field, key));
-      cache.set(image, inspection);
-      return inspection;
-    },
-    set: (image, inspection) => void cache.set(image, inspection),
-  };
-}

@@ -1,11 +1,10 @@
 /** Wires request temp storage: the spool folder, its limits, and the disk reserve for the ledger. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DiskReserve } from "../lib/disk-reserve.ts";
-import { createRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
+import { DiskReserve, diskSpace } from "../lib/disk-reserve.ts";
+import { type RequestTemp, requestTemps } from "../lib/request-temp.ts";
 import { MemoryBudget } from "../lib/spill-buffer.ts";
 import { TempStorage } from "../lib/temp-storage.ts";
-import { diskSpace } from "../storage/files/expiring-files.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
@@ -35,14 +34,8 @@ export function wireTempStorage({
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });
-  const memoryBudget = new MemoryBudget(memoryBytes);
-  return {
-    folder,
-    storage,
-    disk,
-    createTemp: (keyId) =>
-      createRequestTemp(folder, memoryBudget, storage.account(keyId, "response")),
-  };
+  const createTemp = requestTemps(folder, new MemoryBudget(memoryBytes), storage);
+  return { folder, storage, disk, createTemp };
 }
 
 /** Files of an earlier process belong to requests that have ended. */

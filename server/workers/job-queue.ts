@@ -2,8 +2,9 @@
  * Job queue of a worker pool with fair queueing between API keys: the key that has used the least worker time recently
  * is next, so slow jobs of one key do not starve quick jobs of another. Large jobs run one at a time, to bound memory.
  */
-import { throwIfAborted } from "../lib/abort.ts";
+
 import { GatewayError } from "../lib/gateway-error.ts";
+import { throwIfAborted } from "../lib/tasks.ts";
 
 interface JobQueueOptions {
   readonly maxRunning: number;

@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import type { Policy } from "../../server/images/plan/image-plan.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { openaiImageCapabilities } from "../../server/upstream/catalog/images/index.ts";
+import { openaiImageCapabilities } from "../../server/upstream/adapters/openai/image-endpoints.ts";
 import type { GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import {
   type ImageCapabilities,

@@ -1,7 +1,7 @@
 /** An edit with unusable images is rejected before any upstream is called, and the error says what is wrong. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { checkImage, type EditRules } from "../../server/images/preflight.ts";
-import { inspectOnce } from "../../server/wiring/images.ts";
+import { inspectOnce } from "../../server/workers/image/image-worker.ts";
 import {
   blackPng,
   expectFault as expectError,

@@ -1,7 +1,7 @@
 /** The capabilities of image models: a row for each model family of each vendor, and one for unknown models. */
 import type { Adapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { knownImages } from "../../server/upstream/catalog/images/index.ts";
+import { openaiImageModels } from "../../server/upstream/catalog/images/openai.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
@@ -16,7 +16,10 @@ export interface Row {
   readonly capabilities: ImageCapabilities;
 }
 
-const openai = [...knownImages.flatMap(({ name, also = [] }) => [name, ...also]), "gpt-image-9"];
+const openai = [
+  ...openaiImageModels.flatMap(({ name, also = [] }) => [name, ...also]),
+  "gpt-image-9",
+];
 
 const fal = [
   ...["fal-ai/flux/dev", "fal-ai/flux/dev/image-to-image", "fal-ai/flux-2-pro", "fal-ai/flux-2"],

@@ -10,7 +10,7 @@ import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
-import { runImageJob } from "../../server/upstream/poll-job.ts";
+import { pollJob } from "../../server/upstream/poll-job.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
 import { query, targetOf } from "./image-jobs-fixture.ts";
@@ -97,22 +97,22 @@ describe("the response to a poll", () => {
   test("is compared with the job that the request started", async () => {
     const [{ adapter }, model, accepted, done] = vendors.replicate!;
     const target = targetOf("replicate", model);
-    const runJob = (polled: readonly object[]) => {
-      const responses = [accepted("job-1"), ...polled];
-      return runImageJob({
-        adapter: adapter.generations!,
-        query: query(),
-        target,
-        temp: noRequestTemp,
-        signal: new AbortController().signal,
-        send: async () => upstreamResponseOf(JSON.stringify(responses.shift())),
-        read: async (response) =>
-          adapter.generations!.fromUpstream(response, {
-            query: query(),
-            target,
-            temp: noRequestTemp,
-          }),
-      });
+    const runJob = async (polled: readonly object[]) => {
+      const responses = [...polled];
+      const job = { query: query(), target, temp: noRequestTemp };
+      const first = adapter.generations!.fromUpstream(
+        upstreamResponseOf(JSON.stringify(accepted("job-1"))),
+        job,
+      );
+      return pollJob(
+        {
+          ...job,
+          adapter: adapter.generations!,
+          signal: new AbortController().signal,
+          send: async () => upstreamResponseOf(JSON.stringify(responses.shift())),
+        },
+        (await first) as PendingJob,
+      );
     };
     expect(await runJob([accepted("job-1"), done("job-1")])).toMatchObject({ kind: "buffered" });
     const error = await errorKindOf(() => runJob([accepted("job-1"), done("job-2")]));

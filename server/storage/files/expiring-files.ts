@@ -1,17 +1,11 @@
-/** File operations that tolerate missing files, because files expire; and the free disk space. */
-import { type Stats, statfsSync } from "node:fs";
+/** File operations that tolerate missing files, because files expire. */
+import type { Stats } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
 import { errorCode } from "../../lib/error-code.ts";
 
 /** Undefined if the file does not exist. */
 export const statIfExists = (path: string): Promise<Stats | undefined> =>
   stat(path).catch(() => undefined);
-
-/** Throws the error of the file system. */
-export function diskSpace(folder: string): { freeBytes: number; totalBytes: number } {
-  const { bsize, bavail, blocks } = statfsSync(folder);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
-}
 
 /** Whether the file is gone. A file that cannot be deleted now is tried again with the next sweep. */
 export const removeIfExists = (path: string): Promise<boolean> =>

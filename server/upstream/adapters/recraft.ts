@@ -11,11 +11,16 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
-import { bearer, imageFormRequest, imageJsonRequest } from "./wire/build-request.ts";
+import {
+  bearer,
+  fieldParts,
+  imageFormRequest,
+  imageJsonRequest,
+  type Part,
+} from "./wire/build-request.ts";
 import { onlyFile } from "./wire/edit-sources.ts";
 import { createdIn, readImageList, revised } from "./wire/image-list.ts";
 import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
-import { fieldParts, type Part } from "./wire/multipart.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
 
 const baseUrl = "https://external.api.recraft.ai/v1";

@@ -2,8 +2,9 @@
  * Token cache for upstreams with short-lived credentials: one token for each upstream, fetched by single-flight and
  * renewed before it expires.
  */
-import { abortable } from "../../lib/abort.ts";
+
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { abortable } from "../../lib/tasks.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/transport.ts";

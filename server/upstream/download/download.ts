@@ -2,9 +2,10 @@
  * Downloads an image from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
  * only images, and bounded in bytes and time.
  */
-import { abortable } from "../../lib/abort.ts";
+
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../lib/request-temp.ts";
+import { abortable } from "../../lib/tasks.ts";
 import { sleep } from "../../lib/timers.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";

@@ -176,6 +176,24 @@ export function createImageWorker({
   };
 }
 
+interface CachedInspector extends Pick<ImageWorker, "inspect"> {
+  /** Caches an inspection for another object that holds the same image. */
+  set(image: WorkerInput, inspection: ImageInspection): void;
+}
+
+/** Caches the inspection of an image for the lifetime of the image: each upload is decoded once. */
+export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedInspector {
+  const cache = new WeakMap<WorkerInput, ImageInspection>();
+  return {
+    inspect: async (image, signal, field, key) => {
+      const inspection = cache.get(image) ?? (await inspect(image, signal, field, key));
+      cache.set(image, inspection);
+      return inspection;
+    },
+    set: (image, inspection) => void cache.set(image, inspection),
+  };
+}
+
 interface Job {
   readonly source: WorkerInput;
   readonly task: Task;

@@ -2,9 +2,9 @@
 
 import { dirname } from "node:path";
 import { errorTable } from "../../../contract/errors.ts";
-import { abortError, throwIfAborted } from "../../lib/abort.ts";
 import { sourceEnvironment } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { abortError, throwIfAborted } from "../../lib/tasks.ts";
 import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
 export interface WorkerProcessOptions<Spec> {

@@ -1,7 +1,8 @@
 /** Maps errors of the drawing program: its error codes are names of the gateway's error table. */
+
 import { SketchError } from "@vexel/sketch";
-import { abortError } from "../../lib/abort.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { abortError } from "../../lib/tasks.ts";
 
 /** `signal`: the signal of the request, whose reason the drawing program throws after an abort. */
 export function sketchErrorToGatewayError(error: unknown, signal: AbortSignal): GatewayError {

@@ -16,13 +16,18 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { bearer, imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import {
+  bearer,
+  fieldParts,
+  imageFormRequest,
+  imageJsonRequest,
+  type Part,
+} from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent, filesOf, onlyFile } from "../wire/edit-sources.ts";
 import { messageIn } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
-import { fieldParts, type Part } from "../wire/multipart.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { runOf } from "./endpoints.ts";
 import { flaggedIn } from "./errors.ts";

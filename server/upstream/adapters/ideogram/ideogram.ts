@@ -8,11 +8,16 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { headersOf, imageFormRequest, imageJsonRequest } from "../wire/build-request.ts";
+import {
+  fieldParts,
+  headersOf,
+  imageFormRequest,
+  imageJsonRequest,
+  type Part,
+} from "../wire/build-request.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { readImageList, revised } from "../wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "../wire/members.ts";
-import { fieldParts, type Part } from "../wire/multipart.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./models.ts";
 

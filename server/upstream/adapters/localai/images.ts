@@ -19,12 +19,12 @@ import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import {
   type EndpointResolver,
+  fieldParts,
   imageFormRequest,
   imageJsonRequest,
 } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { asBase64, onlyFile } from "../wire/edit-sources.ts";
-import { fieldParts } from "../wire/multipart.ts";
 
 /**
  * docs/content/features/image-generation.md: models for editing use `ref_images`, the others start from `file`. Only

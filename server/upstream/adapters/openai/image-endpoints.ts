@@ -1,6 +1,6 @@
 /** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
 import type { Adapter, ImageAdapter, ModerationAdapter } from "../../adapter.ts";
-import { openaiImageCapabilities } from "../../catalog/images/index.ts";
+import { laterGpt, openaiImageModels } from "../../catalog/images/openai.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -33,6 +33,31 @@ export const openaiImages = (resolveEndpoint: EndpointResolver): ImageEndpoints 
   },
   moderations: openaiModerations(resolveEndpoint),
 });
+
+const modelsByName = new Map(
+  openaiImageModels.flatMap((row) =>
+    [row.name, ...(row.also ?? [])].map((name) => [name, row] as const),
+  ),
+);
+
+/**
+ * The capabilities of an OpenAI model, by OpenAI's name for it. For a model that is not in the catalog, the upstream
+ * decides.
+ */
+export function openaiImageCapabilities(
+  model: string,
+  operation?: "generations" | "edits",
+): ImageCapabilities {
+  const known = modelsByName.get(model.toLowerCase());
+  if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
+  if (operation !== "generations")
+    return { ...known.capabilities, ...known.editing, verbatim: true };
+  // Input fidelity is meaningless without an input image.
+  const { input_fidelity: _, ...takes } = known.capabilities.takes;
+  const { input_fidelity: __, ...undocumentedOptions } =
+    known.capabilities.undocumentedOptions ?? {};
+  return { ...known.capabilities, takes, undocumentedOptions, verbatim: true };
+}
 
 /** Selects the Images API or the Responses API by the target's `surface`. */
 const bySurface = <Q extends GenerationQuery>(

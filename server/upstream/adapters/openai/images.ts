@@ -20,15 +20,16 @@ import type {
 } from "../../contract.ts";
 import {
   type EndpointResolver,
+  fieldParts,
   imageFormRequest,
   imageJsonRequest,
+  type Part,
 } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
-import { createdIn, imageIn, loadedImageIn } from "../wire/image-list.ts";
-import { isEventStream, readImageStream } from "../wire/image-stream.ts";
+import { createdIn, imageIn, isEventStream, loadedImageIn } from "../wire/image-list.ts";
+import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
-import { fieldParts, type Part } from "../wire/multipart.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import { referenceTo } from "./references.ts";
 

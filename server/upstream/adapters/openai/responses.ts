@@ -20,8 +20,8 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { type EndpointResolver, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { createdIn, imageContentIn, loadedImageIn } from "../wire/image-list.ts";
-import { isEventStream, readImageStream } from "../wire/image-stream.ts";
+import { createdIn, imageContentIn, isEventStream, loadedImageIn } from "../wire/image-list.ts";
+import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { readStreamError } from "../wire/openai-errors.ts";

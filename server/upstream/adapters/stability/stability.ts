@@ -16,13 +16,12 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
-import { bearer, imageFormRequest } from "../wire/build-request.ts";
+import { bearer, fieldParts, imageFormRequest, type Part } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
-import { fieldParts, type Part } from "../wire/multipart.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import {
   editService,

@@ -14,6 +14,10 @@ import { LongText, readDocument } from "./document.ts";
 import { invalidResponse, listIn, memberOf } from "./members.ts";
 import { toMappedError } from "./native-errors.ts";
 
+/** Else the response is one document. */
+export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
+  /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+
 interface ImageListOptions {
   /** The name of the list. Absent: `data`. */
   readonly list?: string;

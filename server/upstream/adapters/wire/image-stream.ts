@@ -1,16 +1,12 @@
 /** Reads streamed responses: server-sent events (SSE) with JSON, until the last event. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../../lib/request-temp.ts";
-import type { UpstreamResponse } from "../../adapter.ts";
 import type { ExtraFields } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";
 import { asObject } from "./members.ts";
 
 /** One event has one image. */
 const maxEventBytes = 96 * 1024 * 1024;
-
-export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
-  /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
 interface ImageStreamEvent {
   /** The event's name in the stream; empty if it has none. */

@@ -7,7 +7,16 @@ import {
   type SizeRule,
   unrestrictedImages,
 } from "../../image-capabilities.ts";
-import type { KnownImage } from "./known-image.ts";
+
+/** Catalog facts of one image model, independent of the upstream that serves it. */
+export interface KnownImage {
+  readonly name: string;
+  /** Other names of the same model. */
+  readonly also?: readonly string[];
+  readonly capabilities: ImageCapabilities;
+  /** Capabilities of edits that differ from those of generations. */
+  readonly editing?: Partial<ImageCapabilities>;
+}
 
 const tiers = ["low", "medium", "high", "auto"];
 const formats = ["png", "jpeg", "webp"];
