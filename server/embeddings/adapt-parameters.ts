@@ -16,7 +16,6 @@ import type {
 } from "../upstream/contract.ts";
 import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
 import {
-  isPlain,
   type ParameterChanges,
   parameterChanges,
   rejectUnsplittable,
@@ -45,6 +44,10 @@ export const learnCapabilities = (capabilities: CapabilitiesOf): LearnedCapabili
     markDimensionsIgnored: (target) => void ignoringDimensions.add(target),
   };
 };
+
+/** The request has no parameter that a target may not support. Fast path: most requests are plain. */
+const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolean =>
+  dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
 
 /**
  * Refuses parameters that no target supports, and records which are adapted or dropped. It precedes the cache, so that

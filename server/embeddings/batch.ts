@@ -20,6 +20,8 @@ export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether requests for this model may be batched. */
   readonly enabled: (route: Route) => boolean;
+  /** Kinds of upstreams that batch by themselves, such as built-in models: their models are not batched here. */
+  readonly selfBatching?: Pick<ReadonlyMap<string, unknown>, "has">;
   /** With this many upstream requests in flight a target is busy; below that, no request waits. */
   readonly concurrency?: number;
   /** The longest time that a request waits to be batched. */
@@ -42,6 +44,7 @@ export const batch =
   ({
     capabilities,
     enabled,
+    selfBatching,
     concurrency = 4,
     maxWaitMs = 25,
     maxInputs = 64,
@@ -70,9 +73,11 @@ export const batch =
       batchers.set(target, batcher);
       return batcher;
     };
+    const batchesItself = ({ targets }: Route): boolean =>
+      selfBatching !== undefined && targets.some(({ upstream }) => selfBatching.has(upstream.kind));
     return (request) => {
       const { target, query, route } = request;
-      if (!target || !enabled(route)) return next(request);
+      if (!target || !enabled(route) || batchesItself(route)) return next(request);
       const batcher = batchers.get(target) ?? createBatcher(target);
       // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
       const isUnbatchable =

@@ -23,17 +23,12 @@ export interface ParameterChanges {
 
 const unchanged: ParameterChanges = { adapted: [], dropped: [] };
 
-/** The request has no parameter that a target may not support. Fast path: most requests are plain. */
-export const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolean =>
-  dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
-
 export function parameterChanges(
   query: EmbeddingsQuery,
   capabilities: EmbeddingCapabilities,
   { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
 ): ParameterChanges {
   const ignored = ignoredFields(query, capabilities);
-  if (isPlain(query)) return ignored.length === 0 ? unchanged : { ...unchanged, dropped: ignored };
   const forDimensions = adaptDimensions(query, capabilities, known);
   const forTokens = adaptTokens(query, capabilities, known, tokenArrays);
   const forTaskType = adaptTaskType(query, capabilities);

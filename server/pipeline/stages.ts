@@ -19,6 +19,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
+import { watchStreamEnd } from "../routing/attempt.ts";
 import { sizeClassOf } from "../routing/health/latency-stats.ts";
 import { routeRequest } from "../routing/route-request.ts";
 import {
@@ -26,7 +27,6 @@ import {
   imagePrice,
   targetCapacity,
   targetQueue,
-  watchStreamEnd,
 } from "../routing/routing-options.ts";
 import { addStep } from "../routing/routing-steps.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";

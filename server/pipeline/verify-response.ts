@@ -42,7 +42,9 @@ export const verifyEmbeddingsStage =
   (next) =>
   (request) =>
     next(request).then((response) => {
-      if (request.target && hasDrifted(request.route, request.target)) {
+      const { target, route } = request;
+      // A single target has no other to be compared with.
+      if (target && route.targets.length > 1 && hasDrifted(route, target)) {
         throw invalidResponse(
           "its vectors are not in the vector space of the model's other targets",
         );
@@ -52,7 +54,7 @@ export const verifyEmbeddingsStage =
           ...new Set([...(request.record.parameters.adapted ?? []), "input"]),
         ];
       }
-      const verified = verifyEmbeddings(response, request.query, request.route.dimensions);
+      const verified = verifyEmbeddings(response, request.query, route.dimensions);
       return dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
     });
 

@@ -1,7 +1,9 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { forTarget, type QueueWait, type Send, type StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
+import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { probeTimeoutMs } from "./health/circuit-breaker.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
@@ -181,3 +183,31 @@ const timedOutInQueue = (wait: QueueWait | undefined, error: unknown, now: numbe
     (wait.ms > now - wait.admittedAt &&
       error instanceof GatewayError &&
       error.kind === "upstream_timeout"));
+
+/** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
+export function watchStreamEnd(
+  response: ImageResponse,
+  end: (failure?: unknown) => void,
+): ImageResponse {
+  if (response.kind === "stream")
+    return { kind: "stream", events: watchEvents(response.events, end) };
+  end();
+  return response;
+}
+
+async function* watchEvents(
+  events: AsyncIterable<ImageEvent>,
+  end: (failure?: unknown) => void,
+): AsyncGenerator<ImageEvent> {
+  // A client that stops reading says nothing about the target.
+  let failure: unknown = clientClosedError();
+  try {
+    for await (const event of events) yield event;
+    failure = undefined;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    end(failure);
+  }
+}

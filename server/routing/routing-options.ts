@@ -1,6 +1,6 @@
 /**
  * What the routing stage needs to know about the requests of each endpoint: the capacity of targets under the gateway's
- * limits, expected prices, and the end of streamed responses.
+ * limits, and expected prices.
  */
 
 import { costOf } from "../ledger/cost.ts";
@@ -9,10 +9,9 @@ import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
-import { clientClosedError } from "../request/deadline.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
-import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "../upstream/contract.ts";
+import type { GenerationQuery, Target } from "../upstream/contract.ts";
 import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
 
@@ -104,32 +103,4 @@ export function imagePrice(
     size: size === "auto" ? undefined : size,
     quality: quality === "auto" ? undefined : quality,
   });
-}
-
-/** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
-export function watchStreamEnd(
-  response: ImageResponse,
-  end: (failure?: unknown) => void,
-): ImageResponse {
-  if (response.kind === "stream")
-    return { kind: "stream", events: watchEvents(response.events, end) };
-  end();
-  return response;
-}
-
-async function* watchEvents(
-  events: AsyncIterable<ImageEvent>,
-  end: (failure?: unknown) => void,
-): AsyncGenerator<ImageEvent> {
-  // A client that stops reading says nothing about the target.
-  let failure: unknown = clientClosedError();
-  try {
-    for await (const event of events) yield event;
-    failure = undefined;
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    end(failure);
-  }
 }

@@ -80,18 +80,25 @@ export function selectHealthy(
     if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
       selection.skippedAny = true;
     // A busy tier is not a failed one: the next tier may cost more.
-    if (idle.length > 0) return policy(idle, context);
-    if (busy.length > 0) return policy(busy, context);
+    if (idle.length > 0) return choose(policy, idle, context);
+    if (busy.length > 0) return choose(policy, busy, context);
   }
   // A target at its hard limit is waited for only if no other candidate is available.
-  if (atHardLimit.length > 0) return policy(lowestTier(atHardLimit), context);
+  if (atHardLimit.length > 0) return choose(policy, lowestTier(atHardLimit), context);
   // Every remaining candidate is in slow start: no other candidate can take its load.
-  return inSlowStart.length > 0 ? policy(lowestTier(inSlowStart), context) : undefined;
+  return inSlowStart.length > 0 ? choose(policy, lowestTier(inSlowStart), context) : undefined;
 }
 
 function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boolean {
   return probeMode === "any" || (probeMode === "checked" && health.mayProbe(now));
 }
+
+/** A single candidate needs no policy. */
+const choose = (
+  policy: Policy,
+  candidates: readonly Candidate[],
+  context: SelectionContext,
+): Candidate | undefined => (candidates.length === 1 ? candidates[0] : policy(candidates, context));
 
 const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>
   candidates.filter(({ tier }) => tier === candidates[0]?.tier);

@@ -11,7 +11,6 @@ import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
-import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
@@ -89,9 +88,6 @@ export function wireEmbeddings(
   const batched = { batches: 0, requests: 0 };
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
-  // Built-in models batch by themselves.
-  const isBuiltIn = (route: Route): boolean =>
-    route.targets.some(({ upstream }) => builtInModels.has(upstream.kind));
   const send = embeddingsStages(upstreamClient.embeddings, {
     capabilities: upstreamClient.embeddingCapabilities,
     cache: {
@@ -105,7 +101,8 @@ export function wireEmbeddings(
         ),
     },
     batch: {
-      enabled: (route) => isBatchingOn && !route.unbatched && !isBuiltIn(route),
+      enabled: (route) => isBatchingOn && !route.unbatched,
+      selfBatching: builtInModels,
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       onBatch: (requests) => {
         batched.batches++;

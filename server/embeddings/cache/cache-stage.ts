@@ -226,7 +226,11 @@ export const cacheStage =
       if (isUncached) return bypassCache(request);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
-      const prefix = cacheKeyPrefix(query, route, taskTypesTranslated?.(route) === true);
+      const prefix = cacheKeyPrefix(
+        query,
+        route,
+        query.taskType !== undefined && taskTypesTranslated?.(route) === true,
+      );
       const first = cacheKey(prefix, input, 0);
       // Fast path: most requests have one input, and handling several would be most of their cost.
       if (count === 1) {

@@ -121,6 +121,7 @@ export interface StreamedExchangeOptions extends OpenOptions {
 export interface StreamedResponse {
   readonly status: number;
   readonly headers: Head;
+  readonly mayReportExhaustedLimit: boolean;
   /**
    * The body in chunks as they arrive. Throws ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the signal's
    * reason.
@@ -160,6 +161,10 @@ export class StreamedExchange implements Exchange, StreamedResponse {
 
   get headers(): Head {
     return this.response.headers;
+  }
+
+  get mayReportExhaustedLimit(): boolean {
+    return this.response.mayReportExhaustedLimit;
   }
 
   /** Resolves at the end of the head. Rejects as `chunks` throws, or with NotConnected. */

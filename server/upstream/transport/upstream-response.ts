@@ -21,6 +21,8 @@ import { tooLarge, toTransportError } from "./transport-error.ts";
 interface BoundedOptions {
   readonly status: number;
   readonly headers: UpstreamResponse["headers"];
+  /** Absent: not known. */
+  readonly mayReportExhaustedLimit?: boolean;
   /** The decompressed body, in chunks as they arrive. */
   readonly chunks: () => AsyncIterable<Uint8Array>;
   /** Reads the whole body at once, if its length is known to be within the bound. */
@@ -48,6 +50,10 @@ export class BoundedResponse implements UpstreamResponse {
 
   get headers(): UpstreamResponse["headers"] {
     return this.#options.headers;
+  }
+
+  get mayReportExhaustedLimit(): boolean {
+    return this.#options.mayReportExhaustedLimit ?? true;
   }
 
   async json(): Promise<unknown> {
@@ -148,6 +154,7 @@ export const toUpstreamResponse = (
 ): UpstreamResponse =>
   new BoundedResponse({
     status: response.status,
+    mayReportExhaustedLimit: response.mayReportExhaustedLimit,
     headers: {
       get: (name) => response.headers.get(name.toLowerCase()) ?? null,
       has: (name) => response.headers.has(name.toLowerCase()),
