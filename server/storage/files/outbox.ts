@@ -42,13 +42,14 @@ export interface OutboxFileOptions {
   readonly compactBytes?: number;
   /** The limit of the file: above it, appending fails as on a full disk. */
   readonly maxBytes?: number;
-  /** A released reservation is written at most this much later. */
-  readonly releaseDelayMs?: number;
   /** For tests: writes a text to a file, and returns the number of bytes that were written. */
   readonly write?: (descriptor: number, text: string) => number;
 }
 
 const unwatched = { watch: () => undefined, problem: undefined };
+
+/** A released reservation is written at most this much later. */
+const releaseDelayMs = 50;
 
 export class OutboxFile implements Outbox {
   readonly path: string;
@@ -73,7 +74,6 @@ export class OutboxFile implements Outbox {
       opened: unwatched,
       compactBytes: 1024 * 1024,
       maxBytes: 64 * 1024 * 1024,
-      releaseDelayMs: 50,
       write: writeSync,
       ...options,
     };
@@ -126,7 +126,7 @@ export class OutboxFile implements Outbox {
   release(requestId: string): void {
     if (!this.#reserved.delete(requestId)) return;
     this.#queue += releasedRecord(requestId);
-    this.#timer ??= setTimeout(() => this.#flush(), this.#options.releaseDelayMs).unref();
+    this.#timer ??= setTimeout(() => this.#flush(), releaseDelayMs).unref();
   }
 
   close(): void {

@@ -12,12 +12,8 @@ import { columnOf, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { listRows } from "./list-ledger-rows.ts";
 
-export interface PostgresLedgerQueriesOptions {
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** The longest search for one page. */
-  readonly listMs?: number;
-}
+/** The longest search for one page. */
+const listMs = 3000;
 
 const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
 
@@ -31,16 +27,16 @@ const periodOf: Readonly<Record<UsageQuery["interval"], string>> = {
 
 export class PostgresLedgerQueries implements LedgerQueries {
   readonly #db: PostgresDatabase;
-  readonly #options: Required<PostgresLedgerQueriesOptions>;
+  readonly #clock: () => number;
 
-  constructor(db: PostgresDatabase, options: PostgresLedgerQueriesOptions) {
+  /** `clock`: milliseconds, monotonic. */
+  constructor(db: PostgresDatabase, clock: () => number) {
     this.#db = db;
-    this.#options = { listMs: 3000, ...options };
+    this.#clock = clock;
   }
 
   list(query: LedgerListQuery): Promise<LedgerPage> {
-    const { clock, listMs } = this.#options;
-    return listRows(this.#db, query, { clock, timeMs: listMs });
+    return listRows(this.#db, query, { clock: this.#clock, timeMs: listMs });
   }
 
   async usage(query: UsageQuery): Promise<Usage> {

@@ -42,7 +42,8 @@ interface QueuedVector {
   readonly isBulk: boolean;
 }
 
-const fileFormat = 1;
+/** Changed together with the table: a file of another format is emptied. */
+const fileFormat = 2;
 /** The most uses written each time. */
 const maxUsed = 4096;
 /** The most evictions per write, which runs on the thread that serves requests. */

@@ -32,9 +32,10 @@ const schema = `
     tokens   INTEGER,
     checksum INTEGER NOT NULL,
     used_at  INTEGER NOT NULL,
-    made_at  INTEGER NOT NULL DEFAULT 0
+    made_at  INTEGER NOT NULL
   );
-  CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at)`;
+  CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at);
+  CREATE INDEX IF NOT EXISTS vectors_by_age ON vectors (made_at)`;
 
 const pageBytes = 4096;
 /** Rows evicted at a time. */
@@ -175,20 +176,7 @@ function prepare(db: Database, format: number): void {
     db.run("VACUUM");
   }
   db.run(schema);
-  addMadeAt(db);
-  db.run("CREATE INDEX IF NOT EXISTS vectors_by_age ON vectors (made_at)");
   db.run(`PRAGMA user_version = ${format}`);
-}
-
-/**
- * Files of earlier versions lack the column. When such a vector was computed is unknown; at the latest when it was last
- * used.
- */
-function addMadeAt(db: Database): void {
-  const columns = db.query<{ readonly name: string }, []>("PRAGMA table_info(vectors)").all();
-  if (columns.some(({ name }) => name === "made_at")) return;
-  db.run("ALTER TABLE vectors ADD COLUMN made_at INTEGER NOT NULL DEFAULT 0");
-  db.run("UPDATE vectors SET made_at = used_at");
 }
 
 /** Covers the whole row: a flipped bit in a vector would otherwise be found months later, if ever. */

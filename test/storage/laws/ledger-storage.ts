@@ -46,7 +46,7 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
   const store = new PostgresLedgerStore(db);
   return {
     store,
-    queries: new PostgresLedgerQueries(db, { clock: () => performance.now() }),
+    queries: new PostgresLedgerQueries(db, () => performance.now()),
     sumSpent: (owner, period) => store.sumSpent(owner, period),
     pruning: "by month",
     close: () => db.close(),
