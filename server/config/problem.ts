@@ -40,7 +40,7 @@ export function keyOf(path: Path): string {
 }
 
 /** `vexel.yaml:7:5 models[0].kind: must be "embedding" or "image"` */
-export function describeProblem({ file, line, column, key, message }: Problem): string {
+function describeProblem({ file, line, column, key, message }: Problem): string {
   const location = line > 0 ? `${file}:${line}:${column}` : file;
   if (key !== "") return `${location} ${key}: ${message}`;
   return line > 0 ? `${location} ${message}` : `${location}: ${message}`;

@@ -21,7 +21,7 @@ export function maxConnections(
 }
 
 /** The soft limit of open files: from /proc on Linux, from the process report elsewhere. */
-export function descriptorLimit(): number {
+function descriptorLimit(): number {
   return Number(fromProc() ?? fromReport()) || usualLimit;
 }
 

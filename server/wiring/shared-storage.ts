@@ -83,7 +83,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
-    queries: new PostgresLedgerQueries(db, { clock }),
+    queries: new PostgresLedgerQueries(db, clock),
     spend: new SharedSpend(db, now),
     responses: new PostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
     close: async () => {

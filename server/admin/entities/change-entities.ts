@@ -161,7 +161,7 @@ function ownMembers(kind: EntityKind, { name, ...value }: JsonObject): JsonObjec
 }
 
 /** The version in `if-match`, such as `"3"`. Undefined: the change replaces any version. */
-export function ifMatch(context: AdminApiContext): number | undefined {
+function ifMatch(context: AdminApiContext): number | undefined {
   const text = context.req.header("if-match")?.trim() ?? "*";
   if (text === "*") return undefined;
   const version = /^(?:W\/)?"?(\d{1,15})"?$/.exec(text)?.[1];

@@ -15,7 +15,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const folder = join(import.meta.dir, "../../../contract/admin");
 
 /** The declarations of the contract, by name. */
-export function readDeclarations(): ReadonlyMap<string, Declaration> {
+function readDeclarations(): ReadonlyMap<string, Declaration> {
   const texts = isExecutable
     ? [readFileSync(join(import.meta.dir, "contract-admin.declarations"), "utf8")]
     : readdirSync(folder)

@@ -193,7 +193,7 @@ class Audience {
 }
 
 /** One open stream. */
-export class LiveViewer {
+class LiveViewer {
   readonly #maxQueued: number;
   readonly #onClose: () => void;
   readonly #queue: Uint8Array[] = [];

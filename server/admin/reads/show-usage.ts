@@ -44,8 +44,7 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   output_tokens: sums.outputTokens,
   images: sums.images,
   inputs: sums.inputs,
-  // Rows of earlier versions have cached inputs without a number of inputs.
-  cached_inputs: Math.min(sums.inputs, sums.cachedInputs),
+  cached_inputs: sums.cachedInputs,
   cost: sums.cost,
   requests_without_cost: sums.unpricedRequests,
   estimated_cost: sums.estimatedCost,

@@ -274,31 +274,34 @@ const shownDefaults = (given: Defaults = {}): ApiKey["defaults"] => ({
 
 const storeOrigin: Origin = { source: "store", location: null };
 
-const shownStored = (key: StoredKey, now: number): ApiKey => ({
-  object: "api_key",
-  id: key.id,
-  name: key.name,
-  hint: key.hint,
-  origin: storeOrigin,
-  project: key.project ?? null,
-  models: key.models,
-  limits: key.limits ?? null,
-  budget: key.budget ?? null,
-  priority: key.priority ?? null,
-  parameters: key.parameters ?? null,
-  defaults: shownDefaults(key.defaults),
-  created_at: timeOf(key.createdAt),
-  expires_at: timeOf(key.expiresAt),
-  revoked_at: timeOf(key.revokedAt),
-  state: stateOf(key.revokedAt, key.expiresAt, now),
-});
+const shownStored = (key: StoredKey, now: number): ApiKey =>
+  shownKey(
+    key,
+    { hint: key.hint, origin: storeOrigin, createdAt: key.createdAt },
+    key.revokedAt,
+    now,
+  );
 
-const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => ({
+const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => {
+  const origin = shownOrigin(originOf(snapshot, "key", key.id) ?? key);
+  return shownKey(key, { hint: null, origin, createdAt: null }, null, now);
+};
+
+interface KeyOrigin extends Pick<ApiKey, "hint" | "origin"> {
+  readonly createdAt: number | null;
+}
+
+const shownKey = (
+  key: StoredKey | Key,
+  { hint, origin, createdAt }: KeyOrigin,
+  revokedAt: number | null,
+  now: number,
+): ApiKey => ({
   object: "api_key",
   id: key.id,
   name: key.name,
-  hint: null,
-  origin: shownOrigin(originOf(snapshot, "key", key.id) ?? key),
+  hint,
+  origin,
   project: key.project ?? null,
   models: key.models,
   limits: key.limits ?? null,
@@ -306,8 +309,8 @@ const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => (
   priority: key.priority ?? null,
   parameters: key.parameters ?? null,
   defaults: shownDefaults(key.defaults),
-  created_at: null,
+  created_at: timeOf(createdAt),
   expires_at: timeOf(key.expiresAt),
-  revoked_at: null,
-  state: stateOf(null, key.expiresAt, now),
+  revoked_at: timeOf(revokedAt),
+  state: stateOf(revokedAt, key.expiresAt, now),
 });

@@ -23,7 +23,7 @@ const secretFields: Readonly<Record<string, readonly string[]>> = {
 export const secretFieldsOf = (kind: string): readonly string[] => secretFields[kind] ?? [];
 
 /** What a read returns for a secret. A write with it keeps the stored secret. */
-export const secretPlaceholder = { $secret: true } as const;
+const secretPlaceholder = { $secret: true } as const;
 const encryptedMember = "$encrypted";
 
 type Entity = EntityKey & { readonly value: JsonObject };

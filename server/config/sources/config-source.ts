@@ -1,7 +1,6 @@
 /** A source of the configuration: the file, the environment or the store. */
 
 export interface ConfigSource<T> {
-  readonly name: "yaml" | "environment" | "store";
   load(): Promise<T>;
   /**
    * Calls `onChange` after each change, one call at a time. Returns the function that ends the watch. A source that

@@ -10,7 +10,6 @@ export const environmentSource = (
   env: Environment,
   now: () => number,
 ): ConfigSource<FromEnvironment> => ({
-  name: "environment",
   load: async () => fromEnvironment(env, now()),
   watch: () => () => undefined,
 });

@@ -20,7 +20,6 @@ export function storeSource(options: StoreSourceOptions): ConfigSource<StoredCon
   const { store, secrets, reportUnreadable, pollMs = 500 } = options;
   let seenRevision: number | undefined;
   return {
-    name: "store",
     load: async () => {
       // The revision first: a change during the read is read again.
       seenRevision = await store.revision();

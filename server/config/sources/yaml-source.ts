@@ -13,7 +13,6 @@ interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
 }
 
 export const yamlSource = (options: YamlSourceOptions): ConfigSource<ReadConfig> => ({
-  name: "yaml",
   load: async () => readYaml(options),
   watch: (onChange) => watchFile({ path: options.path, onChange }),
 });

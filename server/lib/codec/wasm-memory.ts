@@ -19,7 +19,7 @@ export function compile(file: WasmFile): WebAssembly.Module | undefined {
 }
 
 /** A new instance, with a memory of its own. */
-export const instantiate = <T>(module: WebAssembly.Module): T =>
+const instantiate = <T>(module: WebAssembly.Module): T =>
   new WebAssembly.Instance(module).exports as unknown as T;
 
 export function loadWasm<T>(file: WasmFile): T | undefined {

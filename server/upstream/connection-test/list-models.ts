@@ -33,7 +33,7 @@ export function openaiList(upstream: Upstream): UpstreamRequest {
 }
 
 /** Some servers send the list without an object around it. */
-export function openaiModelIds(body: unknown): readonly unknown[] | undefined {
+function openaiModelIds(body: unknown): readonly unknown[] | undefined {
   const list = Array.isArray(body) ? body : memberOf(body, "data");
   return Array.isArray(list) ? list.map((entry) => memberOf(entry, "id")) : undefined;
 }
