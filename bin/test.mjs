@@ -29,8 +29,8 @@ const needsExecutable = !isFast && only.length === 0;
 /** Resolves with whether there is an executable. */
 const isBuilt = needsExecutable ? buildExecutable() : Promise.resolve(false);
 
-/** Two more than there are cores, because most tests wait: for a child process, for a timer. */
-const workers = availableParallelism() + 2;
+/** Four more than there are cores, because most tests wait: for a child process, for a timer. */
+const workers = availableParallelism() + 4;
 /**
  * Many small processes instead of one per core: after a few thousand tests JavaScriptCore's memory for compiled code is
  * full, and every test after that runs interpreted, up to fifty times slower.
@@ -57,10 +57,12 @@ const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(f
 const others = files.filter((file) => !groups.flat().includes(file));
 const shards =
   only.length > 0 ? [only] : [...groups, ...split(others)].filter((shard) => shard.length > 0);
+/** One thread: several threads check the types of the libraries once each, and the other cores run tests. */
+const tsc = ["tsc", "--singleThreaded"];
 const checks = [
   // The second run checks only what changed since the first.
-  ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
-  ["types of the console", "tsc", "-p", "console"],
+  ["types", ...tsc, "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
+  ["types of the console", ...tsc, "-p", "console"],
   ["lint and format", "biome", "check", "--error-on-warnings", "."],
 ];
 const work = [
@@ -132,7 +134,12 @@ function report(name, succeeded, output) {
 
 /** Prints the output of one process in one piece, when the process has ended. */
 async function runTests(files, path) {
-  const env = (await isBuilt) ? { TEST_EXECUTABLE: executable } : {};
+  const env = {
+    ...((await isBuilt) && { TEST_EXECUTABLE: executable }),
+    // A test process ends before the code of the last compiler is worth its CPU time. Gateways in processes of their
+    // own do not get this variable.
+    BUN_JSC_useFTLJIT: "0",
+  };
   const start = performance.now();
   const args = [
     "test",

@@ -26,10 +26,11 @@ import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
 
-function sourceCommand(program: string, preload?: string): readonly string[] {
-  const options = preload === undefined ? [] : ["--preload", preload];
-  return [process.execPath, "--no-install", ...options, join(program, "cli", "main.ts")];
-}
+const sourceCommand = (program: string): readonly string[] => [
+  process.execPath,
+  "--no-install",
+  join(program, "cli", "main.ts"),
+];
 const executable = process.env.TEST_EXECUTABLE;
 /** The command line: the executable that `npm test` has built, which starts much faster, or the sources. */
 export const command = executable === undefined ? sourceCommand(root) : [executable];
@@ -207,10 +208,6 @@ export function readLedger(folder: string): LedgerRow[] {
   }
 }
 
-/** A preloaded script needs the sources. */
-const commandOf = (program: string, preload: string | undefined): readonly string[] =>
-  program === root && preload === undefined ? command : sourceCommand(program, preload);
-
 export interface GatewayProcess {
   readonly url: string;
   readonly pid: number;
@@ -234,20 +231,20 @@ export interface ProcessOptions {
   readonly openFiles?: number;
   /** A command that runs the gateway's command, such as `nsenter`. */
   readonly wrapper?: readonly string[];
-  /** The folder of another version of the gateway. */
+  /** The folder of the sources that run instead of the executable, such as another version of the gateway. */
   readonly program?: string;
 }
 
 /** As a separate process, started through the command line as a user would. Resolves when it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const { folder, yaml, env = {}, args = ["serve"], preload, openFiles } = options;
-  const { wrapper = [], program = root } = options;
+  const { wrapper = [], program } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
   const child = Bun.spawn(
     [
       ...wrapper,
       ...(openFiles === undefined ? [] : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`]),
-      ...commandOf(program, preload),
+      ...(program === undefined ? command : sourceCommand(program)),
       ...args,
     ],
     {
@@ -258,6 +255,7 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
         PORT: "0",
         VEXEL_DATA: join(folder, "data"),
         ...baseSettings,
+        ...(preload !== undefined && { BUN_OPTIONS: `"--preload=${preload}"` }),
         ...env,
       },
       stdout: "pipe",

@@ -121,11 +121,14 @@ browserTest(
 browserTest(
   "a user who exceeds the limit of the project reads which limit it was, and when to try again",
   async ({ page, admin, problems }) => {
+    // A project of its own: a request of another test would count against its limit.
+    const project = { name: "one-per-minute", limits: { requestsPerMinute: 1 } };
+    await admin("POST", "/projects", project);
     await admin("POST", "/users", {
       name: "lim",
       password: adminPassword,
       role: "developer",
-      projects: ["studio"],
+      projects: [project.name],
     });
     problems.expectFailure(/^429 POST \S*\/playground\/embeddings$/);
     await page.goto("/console/playground/embeddings");

@@ -10,6 +10,7 @@ import {
   configFor,
   type GatewayProcess,
   readLedger,
+  root,
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
@@ -162,6 +163,8 @@ describe("a disk that is full when a request ends", () => {
         ...{ VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "0" },
       },
       preload: preloadPath("full-disk.ts"),
+      // The preloaded script changes classes of the sources.
+      program: root,
     });
   });
   afterAll(async () => {

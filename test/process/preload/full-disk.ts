@@ -24,4 +24,4 @@ SqliteLedgerStore.prototype.write = function (rows) {
   write.call(this, rows);
 };
 
-setInterval(() => Bun.gc(true), 50);
+setInterval(() => Bun.gc(true), 100);
