@@ -13,7 +13,7 @@ import { createCors } from "./http/cors.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import { json } from "./http/route.ts";
 import type { Handlers } from "./http/routes.ts";
-import { createLinkStore } from "./images/image-links.ts";
+import { createLinkStores } from "./images/image-links.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
@@ -236,7 +236,7 @@ export function build({
   const pipeline = createPipeline({
     snapshot,
     ledger,
-    links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
+    links: createLinkStores({ store: imageLinks.store, download: images.downloadLink }),
     idempotencyStore: images.idempotencyStore,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     closing: closing.signal,

@@ -34,16 +34,19 @@ export interface ReplayContext {
   readonly temp: RequestTemp;
 }
 
-export type LinkStoreFor = (replay?: ReplayContext) => LinkStore;
+export interface LinkStores {
+  /** For a response that is not stored: the upstream's links are passed on. */
+  readonly plain: LinkStore;
+  /** For a response that can be replayed: its links must last as long as it does. */
+  readonly lasting: (replay: ReplayContext) => LinkStore;
+}
 
-export function createLinkStore({ store, download }: LinkTools): LinkStoreFor {
-  const passThrough: LinkStore = {
+export function createLinkStores({ store, download }: LinkTools): LinkStores {
+  const plain: LinkStore = {
     store: (image, publicUrl) => store(image, publicUrl, false),
     toLastingLink: async (url) => url,
   };
-  return (replay) => {
-    if (!replay) return passThrough;
-    const { target, signal, temp } = replay;
+  const lasting = ({ target, signal, temp }: ReplayContext): LinkStore => {
     let isReachable = true;
     return {
       store: (image, publicUrl) => store(image, publicUrl, true),
@@ -64,4 +67,5 @@ export function createLinkStore({ store, download }: LinkTools): LinkStoreFor {
       },
     };
   };
+  return { plain, lasting };
 }

@@ -7,14 +7,7 @@ import type { RequestRecord } from "../request/request-record.ts";
  * one. `respond`: from the end of the last attempt (without an attempt: of the queue) to the end of the response.
  * `ledger`: writing the row.
  */
-export const requestStages = [
-  "receive",
-  "queue",
-  "prepare",
-  "upstream",
-  "respond",
-  "ledger",
-] as const;
+const requestStages = ["receive", "queue", "prepare", "upstream", "respond", "ledger"] as const;
 export type RequestStage = (typeof requestStages)[number];
 
 /** `startedAt` and `endedAt`: milliseconds, monotonic. */

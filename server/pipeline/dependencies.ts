@@ -3,7 +3,7 @@
 import type { RequestCharging } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
-import type { LinkStoreFor } from "../images/image-links.ts";
+import type { LinkStores } from "../images/image-links.ts";
 import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -17,7 +17,7 @@ import type { StreamTimes } from "./stream-response.ts";
 export interface PipelineServices {
   readonly snapshot: () => Snapshot;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
-  readonly links: LinkStoreFor;
+  readonly links: LinkStores;
   /** Responses of image requests, for identical requests. */
   readonly idempotencyStore: IdempotencyStore;
   /** The disconnect policy of image requests whose model does not set one. */

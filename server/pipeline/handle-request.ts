@@ -133,14 +133,17 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
     timeoutMs: wholeMs - waitedMs,
   });
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
-  const written = await endpoint.write(response, query, () => ({
-    runInTurns: (steps) => writeQueue.run(caller.id, whileConnected(steps, incoming.signal)),
-    publicUrl: () => incoming.publicUrl,
-    now: Math.floor(services.now() / 1000),
-    links: services.links(lifetime.replayContext()),
-    target: () => lifetime.record.routing.target,
-    onDropped: (name) => lifetime.addDropped(name),
-  }));
+  const written = await endpoint.write(response, query, () => {
+    const replay = lifetime.replayContext();
+    return {
+      runInTurns: (steps) => writeQueue.run(caller.id, whileConnected(steps, incoming.signal)),
+      publicUrl: () => incoming.publicUrl,
+      now: Math.floor(services.now() / 1000),
+      links: replay ? services.links.lasting(replay) : services.links.plain,
+      target: () => lifetime.record.routing.target,
+      onDropped: (name) => lifetime.addDropped(name),
+    };
+  });
   return writeResponse(lifetime, written, incoming, services.streamTimes);
 }
 

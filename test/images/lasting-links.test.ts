@@ -1,7 +1,7 @@
 /** The links in a response that can be replayed work as long as the stored response. */
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLinkStore } from "../../server/images/image-links.ts";
+import { createLinkStores } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
@@ -89,44 +89,46 @@ describe("an upstream's link", () => {
   };
   const tools = (bytes: () => Uint8Array) => {
     const fetched: string[] = [];
-    const linksOf = createLinkStore({
+    const linkStores = createLinkStores({
       store: async (_, publicUrl, replayed) => `${publicUrl}/ours-${replayed}`,
       download: async (url) => {
         fetched.push(url);
         return { kind: "bytes", bytes: bytes() };
       },
     });
-    return { fetched, linksOf };
+    return { fetched, linkStores };
   };
 
   test("becomes a link of the gateway in a response that can be replayed", async () => {
-    const { linksOf } = tools(() => grayImage("theirs"));
-    expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe("http://here/ours-true");
+    const { linkStores } = tools(() => grayImage("theirs"));
+    expect(await linkStores.lasting(again).toLastingLink(theirs, "http://here")).toBe(
+      "http://here/ours-true",
+    );
   });
 
   test("is passed on unchanged in any other response, and nothing is downloaded", async () => {
-    const { linksOf, fetched } = tools(() => grayImage("theirs"));
-    expect(await linksOf().toLastingLink(theirs, "http://here")).toBe(theirs);
+    const { linkStores, fetched } = tools(() => grayImage("theirs"));
+    expect(await linkStores.plain.toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(fetched).toEqual([]);
   });
 
   test("that is a data: URL is passed on unchanged", async () => {
-    const { linksOf, fetched } = tools(() => grayImage("theirs"));
+    const { linkStores, fetched } = tools(() => grayImage("theirs"));
     const inline = "data:image/png;base64,AAAA";
-    expect(await linksOf(again).toLastingLink(inline, "http://here")).toBe(inline);
+    expect(await linkStores.lasting(again).toLastingLink(inline, "http://here")).toBe(inline);
     expect(fetched).toEqual([]);
   });
 
   test("is passed on unchanged if the image behind it is truncated", async () => {
-    const { linksOf } = tools(() => grayImage("theirs").subarray(0, 60));
-    expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe(theirs);
+    const { linkStores } = tools(() => grayImage("theirs").subarray(0, 60));
+    expect(await linkStores.lasting(again).toLastingLink(theirs, "http://here")).toBe(theirs);
   });
 
   test("that is unreachable is passed on unchanged, and the other links are not tried", async () => {
-    const { linksOf, fetched } = tools(() => {
+    const { linkStores, fetched } = tools(() => {
       throw new GatewayError("upstream_unreachable", "no way there");
     });
-    const links = linksOf(again);
+    const links = linkStores.lasting(again);
     expect(await links.toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(await links.toLastingLink(`${theirs}-2`, "http://here")).toBe(`${theirs}-2`);
     expect(fetched).toEqual([theirs]);

@@ -1,7 +1,7 @@
 /** The services of a request pipeline for tests: without HTTP, storage or upstreams. */
 import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
-import { createLinkStore } from "../../server/images/image-links.ts";
+import { createLinkStores } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
@@ -55,7 +55,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
         return "settled";
       },
     },
-    links: createLinkStore({ store: unused, download: unused }),
+    links: createLinkStores({ store: unused, download: unused }),
     report: () => undefined,
     onInternalError: (_id, error) => internalErrors.push(error),
     timeoutMs: { embedding: timeoutMs, image: timeoutMs },

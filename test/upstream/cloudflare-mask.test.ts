@@ -1,8 +1,9 @@
 /** A mask for Workers AI: a list of numbers in a body whose content-length is sent before the mask is read. */
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { withMask } from "../../server/upstream/adapters/cloudflare/mask.ts";
-import { FileContent } from "../../server/upstream/adapters/wire/edit-sources.ts";
+import { FileContent } from "../../server/upstream/adapters/wire/build-request.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 

@@ -19,9 +19,8 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
-import { headersOf, imageJsonRequest, modelPath } from "./wire/build-request.ts";
+import { asBase64, headersOf, imageJsonRequest, modelPath } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
-import { asBase64 } from "./wire/edit-sources.ts";
 import { imageContentIn, revised } from "./wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";

@@ -16,9 +16,9 @@ import {
   fieldParts,
   imageFormRequest,
   imageJsonRequest,
+  onlyFile,
   type Part,
 } from "./wire/build-request.ts";
-import { onlyFile } from "./wire/edit-sources.ts";
 import { createdIn, readImageList, revised } from "./wire/image-list.ts";
 import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";

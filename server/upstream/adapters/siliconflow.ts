@@ -15,8 +15,7 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { bearer, imageJsonRequest } from "./wire/build-request.ts";
-import { asDataUrl } from "./wire/edit-sources.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";

@@ -9,9 +9,8 @@ import type {
 } from "../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
-import { bearer, imageJsonRequest } from "./wire/build-request.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
-import { asDataUrl } from "./wire/edit-sources.ts";
 import { readImageList } from "./wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";

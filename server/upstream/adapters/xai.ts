@@ -10,8 +10,7 @@ import type {
 } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../image-sizes.ts";
-import { bearer, imageJsonRequest } from "./wire/build-request.ts";
-import { asDataUrl } from "./wire/edit-sources.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { readImageList, revised } from "./wire/image-list.ts";
 import { memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";

@@ -2,6 +2,7 @@
  * Amazon's own image models on Bedrock, Nova Canvas and Titan Image Generator: the same request body with different
  * limits.
  */
+
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   BufferedImageResponse,
@@ -10,8 +11,8 @@ import type {
   GenerationQuery,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { FileContent } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { FileContent } from "../wire/edit-sources.ts";
 import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 

@@ -1,4 +1,5 @@
 /** Shared by the image model families on Amazon Bedrock. */
+
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageRequestContext } from "../../adapter.ts";
 import type {
@@ -10,7 +11,7 @@ import type {
   ImageResult,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { fileOf, filesOf } from "../wire/edit-sources.ts";
+import { fileOf, filesOf } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { listOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";

@@ -1,4 +1,5 @@
 /** Stability AI on Amazon Bedrock: models that generate images, and services that edit one image in one way each. */
+
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   BufferedImageResponse,
@@ -7,7 +8,7 @@ import type {
   GenerationQuery,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { FileContent } from "../wire/edit-sources.ts";
+import { FileContent } from "../wire/build-request.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 

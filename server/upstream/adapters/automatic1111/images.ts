@@ -15,10 +15,16 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
+import {
+  asBase64,
+  FileContent,
+  headersOf,
+  imageJsonRequest,
+  jsonRequest,
+  onlyFile,
+} from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asBase64, FileContent, onlyFile } from "../wire/edit-sources.ts";
 import { bareBase64, imageContentIn } from "../wire/image-list.ts";
 import {
   invalidResponse,

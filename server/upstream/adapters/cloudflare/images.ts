@@ -18,13 +18,15 @@ import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
 import {
   bearer,
+  FileContent,
   fieldParts,
+  filesOf,
   imageFormRequest,
   imageJsonRequest,
+  onlyFile,
   type Part,
 } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { FileContent, filesOf, onlyFile } from "../wire/edit-sources.ts";
 import { messageIn } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";

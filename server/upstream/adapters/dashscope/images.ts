@@ -16,9 +16,8 @@ import type {
   Target,
 } from "../../contract.ts";
 import { isUsage } from "../openai/images.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
 import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";

@@ -16,10 +16,9 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { resolutionOf } from "../../image-sizes.ts";
-import { headersOf, imageJsonRequest, modelPath } from "../wire/build-request.ts";
+import { asDataUrl, headersOf, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";

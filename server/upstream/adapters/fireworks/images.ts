@@ -17,10 +17,15 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
-import { bearer, bearerJsonRequest, imageJsonRequest, modelPath } from "../wire/build-request.ts";
+import {
+  asDataUrl,
+  bearer,
+  bearerJsonRequest,
+  imageJsonRequest,
+  modelPath,
+} from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, stillPending } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";

@@ -1,4 +1,5 @@
 /** Images of Gemini models: the same request and response on the Gemini API and on Vertex AI. */
+
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
@@ -11,8 +12,8 @@ import type {
 } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../image-sizes.ts";
+import { FileContent } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { FileContent } from "../wire/edit-sources.ts";
 import { without } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { extraFieldsOf, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";

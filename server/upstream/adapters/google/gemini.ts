@@ -9,8 +9,7 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
-import { filesOf } from "../wire/edit-sources.ts";
+import { filesOf, headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";

@@ -2,6 +2,7 @@
  * Imagen on Vertex AI, through `:predict`. Google closed it to the public on 17 August 2026, and on the Gemini API
  * altogether; this is for customers who still have access.
  */
+
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -12,8 +13,8 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { FileContent, filesOf } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { FileContent, filesOf } from "../wire/edit-sources.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

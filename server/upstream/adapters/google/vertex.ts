@@ -17,8 +17,7 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
-import { filesOf } from "../wire/edit-sources.ts";
+import { bearer, bearerJsonRequest, filesOf, imageJsonRequest } from "../wire/build-request.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";

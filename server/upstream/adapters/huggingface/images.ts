@@ -9,9 +9,14 @@ import type {
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { bearer, imageJsonRequest, modelPath } from "../wire/build-request.ts";
+import {
+  bearer,
+  FileContent,
+  imageJsonRequest,
+  modelPath,
+  onlyFile,
+} from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { FileContent, onlyFile } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
 

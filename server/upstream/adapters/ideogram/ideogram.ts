@@ -10,12 +10,12 @@ import type {
 } from "../../contract.ts";
 import {
   fieldParts,
+  filesOf,
   headersOf,
   imageFormRequest,
   imageJsonRequest,
   type Part,
 } from "../wire/build-request.ts";
-import { filesOf } from "../wire/edit-sources.ts";
 import { readImageList, revised } from "../wire/image-list.ts";
 import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";

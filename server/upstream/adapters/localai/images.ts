@@ -18,13 +18,14 @@ import type {
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import {
+  asBase64,
   type EndpointResolver,
   fieldParts,
   imageFormRequest,
   imageJsonRequest,
+  onlyFile,
 } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 
 /**
  * docs/content/features/image-generation.md: models for editing use `ref_images`, the others start from `file`. Only

@@ -10,8 +10,7 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { bearer } from "../wire/build-request.ts";
-import { asBase64, fileOf } from "../wire/edit-sources.ts";
+import { asBase64, bearer, fileOf } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";

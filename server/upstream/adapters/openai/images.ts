@@ -21,12 +21,12 @@ import type {
 import {
   type EndpointResolver,
   fieldParts,
+  filesOf,
   imageFormRequest,
   imageJsonRequest,
   type Part,
 } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { filesOf } from "../wire/edit-sources.ts";
 import { createdIn, imageIn, isEventStream, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, isCount, listIn, memberOf, objectOf } from "../wire/members.ts";

@@ -19,9 +19,8 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../image-sizes.ts";
 import { geminiImageModel } from "../google/gemini-images.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { createdIn, imageListIn, isEventStream } from "../wire/image-list.ts";
 import { memberOf } from "../wire/members.ts";
 import { errorIn } from "./errors.ts";

@@ -21,10 +21,9 @@ import {
   type EditCapabilities,
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
-import { bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
+import { asDataUrl, bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { replayBody } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";

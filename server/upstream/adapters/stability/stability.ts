@@ -16,9 +16,8 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
-import { bearer, fieldParts, imageFormRequest, type Part } from "../wire/build-request.ts";
+import { bearer, fieldParts, filesOf, imageFormRequest, type Part } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { filesOf } from "../wire/edit-sources.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";

@@ -20,8 +20,7 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
-import { asBase64 } from "../wire/edit-sources.ts";
+import { asBase64, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { createdIn, readImageList } from "../wire/image-list.ts";
 import { invalidResponse } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";

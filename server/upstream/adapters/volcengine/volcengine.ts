@@ -20,9 +20,8 @@ import type {
 } from "../../contract.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { isUsage } from "../openai/images.ts";
-import { bearer, imageJsonRequest } from "../wire/build-request.ts";
+import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
-import { asDataUrl } from "../wire/edit-sources.ts";
 import { createdIn, imageIn, isEventStream } from "../wire/image-list.ts";
 import { invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "../wire/native-errors.ts";

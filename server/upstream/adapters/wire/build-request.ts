@@ -1,13 +1,20 @@
 /**
  * Builds upstream requests: their headers (authentication, and the configured headers), and JSON or a form, for
- * embeddings or for images, which are billed per request.
+ * embeddings or for images, which are billed per request. The input images of an edit are sent in the form that the
+ * vendor takes: files, or strings in its JSON.
  */
 
-import { stringifyStreamed } from "../../../lib/json-stream.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
+import {
+  base64Length,
+  encodeBase64Stream,
+  StreamedString,
+  stringifyStreamed,
+} from "../../../lib/json-stream.ts";
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedBody, UpstreamRequest } from "../../adapter.ts";
-import type { ExtraFields, FilePart, Target, Upstream } from "../../contract.ts";
+import type { ExtraFields, FilePart, ImageSource, Target, Upstream } from "../../contract.ts";
 
 /** Most upstreams take an object, some a list of objects. */
 type Body = ExtraFields | readonly ExtraFields[];
@@ -108,6 +115,41 @@ const quoted = (text: string): string =>
     .replaceAll('"', "%22")
     .replaceAll("\r", "%0D")
     .replaceAll("\n", "%0A");
+
+/**
+ * Placeholder of a file in a JSON body: its base64, written as a stream, so that a file goes from disk to the socket.
+ */
+export class FileContent extends StreamedString {
+  constructor(file: FilePart, prefix = "") {
+    super(base64Length(file.size), () => encodeBase64Stream(file.stream()), { prefix });
+  }
+}
+
+const dataUrlOf = (file: FilePart): FileContent =>
+  new FileContent(file, `data:${file.type};base64,`);
+
+/** Only for targets whose capabilities require the bytes. */
+export function fileOf(source: ImageSource): FilePart {
+  if (source.kind === "file") return source.file;
+  throw new GatewayError("internal", "A reference was sent to a target that reads files only.");
+}
+
+export const filesOf = (sources: readonly ImageSource[]): readonly FilePart[] =>
+  sources.map(fileOf);
+
+/** The only image of an edit, for targets that take one. */
+export function onlyFile(sources: readonly ImageSource[]): FilePart {
+  const [file] = filesOf(sources);
+  if (file) return file;
+  throw new GatewayError("internal", "An edit request has no image.");
+}
+
+/** Base64 without a prefix. */
+export const asBase64 = (source: ImageSource): FileContent => new FileContent(fileOf(source));
+
+/** A data URL, or the client's link. */
+export const asDataUrl = (source: ImageSource): FileContent | string =>
+  source.kind === "url" ? source.url : dataUrlOf(fileOf(source));
 
 export type WireHeaders = Readonly<Record<string, string>>;
 
