@@ -20,13 +20,13 @@ export interface ConsoleGateway {
   admin<Result>(method: string, path: string, body?: unknown): Promise<Result>;
 }
 
-/** The models of every test, and two projects. */
+/** The models of every test, and two projects, one of which may send one request per minute. */
 const yamlFor = (fakeUrl: string): string => `${configFor(fakeUrl)}
   - { name: studio-app, key: sk-studio-0123456789abcdef, project: studio }
   - { name: search-app, key: sk-search-0123456789abcdef, project: search }
 projects:
   - { name: search }
-  - { name: studio }
+  - { name: studio, limits: { requestsPerMinute: 1 } }
 `;
 
 export { testKey };
