@@ -18,10 +18,9 @@ import { MemoryShares } from "./lib/memory-shares.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import type { Log } from "./observe/log.ts";
-import { requestLine } from "./observe/request-line.ts";
+import { logInternalError, type RequestObserver, reportRequests } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
-import type { RequestRecord } from "./request/request-record.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -225,7 +224,9 @@ export function build({
     capabilities: upstreamClient.imageCapabilities,
     pools: replicas?.pools,
   });
-  const observers = new Set<(record: RequestRecord) => void>();
+  const observers = new Set<RequestObserver>();
+  if (metrics) observers.add((record) => metrics.requests.observe(record, clock()));
+  if (tracing) observers.add((record) => tracing.observe(record));
   const live = new LiveRequests({ observers, others: worker?.others.liveRequests });
   const content = wireStoredContent({
     ...runtime,
@@ -243,16 +244,7 @@ export function build({
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
     startTrace: tracing?.start,
-    report: (record, error) => {
-      const level = record.outcome.status >= 500 ? "warn" : "info";
-      if (log.writes(level)) {
-        log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
-      }
-      if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
-      for (const observe of observers) observe(record);
-      metrics?.requests.observe(record, clock());
-      tracing?.observe(record);
-    },
+    report: reportRequests(log, observers),
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     timeoutMs: {
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
@@ -486,12 +478,4 @@ export function build({
 async function waitUntilIdle(inFlight: () => number): Promise<void> {
   const until = performance.now() + 1000;
   while (inFlight() > 0 && performance.now() < until) await Bun.sleep(5);
-}
-
-/** The stack trace goes to the log and never to a client. */
-function logInternalError(log: Log, requestId: string, error: unknown): void {
-  log.error("internal-error", {
-    requestId,
-    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  });
 }

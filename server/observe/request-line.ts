@@ -1,36 +1,16 @@
-/** The request log line (access log): key, model, upstream, duration and usage of each request. Never its content. */
+/**
+ * Reports each request after it has ended: its log line (access log) with key, model, upstream, duration and usage, and
+ * never its content.
+ */
 import type { ErrorKind } from "../../contract/errors.ts";
-import type { Fields } from "./log.ts";
-
-/** The members of the request record that the line is made from. */
-export interface RequestLogRecord {
-  readonly requestId: string;
-  readonly endpoint: string;
-  readonly model?: string | undefined;
-  readonly caller?: { readonly name: string } | undefined;
-  readonly priority?: "interactive" | "batch";
-  readonly steps?: readonly string[] | undefined;
-  readonly routing: {
-    readonly attempts: number;
-    readonly target?: { readonly upstream: { readonly id: string } } | undefined;
-  };
-  readonly cost: { readonly actual?: number | undefined };
-  readonly outcome: {
-    readonly status: number;
-    readonly error?: string | undefined;
-    readonly latencyMs: number;
-    readonly bytesIn: number;
-    readonly bytesOut: number;
-  };
-  readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number } | undefined;
-  readonly deliveredImages?: number | undefined;
-  readonly trace?: { readonly traceId: string } | undefined;
-}
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { RequestRecord } from "../request/request-record.ts";
+import type { Fields, Log } from "./log.ts";
 
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
 const unknownModel = "model_not_found" satisfies ErrorKind;
 
-export const requestLine = (record: RequestLogRecord): Fields => ({
+const requestLine = (record: RequestRecord): Fields => ({
   status: record.outcome.status,
   endpoint: record.endpoint,
   model: record.model ?? (record.outcome.error === unknownModel ? "(unknown)" : undefined),
@@ -50,3 +30,25 @@ export const requestLine = (record: RequestLogRecord): Fields => ({
   requestId: record.requestId,
   traceId: record.trace?.traceId,
 });
+
+/** Called with each request after it has ended. */
+export type RequestObserver = (record: RequestRecord) => void;
+
+/** `observers`: such as metrics and traces. */
+export const reportRequests =
+  (log: Log, observers: ReadonlySet<RequestObserver>) =>
+  (record: RequestRecord, error?: GatewayError): void => {
+    const level = record.outcome.status >= 500 ? "warn" : "info";
+    if (log.writes(level))
+      log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
+    if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
+    for (const observe of observers) observe(record);
+  };
+
+/** The stack trace goes to the log and never to a client. */
+export function logInternalError(log: Log, requestId: string, error: unknown): void {
+  log.error("internal-error", {
+    requestId,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+}
