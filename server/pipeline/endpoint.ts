@@ -34,8 +34,8 @@ export type WrittenResponse =
 
 export interface WriteContext {
   /**
-   * Runs the steps of a long computation in turns with other requests: those of one API key one after the other. Rejects
-   * if the client disconnects.
+   * Runs the steps of a long computation in turns with other requests: those of one API key one after the other.
+   * Rejects if the client disconnects.
    */
   runInTurns<T>(steps: Iterator<void, T>): Promise<T>;
   readonly publicUrl: () => string;

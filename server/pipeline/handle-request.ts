@@ -157,8 +157,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
   thrown: unknown,
 ): Promise<OutgoingResponse> {
   const { record, isSettled } = lifetime;
-  // If the request is settled, writing the row is what failed: the ledger keeps that row, and the client gets the
-  // error.
+  // If the request is settled, its row could not be written: the ledger keeps that row, and the client gets the error.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   // Clients retry automatically, but an image that may have been billed is generated again only if the client decides
@@ -212,7 +211,7 @@ export type Serve = <Q extends LimitedQuery, A>(
   incoming: IncomingRequest,
   /** The model, if the request path names it. */
   pathModel?: string,
-  /** A caller that was authenticated in another way than by an API key. */
+  /** A caller that was authenticated without an API key. */
   caller?: Caller,
 ) => Promise<OutgoingResponse>;
 

@@ -8,7 +8,9 @@ import { type BodyEnd, contentEnd, contentLine } from "../request/content-format
 import type { BodyChunk, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 
-/** The bound on what is stored of one request: larger files are left out, and a larger body is not stored. */
+/**
+ * The maximum size of the stored content of one request: larger files are left out, and a larger body is not stored.
+ */
 const maxContentBytes = 16 * 1024 * 1024;
 
 interface ContentWriter {

@@ -44,11 +44,11 @@ export async function withHeartbeats(
   async function* forward(): AsyncGenerator<StreamEvent> {
     try {
       for (;;) {
-        const got = await withTimeout(next, heartbeatMs);
-        if (got === undefined) yield heartbeat;
-        else if (got.done) return;
+        const result = await withTimeout(next, heartbeatMs);
+        if (result === undefined) yield heartbeat;
+        else if (result.done) return;
         else {
-          yield got.value;
+          yield result.value;
           next = requestNext();
         }
       }
@@ -100,7 +100,7 @@ export async function* settleAtEnd(
     yield* chunksOf(heldBack);
   } catch (thrown) {
     const error = toGatewayError(thrown, signal);
-    // When writing the row is what failed, the ledger keeps the row itself.
+    // If the row could not be written, the ledger keeps it.
     if (!isSettled) {
       isSettled = true;
       await settle(sent, error).catch(() => undefined);
@@ -129,6 +129,6 @@ async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<BodyChunk> {
   }
 }
 
-/** Both official clients detect an error only if `data` holds an `error`; one of them also requires the event name. */
+/** Both official clients detect an error only if `data` has an `error`; one of them also requires the event name. */
 const errorFrame = (error: GatewayError): string =>
   `event: error\ndata: ${JSON.stringify(error.body)}\n\n`;

@@ -34,7 +34,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   readonly responseCount: number;
   /** Milliseconds, monotonic. */
   startedAt = 0;
-  readonly #of: AttemptedRequest<Q, A>;
+  readonly #owner: AttemptedRequest<Q, A>;
   /** The target has just failed this same request. */
   readonly #isRepeated: boolean;
   /** Another attempt of the same request is running. */
@@ -45,12 +45,12 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   readonly #queueWait: QueueWait | undefined;
 
   constructor(
-    of: AttemptedRequest<Q, A>,
+    owner: AttemptedRequest<Q, A>,
     candidate: Candidate,
     isRepeated: boolean,
     isHedge: boolean,
   ) {
-    this.#of = of;
+    this.#owner = owner;
     this.candidate = candidate;
     this.responseCount = candidate.health.responseCount;
     this.#isRepeated = isRepeated;
@@ -59,13 +59,13 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   }
 
   get hedgeAfterMs(): number | undefined {
-    const { modelTargets, sizeClass } = this.#of;
+    const { modelTargets, sizeClass } = this.#owner;
     if (modelTargets.candidates.length === 1) return undefined;
     return this.candidate.health.latency.p95Ms(sizeClass);
   }
 
   timeoutMs(): number {
-    const { modelTargets, sizeClass } = this.#of;
+    const { modelTargets, sizeClass } = this.#owner;
     return this.candidate.health.latency.timeoutMs(sizeClass, modelTargets.peers);
   }
 
@@ -75,7 +75,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   }
 
   async run(signal: AbortSignal): Promise<A> {
-    const { stage, request } = this.#of;
+    const { stage, request } = this.#owner;
     const { target, health } = this.candidate;
     const { routing, trace } = request.record;
     const { watchEnd } = stage;
@@ -103,7 +103,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   }
 
   #succeed(): void {
-    const { request, modelTargets, sizeClass } = this.#of;
+    const { request, modelTargets, sizeClass } = this.#owner;
     const now = this.#end();
     request.record.routing.reachedUpstream = true;
     const tookMs = Math.max(0, this.#durationMs(now));
@@ -113,7 +113,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   }
 
   #fail(error: unknown, signal: AbortSignal): void {
-    const { stage, request, modelTargets, sizeClass } = this.#of;
+    const { stage, request, modelTargets, sizeClass } = this.#owner;
     const { peers } = modelTargets;
     const { health } = this.candidate;
     const now = this.#end();
@@ -149,7 +149,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
 
   /** Ends the attempt in the timeline. Returns the time. */
   #end(): number {
-    const now = this.#of.stage.registry.clock();
+    const now = this.#owner.stage.registry.clock();
     if (this.#timed) {
       this.#timed.endedAt = now;
       this.#timed.queuedMs = this.#queueWait?.ms ?? 0;
@@ -163,7 +163,8 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
 
   /** A slot of the target is free: queued requests are admitted. */
   #admitWaiting(): void {
-    if (this.candidate.health.concurrency.slots.waiting > 0) this.#of.stage.queue?.admitWaiting();
+    if (this.candidate.health.concurrency.slots.waiting > 0)
+      this.#owner.stage.queue?.admitWaiting();
   }
 }
 

@@ -12,8 +12,8 @@ import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 /** A request that is split into hundreds of chunks would repeat the same steps for each. */
 const maxSteps = 24;
 
-export function addStep(record: RequestRecord, target: Target, words: string): void {
-  const step = `${targetName(target)}: ${words}`;
+export function addStep(record: RequestRecord, target: Target, description: string): void {
+  const step = `${targetName(target)}: ${description}`;
   const { steps } = record;
   if (steps && (steps.length >= maxSteps || steps.includes(step))) return;
   record.addStep(step);

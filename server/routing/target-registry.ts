@@ -164,7 +164,7 @@ export class TargetRegistry {
   }
 }
 
-/** Stable across reloads, unlike the objects. Ids hold no spaces. */
+/** Stable across reloads, unlike the objects. Ids contain no spaces. */
 const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id} ${model} ${surface ?? ""}`;
 

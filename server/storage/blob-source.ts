@@ -3,7 +3,7 @@ import { decodeBase64Stream, InvalidBase64 } from "../lib/base64-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BlobSource } from "./ports/blob-store.ts";
 
-/** The most bytes that the blob may have. Padding and line breaks of base64 count. */
+/** The maximum size of the blob in bytes: padding and line breaks of base64 count. */
 export const blobSize = (source: BlobSource): number =>
   source instanceof Uint8Array || source.encoding === "raw"
     ? source.length

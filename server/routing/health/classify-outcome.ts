@@ -64,10 +64,10 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
   if (ended.aborted && !ended.cutOff) {
     // A cancellation by the deadline or a disconnect says nothing about the target, unless the attempt had already run
     // for its full timeout.
-    const late =
+    const ranTooLong =
       (errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
       (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);
-    return late ? { kind: "failure", errorKind: "upstream_timeout", busy: true } : neutral;
+    return ranTooLong ? { kind: "failure", errorKind: "upstream_timeout", busy: true } : neutral;
   }
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
   if (rateLimitCodes.has(errorKind)) return { kind: "rate-limited", ...wait };

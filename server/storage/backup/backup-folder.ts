@@ -10,7 +10,7 @@ import { copyDatabase } from "../sqlite/copy-database.ts";
 import { lockFolder } from "../sqlite/folder-lock.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 
-/** Without the embedding cache, the lock, the copy of the last known configuration, and temp files. */
+/** A backup leaves out the embedding cache, the lock, the copy of the last known configuration, and temp files. */
 const databases = ["ledger.db", "vexel.db", "events.db"];
 const blobFolders = ["images", "responses"];
 const secretFiles = ["secret.key", "links.secret"];
@@ -79,7 +79,7 @@ export async function restoreFolder(
   }
 }
 
-/** With its modification time, which is the expiry of an image. */
+/** Copies a file with its modification time, which is the expiry of an image. */
 async function copyWithTime(from: string, to: string): Promise<void> {
   const { mtime } = await stat(from);
   await copyFile(from, to, constants.COPYFILE_EXCL);

@@ -1,6 +1,6 @@
 /**
  * Stored content of requests: one encrypted file per request, in one folder per model. The current configuration of the
- * model decides how long a file is kept: without one, its folder is deleted.
+ * model decides how long a file is kept. The folder of a model that no longer stores content is deleted.
  */
 import { closeSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
@@ -58,7 +58,7 @@ export class ContentFiles implements ContentStore {
       try {
         unlinkSync(path + draftEnding);
       } catch {
-        // Deleted with the folder of its model, or deleted by a later sweep.
+        // The file was deleted with the folder of its model, or a later sweep deletes it.
       }
     };
     const write = (bytes: Uint8Array): void => {

@@ -1,6 +1,6 @@
 /**
- * Crash recovery, also after kill -9: moves what earlier processes left in their outboxes into the ledger store, at the
- * start or, if the disk was full then, once it is not. Until then these rows count as spent. A reservation without a
+ * Crash recovery, also after kill -9: moves the rows that earlier processes left in their outboxes into the ledger
+ * store, at the start or, if the disk was full, later. Until then these rows count as spent. A reservation without a
  * row becomes a row with its estimated cost: the request may have been billed.
  */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { ReservedRequest } from "../ports/outbox.ts";
 import { type OutboxRecord, ownOutboxes, type ReservedValues } from "./outbox.ts";
 
-/** In small steps, as it runs on the thread that serves requests; a disk that is still full is noticed by the first. */
+/** Rows per step: few, because recovery runs on the thread that serves requests. A full disk fails the first step. */
 const chunkRows = 500;
 const outboxName = /^outbox-\d+-[\w-]+\.log$/;
 

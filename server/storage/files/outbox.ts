@@ -218,7 +218,7 @@ export class OutboxFile implements Outbox {
     this.#options.opened.watch(this.path);
   }
 
-  /** Writes all of the text or nothing; returns its length in bytes. `size`: the present length of the file. */
+  /** Writes all of the text or nothing; returns its length in bytes. `size`: the current length of the file. */
   #writeAll(descriptor: number, text: string, size: number): number {
     const { maxBytes, write } = this.#options;
     const length = Buffer.byteLength(text);

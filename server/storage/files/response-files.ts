@@ -65,8 +65,8 @@ export class ResponseFiles implements ResponseStore {
       await removeIfExists(join(folder, body));
     };
     return {
-      append: (piece) => {
-        const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+      append: (chunk) => {
+        const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
         if (this.#storedBytes + bytes.length > maxBytes)
           throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
         if (!disk.hasRoom(bytes.length, "response"))

@@ -1,4 +1,6 @@
-/** Queries of the ledger: lists of rows, and usage by hour, day or month. They run off the thread that serves requests. */
+/**
+ * Queries of the ledger: lists of rows, and usage by hour, day or month. They run off the thread that serves requests.
+ */
 import type { LedgerRow } from "./ledger-row.ts";
 import type { Page, PageRequest } from "./page.ts";
 
@@ -36,10 +38,10 @@ export interface LedgerListQuery extends LedgerFilter, PageRequest {
   readonly cost?: ValueRange | undefined;
 }
 
-/** A page has fewer rows than its limit, even none, if its time was over; then `next` continues the search. */
+/** A page has fewer rows than its limit, or none, if its search took too long; then `next` continues the search. */
 export interface LedgerPage extends Page<LedgerRow> {
   /**
-   * Set if the time for one page was over before the page was full: every matching row that arrived at or after this
+   * Set if the search reached its time limit before the page was full: every matching row that arrived at or after this
    * time (Unix milliseconds) has been listed.
    */
   readonly scannedUntil?: number;
@@ -56,7 +58,7 @@ export interface UsageQuery extends LedgerFilter {
   /** The periods (UTC) that usage is summed over. */
   readonly interval: "hour" | "day" | "month" | "total";
   readonly groupBy?: readonly UsageDimension[] | undefined;
-  /** The most groups. */
+  /** The maximum number of groups. */
   readonly limit: number;
 }
 

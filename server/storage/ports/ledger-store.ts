@@ -14,8 +14,8 @@ export interface LedgerStore {
    */
   append(rows: readonly LedgerRow[]): Promise<void>;
   /**
-   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many. A
-   * store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
+   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many.
+   * A store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
    */
   prune(before: number, limit: number): Promise<number>;
   close(): Promise<void>;
@@ -23,7 +23,7 @@ export interface LedgerStore {
 
 /**
  * Sums of what was spent. Synchronous, because a budget is checked and reserved in one step; so an implementation reads
- * locally. Counters that are shared between gateways replace `Budgets`, not this.
+ * locally. Counters that replicas share replace `Budgets`, not this interface.
  */
 export interface SpendSums {
   /**

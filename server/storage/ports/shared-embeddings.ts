@@ -8,8 +8,8 @@ export interface SharedEmbedding extends PersistedEmbedding {
 
 export interface SharedEmbeddings {
   /**
-   * For each key its embedding, or undefined. Resolves within a few milliseconds; what was not found by then counts as
-   * missing. Undefined: the cache is unavailable or busy.
+   * For each key its embedding, or undefined. Resolves within a few milliseconds; a key that was not found by then
+   * counts as missing. Undefined: the cache is unavailable or busy.
    */
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined;
   /** In the background. Copies the vector before it returns. */

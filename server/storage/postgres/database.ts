@@ -1,6 +1,6 @@
 /**
- * The connection pool to PostgreSQL (`DATABASE_URL`). The first query applies the migrations. Every query has a timeout:
- * a database that does not answer is an error within seconds, and the next query uses new connections.
+ * The connection pool to PostgreSQL (`DATABASE_URL`). The first query applies the migrations. Every query has a
+ * timeout: a database that does not respond is an error within seconds, and the next query uses new connections.
  */
 import { SQL } from "bun";
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,6 +1,6 @@
 /**
  * Stores that copy what they read to the data folder. Until the database was read once, the copy replaces a database
- * that is unreachable; later, readers get the error and keep what they have.
+ * that is unreachable; later, readers get the error and keep the values that they have.
  */
 import type { ConfigEntityStore, StoredEntity } from "../ports/config-entity-store.ts";
 import type { KeyChanges, KeyStore } from "../ports/key-store.ts";
@@ -9,7 +9,7 @@ import { isUnavailable } from "../unavailable.ts";
 
 export function withLastKnownKeys(store: KeyStore, copy: LastKnownConfig): KeyStore {
   let hasRead = false;
-  /** Only without a gap: the copy has every change up to its revision. */
+  /** Saves changes only if none is missing: the copy has every change up to its revision. */
   const save = (since: number, { changes, revision }: KeyChanges): void => {
     const known = copy.revision("keys");
     if (since > (known ?? 0) || revision <= (known ?? -1)) return;

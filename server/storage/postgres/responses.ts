@@ -88,16 +88,16 @@ export class PostgresResponses implements SharedResponses {
 }
 
 async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
+  let buffered: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of source) {
-    held.push(piece);
-    length += piece.length;
+  for await (const chunk of source) {
+    buffered.push(chunk);
+    length += chunk.length;
     if (length < chunkBytes) continue;
-    yield Buffer.concat(held);
-    [held, length] = [[], 0];
+    yield Buffer.concat(buffered);
+    [buffered, length] = [[], 0];
   }
-  if (length > 0) yield Buffer.concat(held);
+  if (length > 0) yield Buffer.concat(buffered);
 }
 
 /** One chunk at a time, so that a large response is not in memory as a whole. */

@@ -1,6 +1,6 @@
 /**
  * What all replicas have spent, as far as PostgreSQL knows: a local copy of the spend table for budgets, which are
- * checked synchronously. Read whole once, then only what changed.
+ * checked synchronously. The table is read whole once, and then only its changes.
  */
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
@@ -57,11 +57,11 @@ export class SharedSpend {
       this.#dollars.set(keyOf(scope, id, period), dollars);
       this.#updatedAt = Math.max(this.#updatedAt, updatedAt);
     }
-    this.#forgetBefore(day, month);
+    this.#evictBefore(day, month);
   }
 
   /** Days and months that are over are not needed any more. A request that began yesterday may still be charged. */
-  #forgetBefore(day: string, month: string): void {
+  #evictBefore(day: string, month: string): void {
     if (this.#dollars.size < 100_000) return;
     const isCurrent = (key: string): boolean =>
       key.includes(" total ") || key.includes(` ${day} `) || key.includes(` ${month} `);

@@ -222,7 +222,7 @@ function connectReason(error: unknown): string {
   return "the connection failed: check the address, the user and the password, and TLS (rediss:// and the certificate)";
 }
 
-/** Errors with which a server says that it cannot be used at present: full, read-only, loading, without rights. */
+/** Errors of a server that cannot be used at the moment: full, read-only, loading, without rights. */
 const unusableServer =
   /^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MISCONF|NOAUTH|NOPERM|BUSY|MOVED|NOREPLICAS)\b/;
 

@@ -8,7 +8,7 @@ import type { RedisConnection } from "./client.ts";
 const channel = "vexel:config-changed";
 
 export interface ConfigNotices {
-  /** Tells all replicas that keys or entities have changed in the database. */
+  /** Notifies all replicas that keys or entities have changed in the database. */
   publish(): void;
   close(): void;
 }

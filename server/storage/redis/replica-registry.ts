@@ -23,7 +23,7 @@ export class ReplicaRegistry {
   readonly #replica: string;
   #count: number;
 
-  /** `count`: the number of replicas to assume until Redis says it. */
+  /** `count`: the number of replicas to assume until Redis reports it. */
   constructor(redis: RedisConnection, replica: string, count: number) {
     this.#redis = redis;
     this.#replica = replica;

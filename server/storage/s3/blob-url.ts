@@ -53,7 +53,7 @@ function credentialsOf(url: URL, env: Environment) {
     if (token !== undefined) {
       // Bun's client takes a token of the environment along with the credentials that it is given.
       throw invalid(
-        `it has credentials, and ${token} is set, which belongs to other ones. Remove one of them`,
+        `it has credentials, and ${token} is set, which belongs to other credentials. Remove one of them`,
       );
     }
     return {

@@ -12,7 +12,9 @@ export interface S3ContentOptions {
   readonly objects: ObjectStore;
   /** Content that is not uploaded yet. */
   readonly files: ContentFiles;
-  /** Of the content of all replicas, as of the last sweep, and of this replica's content since then. */
+  /**
+   * The maximum size of the content of all replicas, as of the last sweep, and of this replica's content since then.
+   */
   readonly maxBytes: number;
   readonly secrets: Pick<SecretBox, "decryptBytes">;
   /** Unix milliseconds. */
@@ -88,7 +90,7 @@ export class S3Content implements ContentStore {
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
-  /** Only a list of the objects could tell, and a sweep is one. */
+  /** Only a list of all objects could show it, and a sweep makes that list. */
   async hasOthers(): Promise<boolean> {
     return true;
   }

@@ -17,7 +17,7 @@ import type { ObjectStore } from "./object-store.ts";
 
 export interface S3ImagesOptions {
   readonly objects: ObjectStore;
-  /** Of the images of all replicas, as of the last sweep, and of this replica's images since then. */
+  /** The maximum size of the images of all replicas, as of the last sweep, and of this replica's images since then. */
   readonly maxBytes: number;
   /** Whether a link leads to the object store, by presigned URL, and not to the gateway. */
   readonly isPresigned: boolean;

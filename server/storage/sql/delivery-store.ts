@@ -6,8 +6,8 @@ import { type EventRow, eventOf } from "./event-store.ts";
 
 export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
   async claim({ webhook, now, until, horizon }) {
-    // Another replica may be claiming the oldest one: then this one takes the next. The plus signs keep the index by
-    // time out of the plan: the index by number has the oldest one first.
+    // Another replica may be claiming the oldest delivery: then this replica takes the next one. The plus signs keep
+    // the index by time out of the plan: the index by number has the oldest delivery first.
     const { rows: claimed } = await db.query<{ seq: SqlInteger; attempts: number }>(
       `UPDATE vexel.deliveries SET due = $3 WHERE webhook = $1 AND seq = (
          SELECT seq FROM vexel.deliveries

@@ -110,12 +110,12 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
 function change(
   db: SqlDatabase,
   id: string,
-  changesOf: (present: Row) => Readonly<Record<string, SqlValue>>,
+  changesOf: (current: Row) => Readonly<Record<string, SqlValue>>,
 ): Promise<boolean> {
   return db.transaction(async (queries) => {
-    const present = await lockActive(queries, id);
-    if (!present) return false;
-    const columns = { ...changesOf(present), revision: await nextRevision(queries, "keys") };
+    const current = await lockActive(queries, id);
+    if (!current) return false;
+    const columns = { ...changesOf(current), revision: await nextRevision(queries, "keys") };
     const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
     await queries.query(`UPDATE vexel.keys SET ${assignments.join(", ")} WHERE id = $1`, [
       id,

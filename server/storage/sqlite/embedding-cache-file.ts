@@ -44,9 +44,9 @@ interface QueuedVector {
 
 /** Changed together with the table: a file of another format is emptied. */
 const fileFormat = 2;
-/** The most uses written each time. */
+/** The maximum number of uses per write. */
 const maxUsed = 4096;
-/** The most evictions per write, which runs on the thread that serves requests. */
+/** The maximum number of evictions per write, which runs on the thread that serves requests. */
 const maxTrims = 16;
 
 export class EmbeddingCacheFile implements EmbeddingCacheStore {

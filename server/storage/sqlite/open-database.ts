@@ -11,7 +11,7 @@ export class StoreError extends Error {
 export interface OpenOptions {
   readonly path: string;
   readonly busyMs: number;
-  /** Brings the tables to the present schema. */
+  /** Migrate the tables to the current schema. */
   readonly migrations?: readonly Migration[];
   /** Unix milliseconds, recorded with the migrations. */
   readonly now?: number;
@@ -43,9 +43,9 @@ export function openDatabase({
 const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 
 function explain(path: string, error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
   // Never recreated automatically: its content may still be recoverable.
   return damage.has(errorCode(error))
-    ? `${path} is damaged or not a database (${words}). Restore a copy of it, or move it away to start with an empty one.`
-    : `${path} cannot be opened: ${words}`;
+    ? `${path} is damaged or not a database (${message}). Restore a copy of it, or move it away to start with an empty one.`
+    : `${path} cannot be opened: ${message}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Reads usage for a read-only connection of its own: from days where they are complete, and from hours at the edges.
+ * Reads usage over a read-only connection: complete days from the roll-ups by day, and the edges from those by hour.
  */
 import type { Database } from "bun:sqlite";
 import {
