@@ -1,6 +1,6 @@
 /** Writes image responses: one JSON body, or server-sent events. */
 import { toJsonBase64 } from "../images/image-head.ts";
-import { estimateImageUsage, sumUsage, withInputDetails } from "../images/image-usage.ts";
+import { countSources, estimateImageUsage, sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -20,6 +20,7 @@ import type {
   ImageUsage,
   StreamedImage,
 } from "../upstream/contract.ts";
+import { countTokens } from "../upstream/tokenizers.ts";
 
 interface ImageContext extends WriteContext {
   /** The prefix of the event names. */
@@ -75,6 +76,23 @@ async function writeBuffered(
     images: response.results.length,
   };
 }
+
+/** Adds `input_tokens_details`, which OpenAI's types require: input tokens that are not text are image tokens. */
+async function withInputDetails(
+  usage: ImageUsage,
+  query: GenerationQuery | EditQuery,
+): Promise<ImageUsage> {
+  if (hasInputDetails(usage)) return usage;
+  const { input_tokens: input, input_tokens_details: details } = usage;
+  const text = countSources(query) > 0 ? Math.min(input, await countTokens([query.prompt])) : input;
+  return {
+    ...usage,
+    input_tokens_details: { ...details, text_tokens: text, image_tokens: input - text },
+  };
+}
+
+const hasInputDetails = ({ input_tokens_details: details }: ImageUsage): boolean =>
+  Number.isSafeInteger(details?.text_tokens) && Number.isSafeInteger(details?.image_tokens);
 
 /** Some upstreams send milliseconds. */
 const toUnixSeconds = (created: number | undefined): number | undefined =>

@@ -103,24 +103,8 @@ export async function estimateImageUsage(input: UsageEstimateInput): Promise<Ima
   };
 }
 
-/** Adds `input_tokens_details`, which OpenAI's types require: input tokens that are not text are image tokens. */
-export async function withInputDetails(
-  usage: ImageUsage,
-  query: GenerationQuery | EditQuery,
-): Promise<ImageUsage> {
-  if (hasInputDetails(usage)) return usage;
-  const { input_tokens: input, input_tokens_details: details } = usage;
-  const text = countSources(query) > 0 ? Math.min(input, await countTokens([query.prompt])) : input;
-  return {
-    ...usage,
-    input_tokens_details: { ...details, text_tokens: text, image_tokens: input - text },
-  };
-}
-
-const hasInputDetails = ({ input_tokens_details: details }: ImageUsage): boolean =>
-  Number.isSafeInteger(details?.text_tokens) && Number.isSafeInteger(details?.image_tokens);
-
-const countSources = (query: GenerationQuery | EditQuery): number =>
+/** The input images of a request. */
+export const countSources = (query: GenerationQuery | EditQuery): number =>
   "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
 
 const explicitValue = (value: string | undefined): string | undefined =>
