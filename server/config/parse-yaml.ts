@@ -1,6 +1,6 @@
 /**
- * YAML text -> plain values with the location of each, and `${...}` expanded; syntax errors with their lines. Does not
- * interpret the values.
+ * YAML text -> plain values with the location of each, and environment variables (`${...}`) expanded; syntax errors
+ * with their lines. Does not interpret the values.
  */
 import {
   type Document,

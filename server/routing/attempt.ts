@@ -81,6 +81,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     const { watchEnd } = stage;
     this.startedAt = stage.registry.clock();
     this.#isProbe = health.start(this.startedAt);
+    // The trace context (traceparent) of this attempt.
     const spanId = trace?.newSpanId();
     const traceHeaders = spanId === undefined ? undefined : trace?.headersOf(spanId);
     this.#timed = routing.startAttempt(target, this.startedAt, this.#isHedge, spanId);

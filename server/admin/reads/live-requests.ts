@@ -1,7 +1,8 @@
 /**
- * The live tail: requests as they end, for the viewers of the console. Viewers with the same filter form an audience:
- * its requests are sampled, collected for a tenth of a second, and serialized once for all of them. Without viewers, no
- * request is observed. A viewer that reads too slowly loses batches, and gets the number of lost requests.
+ * The live tail (live view): requests as they end, for the viewers of the console, over server-sent events. Viewers
+ * with the same filter form an audience: its requests are sampled, collected for a tenth of a second, and serialized
+ * once for all of them. Without viewers, no request is observed. A viewer that reads too slowly loses batches, and gets
+ * the number of lost requests.
  */
 import type {
   LiveRequests as LiveBatch,

