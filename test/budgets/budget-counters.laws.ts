@@ -14,7 +14,7 @@ export function budgetCounterLaws(
   create: (spentBefore: SpentBefore) => BudgetCounters,
   law: Test<[]> = test,
 ): void {
-  /** Whether the counter refuses a request of this cost, after it was asked to lease it. */
+  /** Whether the counter refuses a request of this cost, after the lease of the cost was requested. */
   const refuses = async (counter: BudgetCounter, dollars: number, limit: number) => {
     await counter.lease(dollars, dollars, limit);
     return counter.wouldExceed(dollars, limit);

@@ -29,7 +29,7 @@ const traitsOf = (target: Target) => {
 
 function understand(request: UpstreamRequest, target: Target): Understood {
   const { pathname } = new URL(request.url);
-  if (!pathname.endsWith("/embeddings")) throw new Error(`nobody lives at ${pathname}`);
+  if (!pathname.endsWith("/embeddings")) throw new Error(`unexpected path ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
   const { taskTypes } = traitsOf(target);

@@ -68,7 +68,7 @@ describe("a request within the limits", () => {
 
   test("of one input is not measured", async () => {
     const capabilities = () => {
-      throw new Error("nobody should ask");
+      throw new Error("unexpected call");
     };
     const request = requestFor(["x".repeat(1_000_000)], route);
     let received: unknown;

@@ -63,7 +63,7 @@ describe("an embeddings request fails over to the second upstream when the first
     ["gives vectors that are no numbers", { vectors: "nan" }],
     ["gives vectors of zeros", { vectors: "zero" }],
   ] as [string, InjectedFault][])("%s", async (_, fault) => {
-    // Twice: a kept connection that ends without a word is tried once more on a new one.
+    // Twice: if a reused connection closes without a response, the request is sent once more on a new connection.
     first.script(fault, { times: 2 });
     const response = await ask.embeddings(setup);
     await expectVectors(response);

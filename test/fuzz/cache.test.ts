@@ -81,7 +81,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
       await settle();
       for (const pending of pendingRequests) {
         const gone = pending.request.signal.aborted && ownOf(pending).length === 0;
-        expect(pending.ended || !gone, "somebody who left is still there").toBe(true);
+        expect(pending.ended || !gone, "a disconnected client still waits").toBe(true);
       }
     }
     expect(simulation.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
@@ -97,7 +97,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   }
   expect(
     pendingRequests.every(({ ended }) => ended),
-    "somebody waits for ever",
+    "a client waits forever",
   ).toBe(true);
   expect(simulation.flights.size).toBe(0);
   // Clients read slowly: every cache slot is overwritten before responses are checked.

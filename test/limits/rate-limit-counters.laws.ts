@@ -1,4 +1,6 @@
-/** Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and slices of shared ones. */
+/**
+ * Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and slices of shared ones.
+ */
 import { describe, expect, type Test, test } from "bun:test";
 import type { RateCounter, RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 
@@ -10,7 +12,7 @@ export function rateLimitCounterLaws(
 ): void {
   const minute = 60_000;
 
-  /** A counter, and whether it admits a request after it was asked to lease the items. */
+  /** A counter, and whether it admits a request after the lease of the items was requested. */
   const setUp = (limit: number, at = 0) => {
     let now = at;
     const counter = create(() => now).createRate("key:key_1", "requests", limit, now);

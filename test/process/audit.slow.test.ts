@@ -1,4 +1,4 @@
-/** `npm run audit` passes only if the registry was asked and reports no severe vulnerability. */
+/** `npm run audit` passes only if the registry responds and reports no severe vulnerability. */
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 

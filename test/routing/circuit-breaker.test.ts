@@ -39,7 +39,7 @@ describe("a target that fails", () => {
         served++;
       }
     }
-    // It fails four of ten: nearly all the others are served, and not turned away.
+    // The target fails 40 % of its requests: nearly all other requests are served, not refused.
     expect(attempts).toBeGreaterThan(950);
     expect(served / 1000).toBeGreaterThan(0.55);
   });
@@ -107,7 +107,7 @@ describe("a target that fails", () => {
       fail(candidate, now);
     }
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
-    // Where nobody else can serve, nobody waits that long.
+    // If no other target can serve, requests wait less.
     expect(candidate.health.waitMs(now)).toBe(1000);
   });
 
@@ -141,7 +141,7 @@ describe("a target that fails", () => {
 describe("a target that fails more often than others", () => {
   const peersOf = (...candidates: { health: TargetHealth }[]) =>
     candidates.map(({ health }) => health);
-  /** So many calls, every third of which fails, and never five in a row. */
+  /** Every third request fails: never five consecutive ones. */
   const flicker = (
     candidate: ReturnType<typeof candidateNamed>,
     peers: TargetHealth[],
@@ -311,6 +311,6 @@ test("the adaptive concurrency limit of a target decreases when it is too slow, 
   expect(concurrency.limit).toBeLessThanOrEqual(4096);
   for (let at = 0; at < 100; at++) concurrency.onTimeout(at * 1000);
   expect(concurrency.limit).toBe(4);
-  // However many are under way: it is a wish.
+  // The limit is soft: the target is not full, however many requests are in flight.
   expect(concurrency.isFull(100_000)).toBe(false);
 });

@@ -67,7 +67,7 @@ describe("a response that reports an exhausted rate limit", () => {
     const rowsBefore = gateway.rows().length;
     while (spent.requests.length === 0) await expectVectors(await embed());
     for (let request = 0; request < 40; request++) await expectVectors(await embed());
-    // One, and on a slow machine those that were hedged.
+    // One request, and on a slow machine the hedged requests.
     const attempts = spent.requests.length;
     const rows = gateway.rows().slice(rowsBefore);
     expect(attempts).toBeLessThanOrEqual(1 + rows.filter(({ attempts }) => attempts > 1).length);

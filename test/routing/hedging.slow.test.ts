@@ -35,9 +35,9 @@ interface Arranged {
   readonly upstream: HeldUpstream;
   readonly send: EmbeddingsSend;
   readonly registry: TargetRegistry;
-  /** So many calls that took so long, by a clock of their own. */
+  /** Records this many requests of this duration. */
   train(times: number, ms: number): Promise<void>;
-  /** Waits longer than any second call would. */
+  /** Waits longer than the hedge delay. */
   pastHedgeDelay(): Promise<void>;
 }
 
@@ -179,7 +179,7 @@ describe("a hedge", () => {
     expect(upstream.requests[1]!.request.signal.aborted).toBe(false);
     expect(request.record.routing.target).toBe(b);
     expect(request.record.routing.attempts).toBe(2);
-    // What is called off may be charged for.
+    // A canceled request may be billed.
     expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
     expect(request.signal.listeners.size).toBe(0);
   });
@@ -191,7 +191,7 @@ describe("a hedge", () => {
     const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[0]!.respond({ vectors: [[1]] });
-    // In the same moment: one of them is too late.
+    // The second response arrives at the same time, and is dropped.
     upstream.requests[1]!.respond({ vectors: [[2]] });
     expect((await response).vectors).toEqual([[1]]);
     await until(() => upstream.inFlight === 0);

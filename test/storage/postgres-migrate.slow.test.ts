@@ -1,4 +1,4 @@
-/** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not answer. */
+/** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not respond. */
 import { expect } from "bun:test";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import {

@@ -1,4 +1,4 @@
-/** Base64 that comes in pieces becomes the bytes it stands for, wherever it is cut; what is none is found out. */
+/** Chunked base64 is decoded exactly, wherever the chunks are split, and invalid base64 is detected. */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -6,7 +6,7 @@ import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-strea
 import { tries } from "../depth.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
 
-/** Each piece is gone when the next comes, and so is what it came from. */
+/** All chunks share one buffer, which is overwritten before the next chunk: the decoder must not keep a chunk. */
 async function read(text: string, offsets: readonly number[]): Promise<Buffer> {
   const room = Buffer.alloc(text.length);
   async function* pieces(): AsyncGenerator<Uint8Array> {

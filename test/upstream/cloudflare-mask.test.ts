@@ -7,7 +7,7 @@ import { FileContent } from "../../server/upstream/adapters/wire/build-request.t
 import type { FilePart } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 
-/** A file that comes in pieces, as from disk; some of them empty. */
+/** A file that is read in chunks, as from disk. Some chunks are empty. */
 const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
   const bytes = Buffer.concat(pieces);
   return {

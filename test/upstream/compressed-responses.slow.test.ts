@@ -17,8 +17,8 @@ const codings = {
 const maxBytes = 40_000_000;
 /** Both ways in which this client reads a response: buffered and streamed. */
 const ways = [
-  ["taken whole", false],
-  ["taken as it comes", true],
+  ["buffered", false],
+  ["streamed", true],
 ] as const;
 
 async function ask(body: Uint8Array, coding: string, streams: boolean) {
@@ -71,7 +71,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
     "%s, is refused when it is truncated, and other requests succeed",
     async (_, streams) => {
       for (const length of [10, Math.floor(body.length / 2), body.length - 1]) {
-        // Of zstd that is read as it comes, what is there is handed on: whether it is all, the JSON tells.
+        // A streamed zstd response that is truncated is passed on up to its end: only the JSON parser detects it.
         if (coding === "zstd" && streams) continue;
         const error = await failure(ask(body.subarray(0, length), coding, streams));
         expect(error).toMatchObject({ kind: "upstream_invalid" });

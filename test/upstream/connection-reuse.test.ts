@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { UpstreamTransport } from "../../server/upstream/transport/transport.ts";
 import { type ReceivedRequest, rawServer, testSender } from "./http-client-fixture.ts";
 
-/** Echoes the request; `headers` and `more` add what else a server may do. */
+/** Echoes the request body. `headers` are added to the response, and `more` runs after it. */
 const echo =
   (headers = "", more: (request: ReceivedRequest) => void = () => {}) =>
   (request: ReceivedRequest): void => {

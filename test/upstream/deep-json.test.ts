@@ -28,7 +28,7 @@ const depthOf = (value: unknown): number =>
     ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
     : 0;
 
-/** With signs in it that mean something outside of strings. */
+/** Texts with characters that have a meaning outside of JSON strings. */
 const text = fc.string({ unit: fc.constantFrom(..."[]{}\\\"',:a ü\n") });
 const { value: values } = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -94,7 +94,7 @@ test("a text that ends inside nested brackets is not valid JSON", async () => {
 
 const brackets = (count: number): string => `[${"[],".repeat(count)}1]`;
 
-/** All that is left of a document that comes in pieces of this many bytes. */
+/** The filtered document, if it is read in chunks of this many bytes. */
 function filtered(json: string, pieceBytes: number): string {
   const filter = new JsonFilter(documentBounds);
   const bytes = Buffer.from(json);

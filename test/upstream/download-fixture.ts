@@ -1,4 +1,4 @@
-/** A made-up Internet: names with addresses of the test's choosing, all of which lead to one server of this machine. */
+/** A fake Internet: the test chooses the addresses of each name, and every connection goes to one local server. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -8,7 +8,7 @@ import { createDownload, type DownloadRequest } from "../../server/upstream/down
 import { temporaryFolder } from "../harness.ts";
 import { type RawServer, type ReceivedRequest, rawServer } from "./http-client-fixture.ts";
 
-/** Addresses that nobody keeps from anyone. */
+/** Public addresses, which the SSRF guard allows. */
 export const publicAddress = "93.184.215.14";
 export const otherAddress = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
 
@@ -35,13 +35,13 @@ export const redirect = (location: string): Buffer =>
 export interface DownloadSetupOptions {
   /** The addresses of each name, one list for each lookup; the last list is repeated. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
-  /** What the server says; a Buffer is said, and the connection closed. */
+  /** Handles a request. A returned Buffer is sent, and the connection is closed. */
   readonly serve: (request: ReceivedRequest, path: string) => Buffer | undefined;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
   readonly trusted?: readonly string[];
-  /** Addresses at which nobody takes a connection. */
-  readonly deaf?: readonly string[];
+  /** Addresses that refuse connections. */
+  readonly refusing?: readonly string[];
 }
 
 export interface DownloadSetup {
@@ -60,7 +60,7 @@ export function startDownloadSetup(options: DownloadSetupOptions): DownloadSetup
     maxBytes = 1024 * 1024,
     timeoutMs = 5000,
     trusted = [],
-    deaf = [],
+    refusing = [],
   } = options;
   const folder = temporaryFolder();
   const temp = createRequestTemp(folder.path);
@@ -75,7 +75,7 @@ export function startDownloadSetup(options: DownloadSetupOptions): DownloadSetup
     if (!("hostname" in options)) throw new Error("Only addresses are connected to.");
     connected.push(options.hostname);
     const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
-    if (deaf.includes(options.hostname)) return Promise.reject(refused);
+    if (refusing.includes(options.hostname)) return Promise.reject(refused);
     return Bun.connect({ ...options, hostname: "127.0.0.1", port: Number(port) });
   };
   const download = createDownload({
@@ -129,5 +129,5 @@ export async function expectError(
   return error;
 }
 
-/** From a client, in this field. */
+/** The origin of a link that a client sent in this request field. */
 export const fromCaller = { origin: { param: "images[0].image_url" } } as const;

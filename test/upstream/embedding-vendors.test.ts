@@ -1,4 +1,7 @@
-/** Embedding vendors as their SDKs of November 2026 speak: nothing is cut in silence, and one text is one vector. */
+/**
+ * Embedding vendors in the formats of their SDKs of November 2026: no text is truncated silently, and each has one
+ * vector.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +12,7 @@ import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts"
 import { startGateway, type TestGateway, temporaryFolder } from "../harness.ts";
 
 const received: { path: string; body: Record<string, unknown> }[] = [];
-/** Whether the vendor says that it has cut the text. */
+/** Whether the vendor reports that it has truncated the text. */
 let cuts = false;
 
 const vendor = Bun.serve({

@@ -1,4 +1,4 @@
-/** What a call to an upstream is like on the wire, and how it ends when someone gives up. */
+/** The bytes of an upstream request, and what happens when the client or the upstream aborts it. */
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -85,7 +85,7 @@ describe("a request arrives complete", () => {
       try {
         server = rawServer(echo, { host });
       } catch (error) {
-        // A machine without IPv6 has nothing to promise.
+        // This machine has no IPv6.
         expect(`${error}`).toMatch(/EADDRNOTAVAIL|EAFNOSUPPORT/);
         continue;
       }
@@ -134,7 +134,7 @@ describe("a request cannot inject a header or another request", () => {
 });
 
 describe("an aborted request rejects at once, and its connection is not reused", () => {
-  /** In the same turn: nothing has to come from the network first. */
+  /** Rejects in the same turn of the event loop, without waiting for the network. */
   const atOnce = async (promise: Promise<unknown>): Promise<unknown> =>
     Promise.race([failure(promise), Bun.sleep(0).then(() => "late")]);
   const request = (url: string): UpstreamRequest => ({ url, headers: {}, body: "mine" });
@@ -192,7 +192,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
         new AbortController().signal,
       );
       expect(await next.text()).toBe("next");
-      // Only the one of the last call is left.
+      // Only the connection of the last request is open.
       await until(() => server.open === 1);
     }
   });
@@ -228,7 +228,7 @@ describe("an unrequested compressed response", () => {
     ["gzip", gzipSync],
     ["X-GZIP", gzipSync],
     ["deflate", deflateSync],
-    // At its best it would take seconds.
+    // Brotli's default, the best quality, would take seconds.
     [
       "br",
       (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),

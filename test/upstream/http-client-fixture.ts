@@ -1,4 +1,4 @@
-/** Servers that say exactly what a test wants, byte for byte, and know their connections. */
+/** Servers whose responses a test writes byte by byte, and which count their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
@@ -150,7 +150,7 @@ export function testClient(
   };
 }
 
-/** The same client, with its failures as the gateway understands them. */
+/** The same client, with its errors mapped to gateway errors. */
 export function testSender(maxResponseBytes = 1_000_000): UpstreamTransport & Disposable {
   const sender = createTransport({
     maxResponseBytes,

@@ -1,4 +1,4 @@
-/** Connections to upstreams are used again, but only where nobody can get what was meant for another. */
+/** Connections to upstreams are reused, but only if no client can get another client's response. */
 
 import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";

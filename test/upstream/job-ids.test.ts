@@ -70,7 +70,7 @@ const vendors: Record<string, [Vendor, string, (id: string) => object, (id: stri
     stability,
     "ultra",
     (id) => ({ id }),
-    // Its image comes without an id.
+    // Stability's response with the image has no id.
     (id) => ({ id, status: "in-progress" }),
   ],
 };

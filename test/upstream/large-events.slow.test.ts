@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
 
-/** Each piece is gone when the next comes. */
+/** The text in chunks. Each chunk is a copy of its own. */
 async function* cut(text: string, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   for (const piece of piecesOf(Buffer.from(text), cuts)) yield new Uint8Array(piece);
 }
@@ -27,7 +27,7 @@ async function textOf(value: unknown): Promise<unknown> {
   return value instanceof LongText ? Buffer.from(await value.bytes()).toString("latin1") : value;
 }
 
-/** The names of the events and what they hold, looked at only when all of them are there. */
+/** The names and payloads of the events. The payloads are read after the last event has arrived. */
 async function read(text: string, cuts: readonly number[] = []) {
   const temp = createRequestTemp(folder.path);
   try {
@@ -73,7 +73,7 @@ describe("a stream of events", () => {
   test("does not deliver its last event if it is truncated anywhere else", async () => {
     const at = [1, 2, 1000, long.length + 3, long.length + 20, long.length + 60];
     for (const missing of at) expect(await read(whole.slice(0, -missing))).toEqual([]);
-    // The name of an event may stand behind its data.
+    // The name of an event may follow its data.
     expect(await read('data: {"a":1}\nevent: image_generation.comp')).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe("a stream of events", () => {
     await fc.assert(
       fc.asyncProperty(events, ends, offsets, fc.boolean(), async (list, end, cuts, pretty) => {
         const written = list.map(({ name, payload }) => {
-          // Pretty-printed JSON comes in lines, each of them one of data.
+          // Each line of pretty-printed JSON has a `data:` field of its own.
           const lines = JSON.stringify(payload, null, pretty ? 1 : undefined).split("\n");
           const data = lines.map((line) => `data: ${line}${end}`).join("");
           return `: still working${end}${name && `event: ${name}${end}`}id: 7${end}${data}${end}`;
@@ -120,7 +120,7 @@ describe("a stream of events", () => {
   });
 
   test("stays readable while more arrives and memory is spilled to disk", async () => {
-    // Room for one of three: the others make all of them move to disk.
+    // The budget has room for one of three texts: the others cause all of them to be spilled.
     const temp = createRequestTemp(folder.path, new MemoryBudget(400_000));
     const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
     const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
@@ -150,7 +150,7 @@ describe("a stream of events", () => {
     const image = loadedImageIn(event?.payload.image);
     if (image?.kind !== "spilled") throw new Error("it was not put aside");
     expect(Buffer.from(await image.spilled.bytes()).toString("latin1")).toBe(long);
-    // In the gateway's response it is unchanged.
+    // The gateway's response has the image unchanged.
     const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
     if (typeof body === "string") throw new Error("it is not in memory");
     const sent = Buffer.concat(await Array.fromAsync(body.open(), (piece) => Buffer.from(piece)));

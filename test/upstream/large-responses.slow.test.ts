@@ -20,7 +20,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
 
-/** As JSON.parse returns it: with the long strings put back. */
+/** The value as JSON.parse would return it: with strings instead of `LongText`. */
 async function restored(value: unknown): Promise<unknown> {
   if (value instanceof LongText) return Buffer.from(await value.bytes()).toString("latin1");
   if (Array.isArray(value)) return Promise.all(value.map(restored));
@@ -125,7 +125,7 @@ describe("JSON with long texts", () => {
           });
           const body = stringifyStreamed({ first: "é", texts });
           if (typeof body === "string") throw new Error("it is not in memory");
-          // Twice: an attempt that is made again sends the same.
+          // Twice: a retry sends the same body.
           for (let again = 0; again < 2; again++) {
             const sent = Buffer.concat(
               await Array.fromAsync(body.open(), (part) => Buffer.from(part)),

@@ -79,7 +79,7 @@ describe("Runware", () => {
     const sent = await task(model, {
       ...edit({ kind: "file", file }),
       ...(mask && { mask }),
-      // The plan leaves a size out where the traits list none.
+      // The plan omits the size if the capabilities list none.
       options: sizes === anyEdges ? { size: "512x768" } : {},
     });
     const { inputs = {}, seedImage, maskImage, width, height, positivePrompt } = sent;

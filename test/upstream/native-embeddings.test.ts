@@ -41,7 +41,7 @@ describe("an input that is too long is truncated only if the client allows it", 
       expect(sentFields({})[field]).toBe(whole);
       expect(sentFields({ truncate: false })[field]).toBe(whole);
       expect(sentFields({ truncate: true })[field]).toBe(cut);
-      // The name that some clients use for another vendor.
+      // Some clients use another vendor's name for the field.
       expect(sentFields({ truncation: true })[field]).toBe(cut);
     });
   }

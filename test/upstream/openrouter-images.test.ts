@@ -150,7 +150,7 @@ describe("a response with status 200", () => {
   });
 });
 
-/** Declared, or the test fails. */
+/** The kind of the gateway error that is thrown. Any other error fails the test. */
 async function errorKindOf(doing: () => Promise<unknown>): Promise<string> {
   try {
     await doing();

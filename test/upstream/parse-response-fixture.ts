@@ -45,11 +45,11 @@ const interim = fc.constantFrom(
 );
 const body = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-  // What looks like the end of something.
+  // Bodies that look like the end of a head, a chunk or a response.
   fc.constantFrom("\r\n\r\n", "0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "\r", "\r\n5\r\n").map(latin),
 );
 
-/** What stands between the head and the end, for one body; and what the head says of it. */
+/** The header lines that frame a body, and the bytes of the framed body. */
 interface Framed {
   readonly lines: string;
   readonly bytes: Buffer;

@@ -65,7 +65,7 @@ describe("bytes that are not exactly one response are refused:", () => {
     ["a chunk without its line end", `${ok}transfer-encoding: chunked\r\n\r\n5\r\nhello0\r\n\r\n`],
   ])("%s", (_, text) => {
     expect(() => read(text)).toThrow(InvalidHttpResponse);
-    // One byte at a time it is no better.
+    // It is also rejected if it arrives byte by byte.
     const slowly = new ResponseParser(plenty);
     expect(() => {
       for (const byte of latin(text)) slowly.push(Buffer.of(byte));
@@ -173,7 +173,7 @@ describe("any input", () => {
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
   );
 
-  /** What one reader makes of it, as text. */
+  /** The result of parsing these chunks, as text. */
   const outcome = (pieces: readonly Buffer[]): string => {
     const response = new ResponseParser(200);
     try {

@@ -62,7 +62,7 @@ describe("a well-formed response", () => {
   test.each([204, 304])("of status %i has no body, whatever its head declares", (status) => {
     const bare = read(`HTTP/1.1 ${status} X\r\netag: "a"\r\n\r\n`);
     expect([bare.done, bare.reusable, bare.body.length]).toEqual([true, true, 0]);
-    // One that announces a body may send it all the same.
+    // A response that declares a body may send it nevertheless: the connection is not reused.
     for (const line of ["content-length: 5", "transfer-encoding: chunked"]) {
       const odd = read(`HTTP/1.1 ${status} X\r\n${line}\r\n\r\n`);
       expect([odd.done, odd.reusable, odd.body.length]).toEqual([true, false, 0]);

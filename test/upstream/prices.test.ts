@@ -1,4 +1,4 @@
-/** The prices that are known: each says where it is from, and belongs to a kind of upstream that there is. */
+/** The price lists: each names its source, and belongs to an existing kind of upstream. */
 import { describe, expect, test } from "bun:test";
 import { recordCost } from "../../server/images/image-cost.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";

@@ -1,4 +1,4 @@
-/** What the Responses surface sends to OpenAI, where the tests through a gateway do not look. */
+/** The requests of the Responses API to OpenAI: cases that the tests through a gateway do not cover. */
 import { expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";

@@ -1,4 +1,7 @@
-/** A link never leads inside: not by address, name, disguise, redirect, or a name that changes its mind. */
+/**
+ * A link never reaches an internal address: not directly, by name, in another notation, by redirect or by DNS
+ * rebinding.
+ */
 import { describe, expect, test } from "bun:test";
 import {
   expectError,
@@ -21,7 +24,7 @@ describe("a private address is not connected to", () => {
     ...["198.51.100.7", "203.0.113.7", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"],
     ...["192.88.99.1", "168.63.129.16"],
     ...["::", "::1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1"],
-    // IPv4 in the clothes of IPv6: mapped, compatible, translated, 6to4, Teredo.
+    // IPv4 addresses inside IPv6 addresses: mapped, compatible, translated, 6to4, Teredo.
     ...["::ffff:127.0.0.1", "::ffff:93.184.215.14", "::127.0.0.1", "::ffff:0:127.0.0.1"],
     ...["64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::5db8:d70e", "2002:7f00:1::1"],
     ...["2002:a00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:10::1", "3fff::1", "100::1"],
@@ -135,13 +138,17 @@ describe("only a checked address is connected to", () => {
 
   test("a host with several addresses is reached at the first one that accepts a connection", async () => {
     const names = { "a.example": [[otherAddress, publicAddress]] };
-    await using net = startDownloadSetup({ serve: () => response(), names, deaf: [otherAddress] });
+    await using net = startDownloadSetup({
+      serve: () => response(),
+      names,
+      refusing: [otherAddress],
+    });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.connected).toEqual([otherAddress, publicAddress]);
     await using none = startDownloadSetup({
       serve: () => response(),
       names,
-      deaf: [otherAddress, publicAddress],
+      refusing: [otherAddress, publicAddress],
     });
     const getting = none.get("http://a.example/x.png", fromCaller);
     await expectError(getting, "invalid_value", /cannot be reached/);

@@ -1,4 +1,4 @@
-/** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
+/** Streamed responses: when their connection is reused, and backpressure for a slow reader. */
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   ConnectionPool,
@@ -85,7 +85,7 @@ test("a connection that the server closes with its response is not reused", asyn
       open: () => {
         connections++;
       },
-      // It does not say that it will.
+      // Without `connection: close`.
       data: (socket) => {
         socket.end(body);
       },
@@ -93,7 +93,7 @@ test("a connection that the server closes with its response is not reused", asyn
   });
   for (let at = 0; at < 6; at++) {
     const responseBody = await call(server.port);
-    // Who comes late finds all of it there, and its end.
+    // A reader that starts late gets the whole response, too.
     await Bun.sleep(at % 2 ? 30 : 0);
     const pieces = await Array.fromAsync(responseBody.chunks());
     expect(Buffer.concat(pieces).toString()).toBe("vexel");
@@ -112,12 +112,12 @@ test("a slow reader pauses the sender (backpressure)", async () => {
   expect(status).toBe(200);
   await chunks.next();
   let before = -1;
-  // Until nothing moves any more.
+  // Until the server cannot send more.
   while (before !== server.source.sent) {
     before = server.source.sent;
     await Bun.sleep(100);
   }
-  // What the system holds for both ends is up to it: a few megabytes; the rest was never sent.
+  // The socket buffers of both sides hold a few megabytes, depending on the system. The rest was not sent.
   expect(server.source.sent).toBeLessThan(response.length);
   let length = 0;
   for await (const piece of chunks) length += piece.length;

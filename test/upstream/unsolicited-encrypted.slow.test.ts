@@ -39,12 +39,16 @@ const uploaded = (text: string): StreamedBody => ({
   },
 });
 
-/** What a request looks like for embeddings, for a generation, and for an edit. */
+/** An embeddings request, an image generation and an image edit. */
 const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "headers" | "url">>> =
   {
-    "taken whole": (body) => ({ body }),
-    "taken as it comes": (body) => ({ body, streams: true, isNonIdempotent: true }),
-    "to an upload": (body) => ({ body: uploaded(body), streams: true, isNonIdempotent: true }),
+    buffered: (body) => ({ body }),
+    streamed: (body) => ({ body, streams: true, isNonIdempotent: true }),
+    "uploaded from disk": (body) => ({
+      body: uploaded(body),
+      streams: true,
+      isNonIdempotent: true,
+    }),
   };
 
 /**
@@ -74,10 +78,10 @@ const extras: Readonly<Record<string, (request: ReceivedRequest) => void>> = {
  * own.
  */
 const ways = [
-  ["http", "taken whole"],
-  ["http", "taken as it comes"],
-  ["http", "to an upload"],
-  ["https", "taken whole"],
+  ["http", "buffered"],
+  ["http", "streamed"],
+  ["http", "uploaded from disk"],
+  ["https", "buffered"],
 ] as const;
 
 describe("a second response to one request is not the response to another", () => {

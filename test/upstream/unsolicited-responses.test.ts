@@ -18,7 +18,7 @@ import {
 } from "./http-client-fixture.ts";
 
 /** Each client with a connection pool: buffered responses and streamed responses. */
-const ways = { "taken whole": false, "taken as they come": true } as const;
+const ways = { buffered: false, streamed: true } as const;
 
 function testWay(streams: boolean) {
   const reports: Unsolicited[] = [];
@@ -175,7 +175,8 @@ test("a vector that came in an unsolicited response does not stay in the cache",
   try {
     expect(await embed("a")).toEqual(vectorOf("a"));
     expect(await embed("b")).toEqual(vectorOf("a"));
-    // The response to the second request is one too many, and tells that what came before it was not its own.
+    // The real response to the second request arrives unexpectedly: it shows that the earlier one was another
+    // request's.
     release.resolve();
     await until(() => gateway.log().includes("unsolicited-response"));
     expect(await embed("b")).toEqual(vectorOf("b"));

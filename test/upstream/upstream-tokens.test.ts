@@ -1,4 +1,4 @@
-/** Upstreams whose token must be fetched first: it is fetched once, renewed in time, and never in the way of a call. */
+/** Upstreams that need an access token: it is fetched once, and renewed in time without delaying a request. */
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, verify } from "node:crypto";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -18,7 +18,7 @@ const keyFile = {
   token_uri: "https://oauth2.example/token",
 };
 
-/** As the configuration reads it. */
+/** Parses a service account as the configuration does. */
 const readAccount = (text: string) => vertex.kind.options.serviceAccount?.safeParse(text);
 
 const upstreamOf = (options: Record<string, unknown> = {}): Upstream => ({
@@ -96,7 +96,7 @@ const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
   return error;
 };
 
-/** Lets everything that can go on go on. */
+/** Runs all pending microtasks. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };

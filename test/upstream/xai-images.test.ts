@@ -1,4 +1,4 @@
-/** Images by xAI: what goes over the wire that the laws for all vendors do not look at. */
+/** xAI images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
 import { xai } from "../../server/upstream/adapters/xai.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";

@@ -68,7 +68,7 @@ export async function expectError(
   return error;
 }
 
-/** A process that ended, but whose new parent has not looked yet, still has an entry: it is not alive. */
+/** A zombie is not alive: a process that ended still has a PID until its new parent waits for it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -54,7 +54,7 @@ afterAll(async () => {
   await rm(installed, { recursive: true });
 });
 
-/** A green meadow under a blue sky, and something red that is to go. */
+/** A green meadow under a blue sky, with a red rectangle that the edit removes. */
 async function scene(): Promise<Buffer> {
   const pixels = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y += 1) {
@@ -71,7 +71,7 @@ async function scene(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Opaque, but for one transparent window. */
+/** An opaque mask with one transparent rectangle. */
 function maskOf({ left, top, ...size }: typeof hole, of = { width, height }): Promise<Buffer> {
   const pixels = new Uint8Array(of.width * of.height * 4).fill(255);
   for (let y = top; y < top + size.height; y += 1) {
@@ -168,7 +168,7 @@ describe("the real model", () => {
       else if (before.compare(pixel, 0, 3, i * 3, i * 3 + 3) !== 0)
         throw new Error(`pixel ${i} changed`);
     }
-    // The red thing was redder than green or blue by 208.
+    // In the red rectangle, red exceeds green and blue by 208.
     expect(reddest).toBeLessThan(60);
   });
 

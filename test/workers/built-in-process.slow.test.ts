@@ -24,7 +24,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((minilm) => minilm.close()));
 });
 
-/** For the tests that leave it as they found it. */
+/** For tests that do not change its state. */
 const shared = createMinilm();
 afterAll(() => shared.close());
 
@@ -60,7 +60,7 @@ test("the gateway's event loop is not blocked by a large job", async () => {
   gaps.sort((a, b) => a - b);
   expect(vectors).toHaveLength(150);
   expect(gaps.length).toBeGreaterThan(20);
-  // Run in this process, each batch would block it for some 70 ms, and nearly every gap would be one.
+  // If the model ran in this process, each batch would block the timer for about 70 ms, and so would nearly every gap.
   expect(gaps[Math.floor(gaps.length / 2)]).toBeLessThan(20);
   expect(gaps.at(-1)).toBeLessThan(500);
 });
@@ -193,7 +193,7 @@ test("an aborted request leaves the queue with its abort reason", async () => {
   controller.abort(new GatewayError("upstream_timeout", "too slow"));
   await rejection;
   expect(minilm.state()).toMatchObject({ requests: 0, weight: 0 });
-  // All of it would take several seconds; what was being computed is finished first.
+  // The whole request would take several seconds. Only its current batch is finished before the next request.
   expect(await timeOf("the next")).toBeLessThan(2_500 + 20 * ordinaryMs);
 });
 

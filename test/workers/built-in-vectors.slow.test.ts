@@ -9,7 +9,7 @@ import { cosine, embed, sentences } from "./built-in-fixture.ts";
 const native = createMinilm({ runtime: "native" });
 const fallback = createMinilm({ onnxruntime: "a-package-that-is-not-installed" });
 const texts = reference.sentences.map(({ text }) => text);
-// It is slow: every third, and the one that is cut.
+// The fallback runtime is slow: it embeds every third text, and the text that is truncated.
 const some = [...texts.keys()].filter((index) => index % 3 === 0 || index === texts.length - 1);
 const cut = { extraFields: { truncate: true } };
 

@@ -120,7 +120,7 @@ test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatev
     written("a.avif", await image().avif({ effort: 0 }).toBuffer()),
     written("png.svg", await image().png().toBuffer()),
   ];
-  // In a process of its own: what is locked down stays so for all.
+  // In a process of its own: blocked loaders stay blocked for the whole process.
   const library = join(import.meta.dir, "../../server/workers/image/child");
   const script = `
     import sharp from "sharp";

@@ -9,7 +9,7 @@ import { tries } from "../depth.ts";
 const width = 301;
 const height = 117;
 
-/** Not of one color, so that nothing is packed into less than it is. */
+/** Of many colors, so that no encoder reduces it to a palette or to fewer channels. */
 function canvas(channels: 3 | 4): Sharp {
   const pixels = new Uint8Array(width * height * channels).map((_, i) => (i * 7919) % 251);
   return sharp(pixels, { raw: { width, height, channels } });

@@ -31,7 +31,7 @@ function distance(a: Uint8Array, b: Uint8Array): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
 }
 
-/** Large even areas, which formats that lose something keep well. */
+/** Large areas of one color, which lossy formats keep well. */
 function patches(width: number, height: number): Uint8Array {
   const pixels = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {
@@ -52,7 +52,7 @@ describe("a conversion is lossless if the format can be, and no quality is reque
         const made = await converted(generated(pixels, 61, 47, channels).png(), { format });
         const found = await pixelsOf(made);
         expect([found.width, found.height, found.channels]).toEqual([61, 47, channels]);
-        // What is fully transparent has no color to keep.
+        // The color of a fully transparent pixel may change.
         const same = pixels.every(
           (value, i) => found.pixels[i] === value || (channels === 4 && found.pixels[i | 3] === 0),
         );
@@ -160,7 +160,7 @@ test("a photo with an EXIF orientation is rotated, and has no metadata any more"
   expect([found.width, found.height]).toEqual([16, 32]);
   expect([found.exif, found.icc, found.orientation]).toEqual([undefined, undefined, undefined]);
   expect(Buffer.from(made).includes("someone")).toBeFalse();
-  // Turned to the right, the lower half is on the left.
+  // The image was rotated clockwise: its lower half is on the left.
   const { pixels: turned } = await pixelsOf(made);
   expect(distance(turned.subarray(0, 3), new Uint8Array([90, 170, 70]))).toBeLessThan(6);
 });

@@ -1,6 +1,6 @@
 /**
- * One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is
- * refused.
+ * One key's costly images do not make another key wait: the queue is fair by used time, and images that take too long
+ * are refused.
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -37,7 +37,7 @@ test("a small image overtakes twelve costly ones of another key", async () => {
   const heavy = Array.from({ length: 12 }, () => look("heavy", costly));
   const light = look("light", upload(await speckledPng(8, 8)));
   await Promise.all([...heavy, light]);
-  // Both processes were busy when it came: it is the next to be served.
+  // Both processes were busy when the light image arrived: it is served next.
   expect(done.indexOf("light")).toBeLessThanOrEqual(2);
   await room.close();
 });
@@ -142,7 +142,7 @@ test("a PNG with zeros behind its end is read, as by other decoders", async () =
   expect(await imageWorker.inspect(upload(padded), never)).toMatchObject({ width: 8, height: 8 });
 });
 
-/** One pixel, again and again. */
+/** A GIF animation of one pixel. */
 function gifOf(frames: number): Uint8Array {
   const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
   const head = [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255];
@@ -190,7 +190,7 @@ describe("the queue of the image worker", () => {
         started.push(key);
         return new Promise<void>((end) => ends.push(end));
       });
-    /** So much later, the job that began first ends. */
+    /** Advances the clock, and ends the job that began first. */
     const later = async (ms: number): Promise<void> => {
       await Bun.sleep(0);
       now += ms;
@@ -208,7 +208,7 @@ describe("the queue of the image worker", () => {
     await Bun.sleep(0);
     const ms = { slow: 1000, quick: 100 };
     for (let i = 0; i < 8; i++) await later(ms[started.at(-1) as keyof typeof ms]);
-    // Six of a tenth of a second are less than one of a second.
+    // Six jobs of 100 ms take less time than one job of 1,000 ms.
     expect(started).toEqual(["slow", ...new Array(6).fill("quick"), "slow", "slow"]);
   });
 
@@ -220,7 +220,7 @@ describe("the queue of the image worker", () => {
     await Bun.sleep(0);
     expect(started).toEqual(["quick", "slow", "slow"]);
     await later(2000);
-    // One of its jobs has ended and one goes on: the free worker waits for another key.
+    // One slow job has ended and one is running: the free worker waits for another key.
     expect(started).toHaveLength(3);
     ignore(run("quick"));
     await Bun.sleep(0);

@@ -24,7 +24,7 @@ import {
   watched,
 } from "./image-worker-fixture.ts";
 
-/** Of what was sent to a process, the bytes. */
+/** The number of image bytes that were sent to a process. */
 const carried = (asks: ReturnType<typeof watched>["requests"]): number =>
   asks.reduce((sum, { image }) => sum + (image.kind === "bytes" ? image.bytes.length : 0), 0);
 

@@ -12,13 +12,13 @@ import { type Child, type Spawn, spawn } from "../../server/workers/process/work
 
 export { expectError as expectFault, never } from "./built-in-fixture.ts";
 
-/** What is put here has no name: nothing of it is left. */
+/** Temp files in it are unlinked, so that none is left after a test. */
 export const folder = tmpdir();
 export const newRequestTemp = () => createRequestTemp(folder);
 
 export type Channels = 1 | 2 | 3 | 4;
 
-/** Noise, the same each time: it cannot be packed, so files are as large as their pixels. */
+/** The same noise each time. It cannot be compressed, so files are as large as their pixels. */
 export function speckled(width: number, height: number, channels: Channels) {
   const pixels = new Uint8Array(width * height * channels);
   let state = 0x2545f491;
@@ -59,7 +59,7 @@ export const pixelsOf = async (bytes: Uint8Array) => {
   return { pixels: new Uint8Array(data), ...info };
 };
 
-/** As it comes from a form while it is small. */
+/** A small file of a form, which is in memory. */
 export const upload = (bytes: Uint8Array, field = "image", filename = "a.png"): FilePart => ({
   field,
   filename,
@@ -69,7 +69,7 @@ export const upload = (bytes: Uint8Array, field = "image", filename = "a.png"): 
   bytes: async () => bytes,
 });
 
-/** As a large file of a form. Reading it in this process fails. */
+/** A large file of a form, which is on disk. Reading it in this process fails. */
 export async function spooled(bytes: Uint8Array, field = "image") {
   const file = await UnlinkedTempFile.create(folder);
   file.append(bytes);
@@ -112,8 +112,8 @@ export function chunk(kind: string, content: Buffer): Buffer {
 }
 
 /**
- * A gray JPEG of size by size pixels, a multiple of 8, that goes over all of them in so many scans. Forty bytes for
- * each.
+ * A gray progressive JPEG of `size` by `size` pixels, with `scans` scans over the whole image, of about forty bytes
+ * each. `size` is a multiple of 8.
  */
 export function jpegWithScans(size: number, scans: number): Uint8Array {
   const blocks = (size / 8) ** 2;

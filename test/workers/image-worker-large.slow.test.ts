@@ -22,11 +22,11 @@ afterAll(() => imageWorker.close());
 
 async function inspectOnDisk(bytes: Uint8Array, worker = imageWorker) {
   const { part, close } = await spooled(bytes);
-  // Where no other process can open it, the part is of no use: it cannot be read here.
+  // If no other process can open the file, the bytes are sent: `part` cannot be read in this process.
   return worker.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
 }
 
-/** Noise in every channel but the last, which covers all. */
+/** Noise in every channel but the last, which is opaque. */
 function covering(width: number, height: number, channels: Channels): Uint8Array {
   const pixels = speckled(width, height, channels);
   for (let at = channels - 1; at < pixels.length; at += channels) pixels[at] = 255;
@@ -141,13 +141,13 @@ test("a large image is never as a whole in the memory of the process that inspec
       .toBuffer();
     await inspectOnDisk(small, worker);
     const before = most();
-    // 64 MB of file, and as many of pixels.
+    // The file and its pixels have 64 MB each.
     const [width, height] = [4096, Math.floor(2 ** 26 / channels / 4096)];
     const large = await generated(speckled(width, height, channels), width, height, channels)
       .png({ compressionLevel: 0 })
       .toBuffer();
     expect((await inspectOnDisk(large, worker)).height).toBe(height);
-    // It is 10 to 20 MB. Either of the two would be 64.
+    // The worker needs 10 to 20 MB. The whole file or all pixels would need 64 MB.
     expect(most() - before).toBeLessThan(48);
   }
   await worker.close();

@@ -23,13 +23,13 @@ const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
   bytesIn(await imageWorker.mask(inBytes(mask), { sense: to }, never, temp));
 
 const [width, height] = [256, 3];
-/** Every degree of transparency there is. */
+/** All 256 alpha values. */
 const shades = new Uint8Array(width * height).map((_, i) => i % 256);
 
 const png = (pixels: Uint8Array, channels: Channels): Promise<Buffer> =>
   generated(pixels, width, height, channels).png().toBuffer();
 
-/** Its transparency is `shades`; its colors mean nothing. */
+/** An image with the alpha values `shades` and arbitrary colors. */
 const transparent = () =>
   png(
     new Uint8Array(shades.length * 4).map((_, i) =>

@@ -121,7 +121,7 @@ test("a client that disconnects ends the drawing", async () => {
   setTimeout(() => controller.abort(new GatewayError("client_closed", "gone")), 200);
   const error = await drawing.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(GatewayError);
-  // Without an end, ten images take ten times as long as one.
+  // Without the abort, ten images would take ten times as long as one.
   expect(performance.now() - began).toBeLessThan(500 + 3 * oneImageMs);
 });
 

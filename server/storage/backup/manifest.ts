@@ -15,7 +15,7 @@ const schema = z.object({
   content: z.enum(["data folder", "database"]),
   files: z.array(
     z.object({
-      // A path inside the backup, also if somebody has changed the manifest.
+      // A changed manifest cannot name a path outside of the backup.
       path: z.string().regex(/^(?!.*\.\.)[\w.-]+(\/[\w.-]+)?$/),
       bytes: z.number(),
       sha256: z.string(),
