@@ -95,7 +95,7 @@ export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[
     const from = Date.now();
     const model = (role: Role) => `${role}-${number}`;
     const requestIds: string[] = [];
-    const ownModels: readonly (string | null)[] = roles.map(model);
+    const models = roles.map(model);
     return {
       vendor,
       gateway,
@@ -107,11 +107,7 @@ export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[
       capabilities: (operation) => capabilitiesOf(vendor, main.origin, operation),
       rows: () =>
         ledger
-          .rows(from)
-          // A request that was refused before its model was resolved has only its id.
-          .filter(
-            ({ model, requestId }) => ownModels.includes(model) || requestIds.includes(requestId),
-          )
+          .rows({ from, models, requestIds })
           // The previous law may have ended within the same millisecond.
           .filter(({ requestId }) => !earlierRequestIds.has(requestId)),
     };

@@ -10,24 +10,37 @@ export type WatchedRow = Pick<
 >;
 
 export interface LedgerWatch {
-  /** The rows of requests since `from` (Unix milliseconds), oldest first. */
-  rows(from: number): WatchedRow[];
+  /** The rows of these models or requests since `from` (Unix milliseconds), oldest first. */
+  rows(wanted: WantedRows): WatchedRow[];
   close(): void;
+}
+
+export interface WantedRows {
+  readonly from: number;
+  readonly models: readonly string[];
+  /** A request that was refused before its model was resolved has only its id. */
+  readonly requestIds: readonly string[];
 }
 
 export function watchLedger(folder: string): LedgerWatch {
   const database = new Database(join(folder, "ledger.db"), { readonly: true });
-  const newest = database.query<WatchedRow, [string]>(
+  const newest = database.query<WatchedRow, [string, string, string]>(
     `SELECT request_id AS requestId, model, attempts, status, error, images, steps
-       FROM ledger WHERE request_id >= ?1 ORDER BY request_id`,
+       FROM ledger WHERE request_id >= ?1
+       AND (model IN (SELECT value FROM json_each(?2))
+         OR request_id IN (SELECT value FROM json_each(?3)))`,
   );
   return {
-    rows: (from) => {
+    rows: ({ from, models, requestIds }) => {
       const first = earliestId(from);
       // The outbox first: rows move from there into the ledger.
-      const pending = outboxRows(folder).filter(({ requestId }) => requestId >= first);
+      const pending = outboxRows(folder).filter(
+        ({ requestId, model }) =>
+          requestId >= first && (models.includes(model ?? "") || requestIds.includes(requestId)),
+      );
+      const stored = newest.all(first, JSON.stringify(models), JSON.stringify(requestIds));
       const rows = new Map<string, WatchedRow>();
-      for (const row of [...pending, ...newest.all(first)]) rows.set(row.requestId, row);
+      for (const row of [...pending, ...stored]) rows.set(row.requestId, row);
       return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
     },
     close: () => database.close(),
