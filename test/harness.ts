@@ -200,7 +200,7 @@ export function readLedger(folder: string): LedgerRow[] {
   const file = new SqliteLedgerStore({ folder, maxBytes: 0 });
   try {
     const rows = new Map(
-      [...pending, ...file.recent(1_000_000)].map((row) => [row.requestId, row]),
+      [...pending, ...file.oldest(1_000_000)].map((row) => [row.requestId, row]),
     );
     return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
   } finally {

@@ -42,7 +42,7 @@ test("the estimate of a request with unknown cost counts, and the cost stays unk
     ledgerRow(noon, { cost: 0 }),
   ]);
   expect(sums(file, ci)).toEqual([0.125, 0.125, 0.125]);
-  expect(file.recent(10).map(({ cost }) => cost)).toContain(null);
+  expect(file.oldest(10).map(({ cost }) => cost)).toContain(null);
   file.close();
 });
 
@@ -63,7 +63,7 @@ test("the sums survive a restart and the pruning of rows", async () => {
   expect(await first.prune(noon - dayMs, 1000)).toBe(98);
   first.close();
   const second = open(folder.path);
-  expect(second.recent(1000)).toHaveLength(2);
+  expect(second.oldest(1000)).toHaveLength(2);
   expect(sums(second, ci)).toEqual(before);
   // Daily sums of long ago are pruned; monthly sums and the total stay.
   expect(sums(second, ci, noon - 99 * dayMs)).toEqual([0, expect.any(Number), 100]);
@@ -79,7 +79,7 @@ test("a row that is written again from a journal counts once", () => {
   file.write([...rows, ledgerRow(noon, { cost: 4 })]);
   expect(sums(file, ci)).toEqual([7, 7, 7]);
   expect(sums(file, web)).toEqual([1, 1, 1]);
-  expect(file.recent(10)).toHaveLength(3);
+  expect(file.oldest(10)).toHaveLength(3);
   file.close();
 });
 
@@ -89,7 +89,7 @@ test("a transaction that fails adds nothing to the sums", () => {
   const bad = { ...ledgerRow(noon, { cost: 2 }), endpoint: null as unknown as string };
   expect(() => file.write([ledgerRow(noon, { cost: 1 }), bad])).toThrow("NOT NULL");
   expect(sums(file, ci)).toEqual([0, 0, 0]);
-  expect(file.recent(10)).toEqual([]);
+  expect(file.oldest(10)).toEqual([]);
   file.close();
 });
 
@@ -140,7 +140,7 @@ describe("after a kill at any time", () => {
       // As if this process also crashed, before it could remove the recovered outbox.
       file.write(recovery.rows);
       await recovery.recover();
-      const rowCount = file.recent(1_000_000).length;
+      const rowCount = file.oldest(1_000_000).length;
       expect(rowCount).toBeGreaterThanOrEqual(settled);
       expect(sums(file, ci)).toEqual([rowCount / 4, rowCount / 4, rowCount / 4]);
       expect(sums(file, web)).toEqual(sums(file, ci));

@@ -275,10 +275,10 @@ describe("old rows are pruned", () => {
     file.write(times.toReversed().map(row));
     const before = times[20]!;
     expect(await file.prune(before, 8)).toBe(8);
-    expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(8).toReversed());
+    expect(file.oldest(100).map(({ at }) => at)).toEqual(times.slice(8));
     expect(await file.prune(before, 100)).toBe(12);
     expect(await file.prune(before, 100)).toBe(0);
-    expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(20).toReversed());
+    expect(file.oldest(100).map(({ at }) => at)).toEqual(times.slice(20));
     file.close();
   });
 

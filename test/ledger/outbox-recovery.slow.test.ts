@@ -60,7 +60,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
   }
   const inLedger = (data: string): string[] => {
     const file = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
-    const rows = file.recent(10);
+    const rows = file.oldest(10);
     file.close();
     return idsOf(rows);
   };
@@ -97,7 +97,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     makeRoom();
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => inLedger(data).length === 2);
-    expect(inLedger(data)).toEqual([embedOnce.headers.get("x-request-id")!, id]);
+    expect(inLedger(data)).toEqual([id, embedOnce.headers.get("x-request-id")!]);
     expect(outboxRows(data)).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     const recovery = new OutboxRecovery(folder.path, file);
     expect(recovery.unreadable).toBe(3);
     await recovery.recover();
-    expect(idsOf(file.recent(10))).toEqual(["good"]);
+    expect(idsOf(file.oldest(10))).toEqual(["good"]);
     expect(recovery.rows).toEqual([]);
     expect(existsSync(path)).toBe(false);
     file.close();

@@ -142,7 +142,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     return this.#spent.read(owner, period) + sumDollars(unstored);
   }
 
-  /** Rows to forward to the ledger that replicas share, by request id. */
+  /** By request id: the rows that are forwarded next to the ledger that replicas share. */
   oldest(limit: number): LedgerRow[] {
     return this.#db
       .query<LedgerRow, [number]>(
@@ -181,15 +181,6 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       )
       .get(id, period === "total" ? "%" : `${period}%`);
     return row?.dollars ?? 0;
-  }
-
-  /** Newest first. */
-  recent(limit: number): LedgerRow[] {
-    return this.#db
-      .query<LedgerRow, [number]>(
-        `SELECT ${listedColumns} FROM ledger ORDER BY request_id DESC LIMIT ?1`,
-      )
-      .all(limit);
   }
 
   async close(): Promise<void> {
