@@ -1,4 +1,4 @@
-/** Who sends a request to the admin API, and what they may do: role-based access control (RBAC). */
+/** The sender of an admin API request, with its role and projects: role-based access control (RBAC). */
 import { type Role, roles } from "../../contract/admin.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
@@ -28,7 +28,7 @@ export function requireRole({ role }: Actor, needed: Role): void {
   );
 }
 
-/** For data of the whole gateway, which cannot be separated by project. */
+/** Throws unless the actor sees all projects. For data that cannot be separated by project. */
 export function requireAllProjects({ projects }: Actor): void {
   if (projects === null) return;
   throw new GatewayError(

@@ -32,8 +32,8 @@ export interface AdminOperation {
   /** `anyone`: also without a session. */
   readonly role: Role | "anyone";
   /**
-   * - `gateway`: nothing in it belongs to a project.
-   * - `project`: the handler shows and changes only what belongs to the actor's projects.
+   * - `gateway`: no data of the route belongs to a project.
+   * - `project`: the handler shows and changes only data of the actor's projects.
    * - `all-projects`: refused for an actor who is restricted to projects.
    */
   readonly scope: "gateway" | "project" | "all-projects";
@@ -41,7 +41,7 @@ export interface AdminOperation {
   readonly summary: string;
   /** The query parameters. */
   readonly query?: z.ZodObject;
-  /** The JSON body. Absent: there is none. */
+  /** The JSON body. Absent: the route takes no body. */
   readonly body?: z.ZodType;
   /** A type of contract/admin, such as `Page<ApiKey>`, or a media type. Null: no content (204). */
   readonly response: string | null;

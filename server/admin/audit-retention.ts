@@ -12,11 +12,11 @@ export interface AuditRetentionOptions {
   /** 0: entries are kept forever. */
   readonly days: number;
   readonly now: () => number;
-  /** The database is locked or unreachable: the next run deletes the entries. */
+  /** Called when a run fails, such as when the database is locked or unreachable. The next run deletes the entries. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Returns how to stop it. */
+/** Returns a function that stops the deletion. */
 export function startAuditRetention({
   auditLog,
   days,

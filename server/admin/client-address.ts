@@ -1,6 +1,6 @@
 /**
- * The IP address of the client behind reverse proxies. `X-Forwarded-For` counts only as far as proxies of the operator
- * wrote it: a client can send any value itself.
+ * The IP address of the client behind reverse proxies. Only the entries of `X-Forwarded-For` that trusted proxies have
+ * appended are used: a client can send any value itself.
  */
 import { isIP } from "node:net";
 import { isInAddressList, parseAddressList } from "../lib/address-list.ts";
@@ -16,9 +16,9 @@ export function createClientAddress(trustedProxies: string): (request: Addressed
     const forwarded = (headers.get("x-forwarded-for") ?? "").split(",");
     // Each proxy appends the address that it received the request from.
     while (trusted && isInAddressList(trusted, address)) {
-      const before = forwarded.pop()?.trim() ?? "";
-      if (isIP(before) === 0) return address;
-      address = before;
+      const previous = forwarded.pop()?.trim() ?? "";
+      if (isIP(previous) === 0) return address;
+      address = previous;
     }
     return address;
   };

@@ -1,11 +1,11 @@
-/** The prices of a model, each once: its targets may have different ones. */
+/** The distinct prices of a model: its targets may have different prices. */
 import { isDeepStrictEqual } from "node:util";
 import type { PricePart, ShownPrice } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
 import type { Price } from "../lib/price.ts";
 import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
 
-/** Empty: not known. */
+/** Empty: no price is known. */
 export function modelPrices(model: Model): readonly ShownPrice[] {
   const prices = model.targets
     .map((target) =>

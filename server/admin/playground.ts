@@ -1,6 +1,6 @@
 /**
- * The playgrounds of the console (/admin/api/playground): OpenAI's requests with a session instead of an API key. They
- * are limited, charged and in the ledger like any other request, under the user's id.
+ * The playgrounds of the console (/admin/api/playground): requests to OpenAI's endpoints, authenticated by a session
+ * instead of an API key. Limits, budgets and the ledger treat them like any other request, under the user's id.
  */
 import { keyBudgets } from "../config/budget.ts";
 import { keyLimits } from "../config/limits.ts";
@@ -67,7 +67,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
   };
 }
 
-/** One per user, project and snapshot: limits are looked up by the identity of their scopes. */
+/** One caller per user, project and snapshot, reused because limits are looked up by the identity of their scopes. */
 const callers = new WeakMap<Snapshot, Map<string, Caller>>();
 
 /** `project`: the project that pays. Absent: the first one of the user, or none. */
@@ -82,16 +82,16 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
   if (payer !== undefined && actor.projects?.includes(payer) === false) {
     throw new GatewayError("permission_denied", `You are not a member of the project ${payer}.`);
   }
-  const known = callers.get(snapshot) ?? new Map<string, Caller>();
-  callers.set(snapshot, known);
+  const callersOfSnapshot = callers.get(snapshot) ?? new Map<string, Caller>();
+  callers.set(snapshot, callersOfSnapshot);
   const id = actor.userId ?? "admin-token";
-  const name = JSON.stringify([id, payer]);
-  const existing = known.get(name);
+  const userAndProject = JSON.stringify([id, payer]);
+  const existing = callersOfSnapshot.get(userAndProject);
   if (existing) return existing;
   const key: Key = {
     id,
     name: actor.name,
-    // No SHA-256 in hex, so no presented API key matches it.
+    // Not a SHA-256 hash in hex, so no presented API key matches it.
     hash: "",
     models: ["*"],
     ...(payer !== undefined && { project: payer }),
@@ -103,6 +103,6 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
     ...keyLimits(key, projects),
     ...keyBudgets(key, projects),
   });
-  known.set(name, caller);
+  callersOfSnapshot.set(userAndProject, caller);
   return caller;
 }

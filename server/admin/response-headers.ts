@@ -1,6 +1,6 @@
 /**
- * The headers of every response of the admin API: not cached, not interpreted as a page, not framed (clickjacking), not
- * read by other sites.
+ * The headers of every response of the admin API. They prevent caching, content sniffing, framing (clickjacking) and
+ * reads by other sites.
  */
 export const responseHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",

@@ -39,7 +39,7 @@ const showKind = (kind: Kind, title: string): UpstreamKind => ({
   needs_one_of: kind.needsOneOf ?? null,
 });
 
-/** Members that every form has in its own way. */
+/** Members that the console renders itself, not from this list of fields. */
 const notInForm: ReadonlySet<string> = new Set(["id", "kind", "limits"]);
 const usualOrder = ["baseUrl", "apiKey"];
 

@@ -28,7 +28,7 @@ interface EmbeddingsBody {
   readonly schema: z.ZodType;
   /** The same on the older route, which has the model in its path. */
   readonly engineSchema: z.ZodType;
-  /** `body` has no null members, and its model. Throws GatewayError. */
+  /** `body`: without null members, and with the model filled in. Throws GatewayError. */
   read(body: Readonly<Record<string, unknown>>): EmbeddingsQuery;
 }
 

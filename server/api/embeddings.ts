@@ -105,12 +105,12 @@ function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
 /** Requests with fewer inputs have small responses. */
 const manyInputs = 8;
 
-/** Of a model that the catalog does not know. */
+/** For a model that the catalog does not know. */
 const usualDimensions = 1536;
 
 /**
- * Bytes for each number of a vector: 5.3 in base64, as vectors come from upstreams, once more in the body of the
- * response, or 11 as text.
+ * Bytes in memory for each number of a vector: 5.3 for the upstream's base64, plus 5.3 for base64 or 11 for text in the
+ * body of the response.
  */
 const bytesPerNumber = { base64: 11, float: 16 } as const;
 

@@ -25,8 +25,8 @@ const authenticatedHeaders = new WeakMap<
 
 /** `now`: Unix milliseconds. */
 export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: number): Caller {
-  const before = authenticatedHeaders.get(headers);
-  if (before?.snapshot === snapshot && !isExpired(before.caller, now)) return before.caller;
+  const cached = authenticatedHeaders.get(headers);
+  if (cached?.snapshot === snapshot && !isExpired(cached.caller, now)) return cached.caller;
   const caller = findKey(headers, snapshot, now);
   authenticatedHeaders.set(headers, { snapshot, caller });
   return caller;
@@ -105,22 +105,22 @@ const masked = (key: string): string =>
   key.length < 16 ? "****" : `${key.slice(0, 5)}****${key.slice(-4)}`.replace(/[^\x21-\x7e]/g, "?");
 
 /**
- * Its key ID and its project in the ledger. An operator who configures a project of this name limits the gateway's own
- * requests.
+ * The key ID and the project of the gateway's own requests in the ledger. An operator who configures a project of this
+ * name limits these requests.
  */
 const internalName = "vexel-internal";
 
-const key: Key = {
+const internalKey: Key = {
   id: internalName,
   name: internalName,
-  // No SHA-256 in hex, so no presented API key matches it.
+  // Not a SHA-256 hash in hex, so no presented API key matches it.
   hash: "",
   models: ["*"],
   project: internalName,
   source: "embedded",
 };
 
-/** One per snapshot: limits are looked up by the identity of its scopes. */
+/** One caller per snapshot, reused because limits are looked up by the identity of its scopes. */
 const callers = new WeakMap<Snapshot, Caller>();
 
 /** The caller of the gateway's own requests, such as those of the drift canary. It has no API key. */
@@ -129,9 +129,9 @@ export function internalCaller(snapshot: Snapshot): Caller {
   if (existing) return existing;
   const { projects } = snapshot;
   const caller = brand<Key, "authenticated">({
-    ...key,
-    ...keyLimits(key, projects),
-    ...keyBudgets(key, projects),
+    ...internalKey,
+    ...keyLimits(internalKey, projects),
+    ...keyBudgets(internalKey, projects),
   });
   callers.set(snapshot, caller);
   return caller;

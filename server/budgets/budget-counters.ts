@@ -9,12 +9,12 @@ import type { Budget, BudgetedOwner, BudgetOwner } from "../lib/budget.ts";
 export const thresholds = [50, 80, 100] as const;
 export type Threshold = (typeof thresholds)[number];
 
-/** Floating-point sums are slightly off, which must not refuse the tenth of ten requests that fit. */
+/** Rounding errors of floating-point sums must not refuse the tenth of ten requests that fit. */
 const tolerance = 1e-9;
 
 /**
- * What one key or project has spent in one period, and what is reserved for its requests in flight, in US dollars: sums
- * in memory, loaded from the ledger.
+ * The US dollars that one key or project has spent in one period, and those reserved for its requests in flight: sums in
+ * memory, loaded from the ledger.
  */
 export class BudgetCounter {
   readonly id: string;
@@ -22,7 +22,7 @@ export class BudgetCounter {
   /** The configured budget for which `spent` was last loaded from the ledger. */
   loadedFor: Budget;
   #reserved = 0;
-  #open = 0;
+  #openReservations = 0;
   #underReserved = 0;
   /** The highest reported threshold, and the limit that it belongs to. */
   #reported: Threshold | 0 = 0;
@@ -60,12 +60,12 @@ export class BudgetCounter {
 
   /** No request is in flight, so the ledger holds the same sum. */
   get isIdle(): boolean {
-    return this.#open === 0;
+    return this.#openReservations === 0;
   }
 
   /**
-   * A threshold was reported that `spent` alone would not show as reached; if this counter were evicted, it would be
-   * reported twice.
+   * The reported threshold cannot be derived from `spent`: if this counter were evicted, the threshold would be reported
+   * twice.
    */
   get hasUnderivableThresholds(): boolean {
     return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
@@ -82,8 +82,8 @@ export class BudgetCounter {
   }
 
   /**
-   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request. Resolves when they are leased, or
-   * cannot be leased. Undefined: there is nothing to lease now.
+   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request. Resolves when the lease is
+   * granted or refused. Undefined: there is nothing to lease now.
    */
   lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> | undefined {
     return undefined;
@@ -92,16 +92,16 @@ export class BudgetCounter {
   /** `mayExceedReservation`: the request may cost more than is reserved. */
   reserve(dollars: number, mayExceedReservation: boolean): void {
     this.#reserved += dollars;
-    this.#open++;
+    this.#openReservations++;
     if (mayExceedReservation) this.#underReserved++;
   }
 
   /** With the same arguments as `reserve`. */
   release(dollars: number, mayExceedReservation: boolean): void {
-    this.#open--;
+    this.#openReservations--;
     if (mayExceedReservation) this.#underReserved--;
     // Without reservations the sum is exactly 0, free of rounding errors.
-    this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
+    this.#reserved = this.#openReservations === 0 ? 0 : Math.max(0, this.#reserved - dollars);
   }
 
   /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
@@ -153,13 +153,13 @@ function highestThreshold(spent: number, limit: number): Threshold | 0 {
 export interface BudgetCountersOptions {
   /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
   readonly spentBefore: (owner: BudgetOwner, period: string) => number;
-  /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
+  /** The most counters in memory. Idle counters are evicted, and loaded from the ledger when they are needed again. */
   readonly maxCounters?: number;
 }
 
 /** The budget counters of this process. */
 export class BudgetCounters {
-  /** Several processes share the counters: what a request reserves must be leased. */
+  /** Several processes share the counters: a request can reserve only from a leased amount. */
   readonly isShared: boolean = false;
   protected readonly spentBefore: BudgetCountersOptions["spentBefore"];
   readonly #maxCounters: number;
@@ -171,8 +171,8 @@ export class BudgetCounters {
   }
 
   /**
-   * The counter of an owner's budget in a period such as 2026-11-15, with what the ledger says was spent. While it has
-   * reservations, it is always the same object. Throws if the ledger cannot be read.
+   * The counter of an owner's budget in a period such as 2026-11-15, with the amount spent according to the ledger. While
+   * a counter has reservations, it is always the same object. Throws if the ledger cannot be read.
    */
   counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
     const id = idOf(budgeted, period);
@@ -198,7 +198,7 @@ export class BudgetCounters {
     return counter.loadedFor === budget && this.#counters.get(counter.id) === counter;
   }
 
-  /** Bounds the memory. Only between requests: one that is in use must not be replaced by a second one. */
+  /** Bounds the memory. Called only between requests: a counter in use must not be replaced by a second one. */
   evictIdle(): void {
     for (const isEvictable of [isIdleAndDerivable, isIdle]) {
       if (this.#counters.size < this.#maxCounters) return;

@@ -1,7 +1,6 @@
-/** What is spent, reserved and left of a budget. */
+/** The status of a budget, for the admin API and for errors. */
 import type { Period } from "../lib/budget.ts";
 
-/** The status of one budget in one period. */
 export interface BudgetStatus {
   readonly period: Period;
   readonly limit: number;

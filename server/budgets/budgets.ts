@@ -42,13 +42,13 @@ export interface BudgetsOptions {
 
 export interface Budgets {
   /**
-   * Reserves the cost of a request in all of these budgets, or in none: then it throws GatewayError. `at`: when the
-   * request arrived, which determines the day and the month that it is charged to.
+   * Reserves the cost of a request in all of these budgets. If one of them is too small, throws GatewayError and
+   * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
   /**
-   * Budgets that several processes share: leases what a reservation needs. Undefined: nothing is missing, or nothing
-   * can be leased.
+   * Budgets that several processes share: leases the amount that a reservation lacks. Undefined: it lacks nothing, or
+   * nothing can be leased.
    */
   lease(
     charged: readonly BudgetedOwner[],

@@ -24,7 +24,8 @@ export interface RequestChargingOptions {
   /** The image capabilities of a target. */
   readonly capabilities: ImageEstimateInput["capabilities"];
   /**
-   * Requests in flight: charged by the next process if this one is killed. The ledger row of a request ends its entry.
+   * The log of requests in flight: if this process is killed, the next one charges them. The ledger row of a request
+   * ends its log entry.
    */
   readonly reservations: {
     /** `mayWait`: the entry may be written at the end of this turn of the event loop. */
@@ -45,8 +46,8 @@ interface ChargedRequest {
 export interface RequestCharging {
   /**
    * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
-   * too small. False: the budget is only reserved by other requests, so `waitAndReserve` may succeed. A promise: a
-   * budget that replicas share is leased first.
+   * too small. False: only the reservations of other requests exceed the budget, so `waitAndReserve` may succeed. A
+   * promise: a budget that replicas share is leased first.
    */
   reserve(request: ChargedRequest): boolean | Promise<boolean>;
   /**
@@ -149,7 +150,7 @@ export function createRequestCharging({
     startReservation(observed, record, caller, operation === "embeddings");
   };
 
-  /** False: the budget is only reserved by other requests. */
+  /** False: only the reservations of other requests exceed the budget. */
   const tryReserve = (
     request: ChargedRequest,
     caller: Caller,
@@ -172,7 +173,7 @@ export function createRequestCharging({
       if (!caller?.budgets) return true;
       const charged = caller.budgets;
       const estimated = estimateOf(request);
-      // Nothing may come between the check and the reservation: other requests reserve from the same slice.
+      // No `await` may come between the check and the reservation: other requests reserve from the same slice.
       const leaseAndReserve = (leases: number): Promise<boolean> | boolean => {
         const leasing =
           leases < maxLeases ? budgets.lease(charged, estimated.estimate, at) : undefined;
@@ -186,7 +187,7 @@ export function createRequestCharging({
       const { caller } = record;
       if (!caller?.budgets) return 0;
       const charged = caller.budgets;
-      // Estimated once: it is tried again whenever another request ends.
+      // Estimated once: the reservation is tried again whenever another request ends.
       const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
       const reserveEstimate = (): void =>
         startReservation(budgets.reserve(charged, estimate, record.at), record, caller, true);
@@ -205,7 +206,7 @@ export function createRequestCharging({
   };
 }
 
-/** Replaces the reservation by the actual cost, or by what may have been billed. */
+/** Replaces the reservation by the actual cost, or by the amount that may have been billed. */
 function settle(record: RequestRecord, error?: GatewayError): void {
   const { images } = record;
   const { reservation, actual: cost, earlierAttemptMayBeBilled } = record.cost;
@@ -230,7 +231,7 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
 }
 
-/** A request that loses what it has leased to other requests this many times is refused. */
+/** A request is refused after other requests have used up its leased amount this many times. */
 const maxLeases = 5;
 
 const atLeastObserved = (

@@ -51,7 +51,7 @@ export function estimateEmbeddings(
 ): Estimate {
   const highest = highestPrices.get(targets) ?? findHighestPrice(targets);
   const { price, certain } = highest;
-  if (!price) return highest.free;
+  if (!price) return highest.flatEstimate;
   const load = loadOf(input);
   const maxTokens = maxTokensOf(load);
   const dollars = (load.tokens * price) / million;
@@ -79,8 +79,8 @@ interface HighestPrice {
   readonly price: number | undefined;
   /** All targets have a known price. */
   readonly certain: boolean;
-  /** The estimate if there is nothing to multiply: the price is 0 or unknown. */
-  readonly free: Estimate;
+  /** The estimate of every request if the price is 0 or unknown: it needs no token count. */
+  readonly flatEstimate: Estimate;
 }
 
 /** Cached per list of targets: a model keeps its list until the configuration changes. */
@@ -91,7 +91,7 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
   const known = prices.filter((price) => price !== null);
   const price = targets.length === 0 ? 0 : known.length > 0 ? Math.max(...known) : undefined;
   const certain = known.length === prices.length;
-  const found = { price, certain, free: { dollars: price, isCertain: certain } };
+  const found = { price, certain, flatEstimate: { dollars: price, isCertain: certain } };
   highestPrices.set(targets, found);
   return found;
 }
@@ -168,8 +168,10 @@ function imageCost(
     costs({ size: sizeOrUsual, quality }) ??
     highestCost(qualities.map((q) => costs({ size: sizeOrUsual, quality: q })));
   if (found) return found;
-  const row = highestListedCost(price, { ...maxTokenCounts, size: sizeOrUsual, images: n });
-  return row === undefined ? undefined : { dollars: row, maxDollars: row, unlisted: true, guessed };
+  const highest = highestListedCost(price, { ...maxTokenCounts, size: sizeOrUsual, images: n });
+  return highest === undefined
+    ? undefined
+    : { dollars: highest, maxDollars: highest, unlisted: true, guessed };
 }
 
 interface TokenEstimate {
@@ -183,8 +185,8 @@ function tokensOf(
   { model }: Target,
   { textOut }: TokenPrice,
 ): TokenEstimate {
-  const { size, quality, n = 1, ...more } = query.options;
-  const { partial_images: previews = 0, input_fidelity: fidelity } = more;
+  const { size, quality, n = 1, input_fidelity: fidelity } = query.options;
+  const { partial_images: partialImages = 0 } = query.options;
   const documented = estimateImageTokens(model);
   // A target that takes aspect ratios gets the resolution class of the requested size.
   const resolution = query.requestedSize === undefined ? undefined : resolutionOf(query);
@@ -211,7 +213,7 @@ function tokensOf(
     // performed".
     forPrompt: (promptTokens) => ({
       input: { text: n * promptTokens, image: n * inputImages * tokensPerInputImage },
-      output: { text: n * textOutput, image: n * (perImage + previews * partialImageTokens) },
+      output: { text: n * textOutput, image: n * (perImage + partialImages * partialImageTokens) },
     }),
   };
 }

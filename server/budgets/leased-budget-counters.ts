@@ -1,6 +1,6 @@
 /**
- * Budget counters that replicas share: a budget is a pool of nano-dollars, of which this process leases slices and
- * reserves from them. While the pool is unreachable, the process may spend its share of what was left.
+ * Budget counters that replicas share: a budget is a pool of nano-dollars. This process leases slices of the pool
+ * and reserves from them. While the pool is unreachable, the process may spend its share of the remaining amount.
  */
 import type { Budget, BudgetedOwner } from "../lib/budget.ts";
 import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
@@ -8,7 +8,7 @@ import { BudgetCounter, BudgetCounters, type BudgetCountersOptions } from "./bud
 
 /** A pool is deleted when it was not used for longer than its period; then it is loaded from the ledger again. */
 const retentionMs = 32 * 86_400_000;
-/** The ledger also has the cost of requests whose replica died before it reported them. */
+/** How often the sum of the ledger is loaded: it also has the cost of requests whose replica died before it reported them. */
 const reloadMs = 10_000;
 
 const toNano = (dollars: number): number => Math.round(dollars * 1e9);
@@ -16,7 +16,7 @@ const toNano = (dollars: number): number => Math.round(dollars * 1e9);
 class LeasedBudgetCounter extends BudgetCounter {
   readonly #pools: SharedPools;
   #pool: LeasedPool | undefined;
-  /** What this process has spent, in dollars: rounded as a sum and not one by one. */
+  /** The dollars that this process has spent. The sum is rounded to nano-dollars, not each cost. */
   #spentHere = 0;
   #loaded: number;
   loadedAt: number;
@@ -30,7 +30,7 @@ class LeasedBudgetCounter extends BudgetCounter {
     this.loadedAt = pools.clock();
   }
 
-  /** Of all replicas. */
+  /** The amount that all replicas have spent. */
   override get spent(): number {
     const pool = this.#pool;
     if (!pool) return this.#loaded;
@@ -48,8 +48,13 @@ class LeasedBudgetCounter extends BudgetCounter {
     const nano = toNano(limit);
     if (!this.#pool) {
       this.#pool = new LeasedPool(this.#pools, {
-        ...{ pool: `budget:${this.id}`, limit: nano, unit: 1, refills: false, isSemaphore: false },
-        ...{ retentionMs, unspent: nano - toNano(this.#loaded) },
+        pool: `budget:${this.id}`,
+        limit: nano,
+        unit: 1,
+        refills: false,
+        isSemaphore: false,
+        retentionMs,
+        unspent: nano - toNano(this.#loaded),
       });
     } else if (this.#pool.limit !== nano) {
       this.#pool.resize(nano, this.#pools.clock());

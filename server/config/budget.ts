@@ -18,14 +18,21 @@ export function budgetOf(given: Given): { readonly budget?: Budget } {
 
 /** The budgets of the key and of its project. Absent if there is none, so that most requests skip the check. */
 export function keyBudgets(
-  { id, name, budget: own, project: group }: Key,
+  { id, name, budget: own, project: projectName }: Key,
   projects: Snapshot["projects"],
 ): { readonly budgets?: readonly BudgetedOwner[] } {
-  const shared = group === undefined ? undefined : projects?.get(group);
+  const project = projectName === undefined ? undefined : projects?.get(projectName);
   const budgets: readonly BudgetedOwner[] = [
     ...(own ? [{ scope: "key", id, name, budget: own } as const] : []),
-    ...(shared?.budget
-      ? [{ scope: "project", id: shared.name, name: shared.name, budget: shared.budget } as const]
+    ...(project?.budget
+      ? [
+          {
+            scope: "project",
+            id: project.name,
+            name: project.name,
+            budget: project.budget,
+          } as const,
+        ]
       : []),
   ];
   return budgets.length === 0 ? {} : { budgets };

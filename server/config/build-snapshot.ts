@@ -64,12 +64,12 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   for (const [index, { id }] of config.upstreams.entries()) {
     origins.set(originKey("upstream", id), originAt("upstreams", index));
   }
-  const provided = [
+  const provisioned = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
     ...(config.embedded ? embedded.map((row) => [row, "embedded"] as const) : []),
     // An upstream in the file replaces the provisioned one, with its models.
   ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
-  for (const [{ upstream, variable }, source] of provided) {
+  for (const [{ upstream, variable }, source] of provisioned) {
     upstreams.set(upstream.id, upstream);
     origins.set(originKey("upstream", upstream.id), provisionedOrigin(source, variable));
   }
@@ -80,8 +80,8 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
     models.set(row.id, configuredModel(row, upstreams, origin.source));
     origins.set(originKey("model", row.id), origin);
   }
-  for (const [row, source] of provided) {
-    for (const model of providedModels(row, source)) {
+  for (const [row, source] of provisioned) {
+    for (const model of provisionedModels(row, source)) {
       if (models.has(model.id)) continue;
       models.set(model.id, model);
       origins.set(originKey("model", model.id), provisionedOrigin(source, row.variable));
@@ -174,7 +174,7 @@ export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyCha
   });
 }
 
-const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Source): Model[] =>
+const provisionedModels = ({ upstream, models }: ProvisionedUpstream, source: Source): Model[] =>
   models.map(({ name, ...row }) => {
     const targets = [{ upstream, model: name }];
     return {

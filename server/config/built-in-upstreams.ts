@@ -2,7 +2,7 @@
 import { hasSources } from "../lib/executable.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
-const provided = (
+const builtIn = (
   id: string,
   kind: string,
   model: Omit<ProvisionedModel, "name">,
@@ -16,13 +16,13 @@ export const builtInUpstreams = (has: {
 }): readonly ProvisionedUpstream[] => (hasSources ? installed(has) : []);
 
 const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
-  provided("vexel-minilm", "minilm", {
+  builtIn("vexel-minilm", "minilm", {
     id: "all-minilm-l6-v2",
     kind: "embedding",
     dimensions: 384,
     description: "A small English sentence model that runs inside the gateway.",
   }),
-  provided("vexel-sketch", "sketch", {
+  builtIn("vexel-sketch", "sketch", {
     id: "vexel-sketch",
     kind: "image",
     description:
@@ -30,7 +30,7 @@ const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstre
   }),
   ...(has.migan
     ? [
-        provided("vexel-migan", "migan", {
+        builtIn("vexel-migan", "migan", {
           id: "migan-inpaint",
           kind: "image",
           description: "Inpaints the masked area and ignores the prompt.",

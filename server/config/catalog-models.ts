@@ -226,7 +226,7 @@ const imageProviders: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The meaning of a model name can depend on the kind of upstream. */
-const sized = (row: CatalogModel, kind: string): CatalogModel => {
+const withDimensions = (row: CatalogModel, kind: string): CatalogModel => {
   const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
   return dimensions ? { ...row, dimensions } : row;
 };
@@ -235,7 +235,7 @@ export const catalogModels: Readonly<Record<string, readonly CatalogModel[]>> = 
   [...new Set([...Object.keys(rows), ...Object.keys(imageProviders)])].map((kind) => [
     kind,
     [
-      ...(rows[kind] ?? []).map((row) => sized(row, kind)),
+      ...(rows[kind] ?? []).map((row) => withDimensions(row, kind)),
       ...(imageProviders[kind] ?? []).map((id) => image(id)),
     ],
   ]),
@@ -245,7 +245,7 @@ const imageNames =
   /(^|[-_/.])(dall-e|gpt-image|imagen|flux|stable-(diffusion|image)|sdxl|sd3|[a-z-]*image|kolors|cogview|seedream|ideogram|recraft)/i;
 
 /**
- * Guesses what a model of an upstream's list is, from the catalog and from its name. Undefined: neither the catalog nor
+ * Guesses the kind of a model in an upstream's list, from the catalog and from its name. Undefined: neither the catalog nor
  * the name tells. Most models of large vendors are language models.
  */
 export function guessModelKind(

@@ -17,7 +17,7 @@ export interface Certificate {
   readonly validTo: string;
 }
 
-/** The message names the file, and never quotes it: it may be a private key. */
+/** The message names the file and never quotes its content: it may be a private key. */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
 }
@@ -26,8 +26,8 @@ export class CertificateError extends Error {
 export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
   const cert = readText(certPath, "VEXEL_TLS_CERT");
   const key = readText(keyPath, "VEXEL_TLS_KEY");
-  const parsed = parsed509(cert, certPath);
-  if (!parsed.checkPrivateKey(parsedKey(key, keyPath))) {
+  const parsed = parseCertificate(cert, certPath);
+  if (!parsed.checkPrivateKey(parsePrivateKey(key, keyPath))) {
     throw new CertificateError(
       `The private key in ${keyPath} (VEXEL_TLS_KEY) does not belong to the certificate in ${certPath} (VEXEL_TLS_CERT). The first certificate in that file must be the server's own.`,
     );
@@ -43,7 +43,7 @@ function readText(path: string, setting: string): string {
   }
 }
 
-function parsed509(cert: string, path: string): X509Certificate {
+function parseCertificate(cert: string, path: string): X509Certificate {
   try {
     return new X509Certificate(cert);
   } catch {
@@ -51,7 +51,7 @@ function parsed509(cert: string, path: string): X509Certificate {
   }
 }
 
-function parsedKey(key: string, path: string): ReturnType<typeof createPrivateKey> {
+function parsePrivateKey(key: string, path: string): ReturnType<typeof createPrivateKey> {
   if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(key)) {
     throw new CertificateError(
       `VEXEL_TLS_KEY=${path} is encrypted. Store the private key without a passphrase, readable by the gateway only.`,

@@ -87,7 +87,7 @@ function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] 
   // A self-hosted server may be configured to shorten them.
   if (canBeCutTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
   return [
-    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove the key, and let clients send dimensions if the model supports it`,
+    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove dimensions from the model, and let clients send it if the model supports it`,
   ];
 }
 

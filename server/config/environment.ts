@@ -21,7 +21,7 @@ export interface FromEnvironment {
 export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironment {
   const warnings: { id: string; message: string }[] = [];
   const usedIds = new Set<string>();
-  const provided = providers.flatMap((provider) => {
+  const upstreams = providers.flatMap((provider) => {
     const found = provision(provider, env, now);
     if (typeof found === "string") warnings.push({ id: provider.id, message: found });
     if (found === undefined || typeof found === "string") return [];
@@ -32,7 +32,7 @@ export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironm
     });
     return [{ ...found, models }];
   });
-  return { upstreams: provided, warnings };
+  return { upstreams, warnings };
 }
 
 /** The provisioned upstream; a warning if the variables are incomplete or invalid; undefined if none is set. */
@@ -97,10 +97,10 @@ function modelsOf(
   now: number,
 ): readonly CatalogModel[] {
   const known = catalogModels[kind] ?? [];
-  const named = (["embedding", "image"] as const).flatMap((of) =>
-    splitList(deployments && read(env, deployments[of])).map(
+  const named = (["embedding", "image"] as const).flatMap((modelKind) =>
+    splitList(deployments && read(env, deployments[modelKind])).map(
       (id): CatalogModel =>
-        known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
+        known.find((row) => row.id === id && row.kind === modelKind) ?? { id, kind: modelKind },
     ),
   );
   // A list of deployments is complete: the operator decides which models it names, also models that were shut down.

@@ -8,15 +8,15 @@ import type { Key, Model, Snapshot } from "./snapshot.ts";
 export const limitKeys: readonly string[] = Object.keys(limits.shape);
 
 type Given = z.output<typeof limits> | undefined;
-interface Limited {
+interface WithLimits {
   readonly limits?: Limits;
 }
-interface Counted extends Limited {
+interface WithScopes extends WithLimits {
   readonly scopes?: readonly string[];
 }
 
 /** Leaves out limits that are not set. Without any limit, the member `limits` is absent. */
-export function limitsOf(given: Given): Limited {
+export function limitsOf(given: Given): WithLimits {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };
 }
@@ -30,19 +30,20 @@ const upstreamScope = (id: string): string => `upstream:${id}`;
 const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>
   `target:${JSON.stringify([modelId, upstream.id, model, ...(surface ? [surface] : [])])}`;
 
-const counted = (scopes: readonly string[]): Counted => (scopes.length === 0 ? {} : { scopes });
+const withScopes = (scopes: readonly string[]): WithScopes =>
+  scopes.length === 0 ? {} : { scopes };
 
 /** If the project of a key does not exist, only the key's own limits apply. */
 export const keyLimits = (
   { id, limits: own, project }: Key,
   projects: Snapshot["projects"],
-): Counted =>
-  counted([
+): WithScopes =>
+  withScopes([
     ...(own ? [keyScope(id)] : []),
     ...(project !== undefined && projects?.get(project)?.limits ? [projectScope(project)] : []),
   ]);
 
-export function modelLimits(id: string, given: Given): Counted {
+export function modelLimits(id: string, given: Given): WithScopes {
   const own = limitsOf(given);
   return own.limits ? { ...own, scopes: [modelScope(id)] } : {};
 }
@@ -54,7 +55,7 @@ export function targetLimits(modelId: string, given: Given, target: Target): Tar
     ...(target.upstream.limits ? [upstreamScope(target.upstream.id)] : []),
     ...(own.limits ? [targetScope(modelId, target)] : []),
   ];
-  return { ...target, ...own, ...counted(scopes) };
+  return { ...target, ...own, ...withScopes(scopes) };
 }
 
 /** The limits of these entries, by scope. */

@@ -112,11 +112,14 @@ function invalidEntries(
   if (invalid.size === 0 && last) {
     const [note] = notes;
     const reason = typeof note?.message === "function" ? note.message() : (note?.message ?? "");
-    invalid.set(last, { field: "", reason: `the file is not valid with it: ${reason}` });
+    invalid.set(last, {
+      field: "",
+      reason: `the configuration is invalid with this entity: ${reason}`,
+    });
   }
   return invalid;
 }
 
-/** Stored values are not from the environment, and messages name only ids. */
+/** Hides nothing: stored values do not come from the environment, and messages quote only ids. */
 const quote = (text: string): string =>
   JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);

@@ -110,7 +110,6 @@ function quote(text: string, secrets: ReadonlySet<string>): string {
   return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);
 }
 
-/** Syntax problems of the file: broken YAML, unresolved or too many aliases, duplicate keys. */
 const maxAliases = 100;
 
 /** One per line: after the first error the parser reports many that are only its consequences. */
@@ -215,11 +214,11 @@ function positionsIn(text: string): (offset: number) => LinePosition {
 
 /** The path from the root to a node, given its ancestors. */
 function pathOf(ancestors: readonly unknown[], node: unknown): Path {
-  const way = [...ancestors, node];
+  const nodes = [...ancestors, node];
   const path: (string | number)[] = [];
-  for (const [i, step] of way.entries()) {
+  for (const [i, step] of nodes.entries()) {
     if (isPair(step) && isScalar(step.key)) path.push(String(step.key.value));
-    if (isSeq(step) && i < way.length - 1) path.push(step.items.indexOf(way[i + 1]));
+    if (isSeq(step) && i < nodes.length - 1) path.push(step.items.indexOf(nodes[i + 1]));
   }
   return path;
 }

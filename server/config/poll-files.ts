@@ -1,6 +1,6 @@
 /**
- * Watches files for changes. Polls instead of subscribing to file events: editors that rename and Kubernetes' symlinks
- * then look the same.
+ * Watches files for changes. Polls instead of subscribing to file events: an editor that renames a file and a symlink
+ * that Kubernetes replaces then look like any other change.
  */
 
 import { stat } from "node:fs/promises";
@@ -33,15 +33,15 @@ export function pollFiles(options: PollOptions): { close(): void } {
   const poll = async () => {
     const states = await Promise.all(paths.map(readFileState));
     if (closed) return;
-    const now = states.map(({ fingerprint }) => fingerprint).join(", ");
-    const isStable = seen === now || delays >= maxDelays;
-    seen = now;
-    if (now === applied) delays = 0;
+    const fingerprints = states.map(({ fingerprint }) => fingerprint).join(", ");
+    const isStable = seen === fingerprints || delays >= maxDelays;
+    seen = fingerprints;
+    if (fingerprints === applied) delays = 0;
     else if (!isStable) delays += 1;
     else {
       delays = 0;
       await onChange(states);
-      applied = now;
+      applied = fingerprints;
     }
     if (!closed) schedule(delays > 0 ? settleMs : pollMs);
   };

@@ -1,4 +1,4 @@
-/** Environment variables that provision an upstream by themselves. docs/upstreams.md follows from this table. */
+/** Environment variables that provision an upstream by themselves. A test checks docs/upstreams.md against this table. */
 
 export interface Provider {
   /** The upstream's id, and the prefix of a model id that two providers serve. */
@@ -8,7 +8,7 @@ export interface Provider {
   /** The first variable that is set is used. */
   readonly apiKey?: readonly string[];
   readonly baseUrl?: string;
-  /** Options of the kind, by the variable that sets each. */
+  /** For options of the kind: the variable that sets each option. */
   readonly options?: Readonly<Record<string, string>>;
   /** Variables with other common uses: alone they provision nothing. */
   readonly shared?: readonly string[];

@@ -5,7 +5,7 @@ import { KeyMap } from "./key-map.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
 
-/** Returns what has changed, such as `2 models added`. Empty: nothing that requests depend on. */
+/** Returns the changes, such as `2 models added`. Empty: nothing has changed that requests depend on. */
 export function publishChanges(holder: SnapshotHolder, snapshot: Snapshot): string {
   const before = holder.current();
   const changes = describeChanges(before, snapshot);
@@ -35,7 +35,7 @@ function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<st
 }
 
 /**
- * Describes what a config reload changed, for the log: Such as `2 models added, 1 key removed`; empty if nothing
+ * Describes the changes of a config reload for the log, such as `2 models added, 1 key removed`. Empty: nothing has
  * changed.
  */
 export function describeChanges(before: Snapshot, after: Snapshot): string {

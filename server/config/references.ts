@@ -1,7 +1,7 @@
 /**
- * References to environment variables in the configuration file: `${NAME}`, `${NAME:-default}` and the escape `$${`:
- * masked before YAML parsing and expanded afterwards. Each placeholder has the length of what it replaces, so locations
- * in the file stay correct and no value is ever parsed as YAML.
+ * References to environment variables in the configuration file: `${NAME}`, `${NAME:-default}` and the escape `$${`.
+ * They are masked before YAML parsing and expanded afterwards. Each placeholder has the length of the text that it
+ * replaces, so locations in the file stay correct and no value is ever parsed as YAML.
  */
 
 export interface Reference {

@@ -28,7 +28,7 @@ export interface ValidationOptions {
 }
 
 interface ValidatedConfig {
-  /** Undefined if the schema refuses the configuration. It may have notes nevertheless. */
+  /** Undefined if the schema refuses the configuration. A config that the schema accepts may have notes, too. */
   readonly config: Config | undefined;
   /** All problems. */
   readonly notes: readonly Note[];
@@ -53,7 +53,7 @@ export function validateConfig(
   return { config, notes };
 }
 
-/** A key without a value counts as absent. `depth`: the schema is not nested any deeper. */
+/** A key without a value counts as absent. `depth`: how deeply the schema is nested. */
 export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((entry) => withoutNulls(entry, depth - 1));
@@ -76,14 +76,14 @@ function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
 
 const modelKinds = ["embedding", "image"] as const;
 
-const chosen = z.object({ embedding: lenientText, image: lenientText }).partial().catch({});
+const defaultModels = z.object({ embedding: lenientText, image: lenientText }).partial().catch({});
 const view = z
   .object({
-    defaults: chosen.optional(),
+    defaults: defaultModels.optional(),
     upstreams: lenientList({ id: lenientText }),
     models: lenientList({ id: lenientText, kind: lenientText }),
     keys: lenientList({
-      defaults: chosen.optional(),
+      defaults: defaultModels.optional(),
       models: z.array(z.string()).optional().catch(undefined),
     }),
   })
@@ -119,7 +119,7 @@ function checkDefaults(raw: unknown, provided: readonly ProvisionedUpstream[], s
     return `the key may not use ${show(model)}: add it to the key's models`;
   };
   const check = (
-    given: z.output<typeof chosen> | undefined,
+    given: z.output<typeof defaultModels> | undefined,
     path: Path,
     globs: readonly string[],
   ): Note[] =>

@@ -120,14 +120,14 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
     targets.flatMap(({ upstream }, j): Note[] => {
       if (upstream === undefined) return [];
       const path = ["models", i, "targets", j, "upstream"];
-      const kindThere = kindOf.get(upstream);
-      if (kindThere === undefined)
+      const upstreamKind = kindOf.get(upstream);
+      if (upstreamKind === undefined)
         return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
-      const only = kinds.get(kindThere)?.serves;
+      const only = kinds.get(upstreamKind)?.serves;
       if (only === undefined || kind === only || !(kind === "embedding" || kind === "image"))
         return [];
       const reason = `which serves only ${only} models, and this model is of kind ${kind}`;
-      return [{ path, message: `${show(upstream)} is of kind ${kindThere}, ${reason}` }];
+      return [{ path, message: `${show(upstream)} is of kind ${upstreamKind}, ${reason}` }];
     }),
   );
 }
@@ -139,7 +139,7 @@ function wrongImageSteps(
   show: Show,
 ): Note[] {
   return models.flatMap(({ targets = [], moderation }, i) => {
-    const tools = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
+    const surfaceNotes = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
       const kind = kindOf.get(upstream);
       if (surface !== "responses" || kind === undefined || responsesKinds.has(kind)) return [];
       const path = ["models", i, "targets", j, "surface"];
@@ -151,15 +151,18 @@ function wrongImageSteps(
       ];
     });
     const { upstream } = moderation ?? {};
-    if (upstream === undefined) return tools;
+    if (upstream === undefined) return surfaceNotes;
     const path = ["models", i, "moderation", "upstream"];
     const kind = kindOf.get(upstream);
     if (kind === undefined) {
-      return [...tools, { path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+      return [
+        ...surfaceNotes,
+        { path, message: () => unknownUpstream(upstream, kindOf.keys(), show) },
+      ];
     }
-    if (adapters.get(kind)?.moderations) return tools;
+    if (adapters.get(kind)?.moderations) return surfaceNotes;
     return [
-      ...tools,
+      ...surfaceNotes,
       { path, message: `${show(upstream)} is of kind ${kind}, which does not support moderation` },
     ];
   });

@@ -1,6 +1,6 @@
 /**
- * The built console. In a checkout it is built once for each state of its sources, in a child process, and kept beside
- * the packages. A package of npm has the build instead of the sources.
+ * The built console. In a checkout it is built once for each state of its sources, in a child process, and cached in
+ * node_modules. The npm package contains the build instead of the sources.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -96,7 +96,7 @@ export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
     return required(await finish(context, "created", id), { kind, id });
   };
 
-  /** The body is an entry of vexel.yaml; its id is that of the path. */
+  /** The body is an entry of vexel.yaml. The id comes from the path. */
   const replace = async (context: AdminApiContext): Promise<EntityView> => {
     const before = await findWritable(context);
     const { id } = before;
@@ -131,7 +131,7 @@ export function toGatewayError(
   return error instanceof VersionConflict ? versionConflict(entity, error, expected) : error;
 }
 
-/** A change of another process may have deleted the entity right after it was written. */
+/** Another process may have deleted the entity right after it was written. */
 function required(
   view: EntityView | undefined,
   entity: { readonly kind: EntityKind; readonly id: string },
@@ -143,7 +143,7 @@ function required(
 function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: JsonObject } {
   const { identity = "name" } = entityKinds[kind];
   const { [identity]: given, ...value } = body;
-  // Webhooks have no names in vexel.yaml, so they need none here.
+  // Webhooks have no names in vexel.yaml, so the name is optional here.
   const id = given ?? (kind === "webhook" ? `webhook-${randomBytes(4).toString("hex")}` : given);
   if (typeof id === "string") return { id, value };
   throw id === undefined
@@ -155,7 +155,7 @@ function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: Jso
       });
 }
 
-/** The name of a webhook is not one of its members. */
+/** Removes the name of a webhook: the store keeps the name as its id, not as a member. */
 function ownMembers(kind: EntityKind, { name, ...value }: JsonObject): JsonObject {
   return kind === "webhook" || name === undefined ? value : { name, ...value };
 }

@@ -8,7 +8,7 @@ export interface EntityRoutesOptions {
   readonly changes: EntityChanges;
   /** Such as `/upstreams`. */
   readonly path: `/${string}`;
-  /** Such as `upstream`, with its article: `an upstream`. */
+  /** With its article, such as `an upstream`. */
   readonly noun: string;
   /** The type of contract/admin. */
   readonly type: string;

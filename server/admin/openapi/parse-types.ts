@@ -1,4 +1,4 @@
-/** Parses the declarations of contract/admin: interfaces, type aliases and lists of texts. */
+/** Parses the declarations of contract/admin: interfaces, type aliases and constant arrays of strings. */
 import { type Token, tokenize } from "./tokenize.ts";
 
 export type TypeNode =
@@ -82,7 +82,7 @@ class Parser {
     return { name, parameters, bases: [], type, description };
   }
 
-  /** `const names = ["a", "b"] as const`: `(typeof names)[number]` is one of them. Other constants are not types. */
+  /** `const names = ["a", "b"] as const`: `(typeof names)[number]` is the union of its strings. Other constants are skipped. */
   #list(): readonly Declaration[] {
     const name = this.#word();
     const members: TypeNode[] = [];

@@ -1,4 +1,4 @@
-/** Splits the declarations of contract/admin into tokens. Only the small part of TypeScript that they use is known. */
+/** Splits the declarations of contract/admin into tokens. It knows only the small part of TypeScript that they use. */
 export interface Token {
   readonly kind: "word" | "string" | "punctuation" | "comment" | "end";
   readonly text: string;
@@ -7,7 +7,7 @@ export interface Token {
 const tokenPattern =
   /\s+|\/\*\*(?<comment>[\s\S]*?)\*\/|\/\/[^\n]*|"(?<string>[^"\n]*)"|(?<word>[\w$]+)|(?<punctuation>[^\s\w$"])/gy;
 
-/** Comments are those with two asterisks. The last token is the end. */
+/** Only doc comments become tokens; other comments are skipped. The last token has the kind `end`. */
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   tokenPattern.lastIndex = 0;

@@ -47,7 +47,7 @@ export class TypeSchemas {
     return this.#schema(declaration.type);
   }
 
-  /** The schemas of `components`. */
+  /** The named types that schemas have referred to so far, for `components` of the document. */
   components(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries([...this.#used].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -67,7 +67,7 @@ export class TypeSchemas {
     }
   }
 
-  /** Texts are an enumeration, everything else alternatives. */
+  /** String literals become one `enum`, every other member an alternative of `anyOf`. */
   #union(members: readonly TypeNode[]): JsonSchema {
     const texts = members.flatMap((each) =>
       each.is === "literal" && typeof each.value === "string" ? [each.value] : [],
@@ -128,7 +128,9 @@ export class TypeSchemas {
   /** The type behind a name, with its arguments, and with the members of the interfaces that it extends. */
   #resolve(name: string, parameters: readonly TypeNode[]): TypeNode {
     const [first, second] = parameters;
-    if (isChange(name) && first) return changed(name, this.#objectOf(first), second);
+    if (isUtilityType(name) && first) {
+      return applyUtilityType(name, this.#objectOf(first), second);
+    }
     const declaration = this.#declaration(name);
     const given = new Map(
       declaration.parameters.flatMap((each, at) => {
@@ -153,17 +155,18 @@ export class TypeSchemas {
   }
 }
 
-const changes = ["Partial", "Omit", "Pick"] as const;
-type Change = (typeof changes)[number];
-const isChange = (name: string): name is Change => (changes as readonly string[]).includes(name);
+const utilityTypes = ["Partial", "Omit", "Pick"] as const;
+type UtilityType = (typeof utilityTypes)[number];
+const isUtilityType = (name: string): name is UtilityType =>
+  (utilityTypes as readonly string[]).includes(name);
 
 /** `Partial<Type>`, `Omit<Type, Names>` or `Pick<Type, Names>`. */
-function changed(
-  change: Change,
+function applyUtilityType(
+  utility: UtilityType,
   { members, others }: ObjectNode,
   names: TypeNode | undefined,
 ): ObjectNode {
-  if (change === "Partial") {
+  if (utility === "Partial") {
     return {
       is: "object",
       members: members.map((each) => ({ ...each, isOptional: true })),
@@ -173,7 +176,7 @@ function changed(
   const listed = names?.is === "union" ? names.members : [names];
   const isListed = (name: string): boolean =>
     listed.some((each) => each?.is === "literal" && each.value === name);
-  const kept = members.filter(({ name }) => isListed(name) === (change === "Pick"));
+  const kept = members.filter(({ name }) => isListed(name) === (utility === "Pick"));
   return { is: "object", members: kept, others };
 }
 

@@ -16,12 +16,12 @@ export interface AttentionOptions {
   readonly ledger: { readonly writable: boolean };
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** When the gateway started: the result of an earlier configuration does not matter any more. */
+  /** When the gateway started. Configuration events before that time are ignored. */
   readonly startedAt: number;
 }
 
 /**
- * `project`: only for actors who see it. `gateway`: for everybody. `operator`: for those who see all projects.
+ * `project`: only for actors who see it. `gateway`: for every actor. `operator`: for actors who see all projects.
  */
 interface ScopedItem {
   readonly item: AttentionItem;
@@ -32,12 +32,12 @@ const dayMs = 86_400_000;
 const expiringWithinMs = 7 * dayMs;
 const endingWithinMs = 30 * dayMs;
 const nearlySpentShare = 0.8;
-/** Of each type. */
+/** Items of each type. */
 const maxItems = 20;
-/** The sums of their budgets are read on the thread that serves requests. */
+/** Few, because the sums of their budgets are read on the thread that serves requests. */
 const maxProjects = 200;
 const maxThresholds = 100;
-/** Keys are scanned, so several open consoles share one result. */
+/** Each computation scans all keys, so several open consoles share one result. */
 const reuseMs = 2000;
 
 export function createAttention(options: AttentionOptions) {
@@ -111,7 +111,7 @@ const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
       return { item, owner: "gateway" };
     });
 
-/** Checks all projects, which are few, and the keys that a budget event has named. Their present sums decide. */
+/** Checks all projects, which are few, and the keys that a budget event has named. The current sums of their budgets decide. */
 async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;
   const owners = [

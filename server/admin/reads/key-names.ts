@@ -16,11 +16,11 @@ export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): Readonly
 }
 
 export interface KeyNames {
-  /** Requests of the playgrounds have the id of a user. Deleted ones have no name. */
+  /** The ids of keys, and of users for requests of the playgrounds. A deleted key or user has no name. */
   of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
   /**
    * The id of the key with this id or, if there is none, with this name: an active key before the latest of the revoked
-   * and expired ones. A text that is neither stays as it is.
+   * and expired ones. Any other text is returned unchanged.
    */
   idOf(idOrName: string): Promise<string>;
 }

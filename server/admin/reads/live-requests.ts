@@ -22,28 +22,28 @@ export interface LiveRequestsOptions {
   /** Calls `tick` at this interval until the returned function is called. */
   readonly repeat?: (tick: () => void, ms: number) => () => void;
   readonly maxViewers?: number;
-  /** Requests of one batch. More per batch than a person can read are left out. */
+  /** The most requests of one batch: a person cannot read more. The others are only counted. */
   readonly batchRequests?: number;
-  /** Batches that wait for a slow viewer. */
+  /** The most batches that are queued for a slow viewer. */
   readonly maxQueued?: number;
   /** A viewer connects again after this time, so that a session that has ended is noticed. */
   readonly viewerMs?: number;
-  /** Collects what the other workers of this gateway have. Absent: it has one process. */
+  /** Collects the batches of the other workers of this gateway. Absent: the gateway has one process. */
   readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
 
 const batchMs = 100;
-/** Another worker collects at every tick while it has viewers. */
+/** A batch that no worker has collected for this many ticks is dropped: a worker with viewers collects at every tick. */
 const uncollectedTicks = 20;
 const heartbeatTicks = 150;
 const encoder = new TextEncoder();
-/** A comment: it keeps the connection open, and shows whether the viewer is still there. */
+/** An SSE comment: it keeps the connection open, and detects a viewer that has disconnected. */
 const heartbeat = encoder.encode(":\n\n");
 
 export class LiveRequests {
   readonly #options: Required<LiveRequestsOptions>;
   readonly #audiences = new Map<string, Audience>();
-  /** For the viewers of other workers. */
+  /** Batches for the viewers of other workers, by filter. */
   readonly #collected = new Map<string, { readonly batch: Batch; ticksLeft: number }>();
   #stop: (() => void) | undefined;
   #viewers = 0;
@@ -132,7 +132,7 @@ export class LiveRequests {
   };
 }
 
-/** Requests that match a filter, of one moment. */
+/** The requests that match a filter and have ended since the last batch. */
 class Batch {
   readonly filter: RequestFilter;
   readonly #batchRequests: number;
@@ -151,7 +151,7 @@ class Batch {
     else this.#requests.push(showRequest(record.ledgerRow(caller), caller.name));
   }
 
-  /** Adds what another worker has. */
+  /** Adds the batch of another worker. */
   add({ data, skipped }: LiveBatch): void {
     const room = Math.max(0, this.#batchRequests - this.#requests.length);
     this.#requests.push(...data.slice(0, room));
@@ -210,7 +210,7 @@ class LiveViewer {
     this.#onClose = onClose;
   }
 
-  /** `bytes`: the batch of this moment, if there is one. `count`: its requests. */
+  /** `bytes`: the serialized batch, undefined if it is empty. `count`: the number of its requests. */
   tick(bytes: Uint8Array | undefined, count: number): void {
     if (bytes && this.#queue.length >= this.#maxQueued) this.#dropped += count;
     else if (bytes) this.#push(bytes);
@@ -218,7 +218,7 @@ class LiveViewer {
     if (--this.#ticksLeft <= 0) this.close();
   }
 
-  /** The next bytes of the stream. Undefined: it has ended. There is one reader. */
+  /** The next bytes of the stream. Undefined: the stream has ended. A viewer has one reader. */
   async next(): Promise<Uint8Array | undefined> {
     while (this.#queue.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {

@@ -25,7 +25,7 @@ export const time = (description: string) =>
     .optional()
     .describe(description);
 
-/** The filters that usage has as well. */
+/** The filters that /usage has as well. */
 export const ownerFilters = {
   key: text("The id or the name of an API key."),
   project: text("The name of a project."),
@@ -97,7 +97,7 @@ function statusFilter(status: string | undefined): Pick<RequestFilter, "status" 
   return { status: { min, max: isClass ? min + 99 : min } };
 }
 
-/** Whether a request that has ended matches. Runs for every request while there are viewers, so it builds nothing. */
+/** Whether a request that has ended matches. Runs for every request while there are viewers, so it allocates nothing. */
 export function matchesRecord(filter: RequestFilter, record: RequestRecord): boolean {
   const { caller, routing, outcome, cost } = record;
   const project = caller?.project;

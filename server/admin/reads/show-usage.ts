@@ -69,7 +69,7 @@ export const noUsage: UsageSums = showSums({
   latencyHistogram: [],
 });
 
-/** Linear interpolation inside the bucket. Above the last bound, that bound is the best known lower limit. */
+/** Linear interpolation inside the bucket. A percentile above the last bound is reported as that bound. */
 export function percentile(histogram: readonly number[], share: number): number | null {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

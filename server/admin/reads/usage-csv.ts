@@ -17,7 +17,7 @@ const sumColumns = [
   "latency_p99_ms",
 ] as const satisfies readonly (keyof UsageRow)[];
 
-/** The characters at which spreadsheets begin a formula, also after spaces or quotes of their own. */
+/** Spreadsheets run a cell as a formula if it begins with one of these characters, also after spaces or quotes. */
 const formulaStart = /^[\s"']*[=+\-@\t\r]/;
 
 export const csvCell = (value: string | number | null): string => {

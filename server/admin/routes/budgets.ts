@@ -1,4 +1,4 @@
-/** /budgets and /limits: what is used, reserved and left, and when it resets. */
+/** /budgets and /limits: the used, reserved and remaining amounts, and when they reset. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -20,7 +20,7 @@ export interface BudgetRoutesOptions {
 export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[] {
   const { snapshot, budgets, admission, now, clock } = options;
 
-  /** A page of owners: each has up to five lines. The sums of a page are read on this thread, so pages are small. */
+  /** Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small. */
   const respond = <Owner, Line>(
     context: AdminApiContext,
     owners: Iterable<Owner>,

@@ -35,7 +35,12 @@ const maxConcurrent = 8;
 
 const storedBody = z.strictObject({
   mayCost: z.boolean().optional().describe("Permits one request that the vendor may bill."),
-  model: z.string().min(1).max(200).optional().describe("The upstream's name of the model for it."),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("The upstream's name of the model for that request."),
   modelKind: z.enum(["embedding", "image"]).optional(),
 });
 const draftBody = storedBody.extend({

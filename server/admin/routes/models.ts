@@ -62,9 +62,9 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
   const get = async (context: AdminApiContext): Promise<Response> => {
     const definition = showEntity(await models.find(context));
     const model = snapshot().models.get(idOf(context));
-    // A stored model that is left out has a definition only.
+    // A stored model that is not in force has only a definition.
     const detail: ModelDetail = {
-      ...(model ? show(model, await targets()) : leftOutModel(definition)),
+      ...(model ? show(model, await targets()) : modelNotInForce(definition)),
       definition,
     };
     return context.json(detail);
@@ -95,7 +95,7 @@ export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] 
   ];
 }
 
-const leftOutModel = ({ id, origin, value }: ModelEntity): ShownModel => ({
+const modelNotInForce = ({ id, origin, value }: ModelEntity): ShownModel => ({
   object: "model",
   id,
   kind: value.kind,

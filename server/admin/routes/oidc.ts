@@ -28,7 +28,7 @@ export interface OidcRoutesOptions {
 }
 
 const callbackPath = "/session/oidc/callback";
-/** Each holds a connection to the issuer. */
+/** Each sign-in holds a connection to the issuer. */
 const maxConcurrent = 20;
 
 const callbackQuery = z.object({

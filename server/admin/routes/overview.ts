@@ -20,7 +20,7 @@ export interface OverviewRoutesOptions {
 }
 
 const dayMs = 86_400_000;
-/** Up to this time the series is by hour, above it by day. */
+/** A range up to this length has hourly points, a longer range daily points. */
 const hourlyMs = 7 * dayMs;
 const maxPoints = 1000;
 
@@ -84,6 +84,6 @@ export function overviewRoutes(options: OverviewRoutesOptions): readonly AdminRo
 const hasKey = ({ keys }: Snapshot, actor: Actor): boolean =>
   keys.values().some(({ project = null }) => maySeeProject(actor, project));
 
-/** The built-in models work without one. */
+/** Whether the operator has added an upstream. The built-in models work without one. */
 const hasUpstream = (snapshot: Snapshot): boolean =>
   snapshot.upstreams.keys().some((id) => originOf(snapshot, "upstream", id)?.source !== "embedded");

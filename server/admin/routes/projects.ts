@@ -49,7 +49,7 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
   };
 
   const get = async (context: AdminApiContext): Promise<Response> => {
-    // A project of others is reported like one that does not exist.
+    // A project that the actor may not see is reported as not found.
     const id = idOf(context);
     if (!maySeeProject(context.get("actor"), id)) throw notFound({ kind: "project", id });
     return context.json(await showOne(await projects.find(context), context));
@@ -57,10 +57,11 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
 
   const remove = async (context: AdminApiContext): Promise<Response> => {
     const { id } = await projects.findWritable(context);
-    const used = [...snapshot().keys.values()].filter(({ project }) => project === id);
-    if (used.length > 0) {
-      const names = used.slice(0, shownKeys).map(({ name }) => name);
-      const more = used.length > shownKeys ? ` and ${used.length - shownKeys} more` : "";
+    const keysOfProject = [...snapshot().keys.values()].filter(({ project }) => project === id);
+    if (keysOfProject.length > 0) {
+      const names = keysOfProject.slice(0, shownKeys).map(({ name }) => name);
+      const others = keysOfProject.length - shownKeys;
+      const more = others > 0 ? ` and ${others} more` : "";
       throw new GatewayError(
         "invalid_value",
         `The project ${JSON.stringify(id)} is used by the API keys ${names.join(", ")}${more}. Revoke them first.`,

@@ -39,9 +39,9 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
     const attempt = { name, address, device };
     throttle.check(attempt);
-    // Counted before the slow comparison, so that guesses at the same time are counted as well.
+    // Counted before the slow comparison, so that concurrent guesses are counted as well.
     throttle.fail(attempt);
-    // Also for an unknown name, so that the duration does not tell whether it exists.
+    // Verified for an unknown name as well, so that the duration does not reveal whether the user exists.
     const matches = await passwords.verify(password, user?.passwordHash);
     if (!user?.passwordHash || !matches) {
       await audit.record({ actor: name.slice(0, 200), action: "session.refused", address });
@@ -91,7 +91,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     throw new GatewayError("not_signed_in", "The admin token has no session. Sign in as a user.");
   };
 
-  /** Ends all sessions of the user: also tokens that were replaced a moment ago, and those on other devices. */
+  /** Ends all sessions of the user, also sessions on other devices and tokens that were rotated a moment ago. */
   const signOut = async (context: AdminApiContext): Promise<Response> => {
     const user = context.get("session")?.user;
     if (user) await sessions.endOfUser(user.id);
@@ -162,7 +162,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       path: "/session",
       role: "viewer",
       scope: "gateway",
-      summary: "Get the own session with its CSRF token.",
+      summary: "Get the session of the request with its CSRF token.",
       response: "Session",
       handle: show,
     },

@@ -1,4 +1,4 @@
-/** /upstreams: where models are served, and /upstream-kinds. The credentials of upstreams are write-only. */
+/** /upstreams: the vendors and servers of models, and /upstream-kinds. The credentials of upstreams are write-only. */
 import { z } from "zod";
 import type { UpstreamValue } from "../../../contract/admin.ts";
 import type { AdminRoute } from "../admin-route.ts";

@@ -1,4 +1,4 @@
-/** /users: who may sign in to the console. */
+/** /users: the users who may sign in to the console. */
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -83,7 +83,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     const changed = { ...user, ...changes };
     if (role !== "admin") await requireAnotherAdmin(user);
     if (!(await users.update(user.id, changes))) throw nameTaken();
-    // A new password or a smaller role must not leave old sessions behind; the own session stays.
+    // A new password or a smaller role must not leave old sessions behind. The session of this request stays.
     await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
     await record(context, "user.updated", user, changed);
     return context.json(shownUser(changed));
@@ -165,7 +165,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   ];
 }
 
-/** An administrator can change the own membership, so a restriction to projects would restrict nothing. */
+/** Administrators can change their own membership, so a restriction to projects would restrict nothing. */
 const projectsFor = (role: Role, visible: User["projects"]): StoredUser["projects"] =>
   role === "admin" || visible === "all" ? null : visible;
 

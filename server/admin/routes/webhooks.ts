@@ -1,4 +1,4 @@
-/** /webhooks: where events are sent, with the state of the deliveries, and a test of one. */
+/** /webhooks: the webhooks with the state of their deliveries, and a test delivery. */
 import { z } from "zod";
 import type { ShownWebhook, WebhookEntity, WebhookValue } from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
@@ -26,7 +26,7 @@ export function webhookRoutes(options: WebhookRoutesOptions): readonly AdminRout
   const show = async (view: EntityView): Promise<WebhookEntity> => {
     const { id: name, object: _, ...entity } = shownEntity<WebhookValue>(view);
     const inForce = (await webhooks.webhooks()).data.find(({ id }) => id === view.webhookId);
-    const status = inForce ?? leftOut(view);
+    const status = inForce ?? webhookNotInForce(view);
     return { ...status, name: view.readOnly ? null : name, ...entity };
   };
 
@@ -65,7 +65,7 @@ export function webhookRoutes(options: WebhookRoutesOptions): readonly AdminRout
 }
 
 /** A stored webhook that is not in force. */
-const leftOut = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({
+const webhookNotInForce = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({
   object: "webhook",
   id: webhookId,
   url: "",

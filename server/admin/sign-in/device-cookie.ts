@@ -1,7 +1,7 @@
 /**
- * The device cookie: shows that the user has signed in with the password in this browser before. It opens nothing; the
- * throttle counts its failures apart from those of strangers. It is signed with the password hash, which only the
- * gateway knows and which changes with the password.
+ * The device cookie: shows that the user has signed in with the password in this browser before. It grants no access;
+ * the throttle counts failures with this cookie separately from all others. It is signed with the password hash, which
+ * only the gateway knows and which changes with the password.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
@@ -13,7 +13,7 @@ export function newDevice(passwordHash: string): string {
   return `${id}.${signatureOf(id, passwordHash)}`;
 }
 
-/** The id of a device of the user. Undefined: the cookie is absent or of another user. */
+/** The device id of the cookie. Undefined: the cookie is absent or belongs to another user. */
 export function deviceOf(
   cookie: string | undefined,
   passwordHash: string | null | undefined,

@@ -34,7 +34,7 @@ export class Passwords {
   async verify(password: string, hash: string | null | undefined): Promise<boolean> {
     if (password.length > maxPasswordLength) return false;
     const matches = await this.#limited(async () => {
-      // Awaited for known names as well, so that the first sign-in takes equally long for both.
+      // Awaited for known names as well, so that the first sign-in takes equally long for known and unknown names.
       const placeholder = await this.#placeholderHash();
       return Bun.password.verify(password, hash ?? placeholder);
     });

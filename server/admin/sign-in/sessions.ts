@@ -11,7 +11,7 @@ const hourMs = 60 * 60_000;
 export const idleMs = 12 * hourMs;
 export const maxAgeMs = 7 * 24 * hourMs;
 const rotateAfterMs = hourMs;
-/** Requests that were sent with the token before the rotation still arrive. */
+/** The old token stays valid for this time: requests that were sent before the rotation still arrive. */
 const rotationGraceMs = 30_000;
 /** `lastSeenAt` is written at most this often. */
 const touchEveryMs = 60_000;

@@ -1,14 +1,14 @@
 /**
  * Sign-in throttle against guessed passwords (brute force): after a few failures a name, and an address, must wait
- * before the next attempt, each time twice as long. A browser in which the user has signed in before (device cookie) is
- * counted on its own, so guesses of others do not lock the user out.
+ * before the next attempt. The wait doubles with each failure. A browser in which the user has signed in before (device
+ * cookie) is counted on its own, so guesses of others do not lock the user out.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 const firstWaitMs = 1_000;
 const maxWaitMs = 15 * 60_000;
-/** Failures expire after this time without another. */
-const forgetAfterMs = 60 * 60_000;
+/** Failures expire after this time without another failure. */
+const expireAfterMs = 60 * 60_000;
 const maxEntries = 10_000;
 
 interface Failures {
@@ -16,19 +16,19 @@ interface Failures {
   lastAt: number;
 }
 
-/** A browser, or a name and an address, whose failures are counted. */
+/** A sign-in attempt. Failures are counted by browser, or by name and address. */
 export interface Attempt {
   /** Absent: the attempt is not for a user, such as one with the one-time link. */
   readonly name?: string;
   readonly address: string;
-  /** The id of the device cookie, if it is one of the user with this name. */
+  /** The id of the device cookie, if the cookie belongs to the user with this name. */
   readonly device?: string | undefined;
 }
 
-interface Counted {
+interface Counter {
   readonly key: string;
-  /** Failures without a wait. */
-  readonly free: number;
+  /** The number of failures before the first wait. */
+  readonly freeFailures: number;
 }
 
 export class SignInThrottle {
@@ -42,7 +42,7 @@ export class SignInThrottle {
 
   /** Throws if the attempt has to wait. */
   check(attempt: Attempt): void {
-    const waitMs = Math.max(...countedOf(attempt).map((counted) => this.#waitMs(counted)));
+    const waitMs = Math.max(...countersOf(attempt).map((counter) => this.#waitMs(counter)));
     if (waitMs <= 0) return;
     throw new GatewayError(
       "rate_limited",
@@ -52,7 +52,7 @@ export class SignInThrottle {
   }
 
   fail(attempt: Attempt): void {
-    for (const { key } of countedOf(attempt)) {
+    for (const { key } of countersOf(attempt)) {
       const failures = this.#current(key) ?? { count: 0, lastAt: 0 };
       failures.count++;
       failures.lastAt = this.#now();
@@ -71,7 +71,7 @@ export class SignInThrottle {
    * failures, because it may be guessing other names.
    */
   succeed(attempt: Attempt): void {
-    for (const { key } of countedOf(attempt)) {
+    for (const { key } of countersOf(attempt)) {
       const failures = this.#failures.get(key);
       if (failures && key.startsWith("address:") && failures.count > 1) failures.count--;
       else this.#failures.delete(key);
@@ -80,27 +80,27 @@ export class SignInThrottle {
 
   #current(key: string): Failures | undefined {
     const failures = this.#failures.get(key);
-    return failures && this.#now() - failures.lastAt < forgetAfterMs ? failures : undefined;
+    return failures && this.#now() - failures.lastAt < expireAfterMs ? failures : undefined;
   }
 
-  #waitMs({ key, free }: Counted): number {
+  #waitMs({ key, freeFailures }: Counter): number {
     const failures = this.#current(key);
-    if (!failures || failures.count < free) return 0;
-    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - free));
+    if (!failures || failures.count < freeFailures) return 0;
+    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
     return failures.lastAt + waitMs - this.#now();
   }
 }
 
-function countedOf({ name, address, device }: Attempt): readonly Counted[] {
-  if (device !== undefined) return [{ key: `device:${device}`, free: 5 }];
+function countersOf({ name, address, device }: Attempt): readonly Counter[] {
+  if (device !== undefined) return [{ key: `device:${device}`, freeFailures: 5 }];
   return [
-    ...(name === undefined ? [] : [{ key: `name:${name.toLowerCase()}`, free: 5 }]),
+    ...(name === undefined ? [] : [{ key: `name:${name.toLowerCase()}`, freeFailures: 5 }]),
     // Several people may share an address.
-    { key: `address:${networkOf(address)}`, free: 20 },
+    { key: `address:${networkOf(address)}`, freeFailures: 20 },
   ];
 }
 
-/** One person has a whole IPv6 network of 64 bits. */
+/** One person can use any address of a /64 IPv6 network, so the network counts as one address. */
 const networkOf = (address: string): string =>
   address.includes(":") && !address.includes(".")
     ? address.split(":").slice(0, 4).join(":")

@@ -1,4 +1,4 @@
-/** Starts the session of a user who has proved who they are: a new token in a cookie, and an entry in the audit log. */
+/** Starts the session of an authenticated user: a new token in a cookie, and an entry in the audit log. */
 import type { StoredUser } from "../../storage/ports/user-store.ts";
 import { type AdminApiContext, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";

@@ -66,7 +66,7 @@ const maxEntities = 10_000;
 
 export class ConfigEntities {
   readonly #options: ConfigEntitiesOptions;
-  /** A change is validated against the entities that it is written beside: no other change may come between. */
+  /** One change at a time: no other change may be written between the validation of a change and its write. */
   readonly #serialize = createSerialize();
 
   constructor(options: ConfigEntitiesOptions) {
@@ -204,17 +204,17 @@ export class ConfigEntities {
     );
   }
 
-  /** Refuses a change that leaves out an entity which was in force before, or the changed one. */
+  /** Refuses a change after which the changed entity, or one that was in force before, would be left out. */
   async #refuseInvalid(after: StoredConfig, before: StoredConfig): Promise<void> {
-    const earlier = (await this.#merge(before)).leftOut;
+    const leftOutBefore = (await this.#merge(before)).leftOut;
     const added = after.entities.find((entity) => !before.entities.includes(entity));
-    const isNews = (entity: LeftOutEntity): boolean =>
+    const isNew = (entity: LeftOutEntity): boolean =>
       (entity.kind === added?.kind && entity.id === added.id) ||
-      !earlier.some(({ kind, id }) => kind === entity.kind && id === entity.id);
-    const news = (await this.#merge(after)).leftOut.filter(isNews);
-    const own = news.find(({ kind, id }) => kind === added?.kind && id === added.id);
+      !leftOutBefore.some(({ kind, id }) => kind === entity.kind && id === entity.id);
+    const newlyLeftOut = (await this.#merge(after)).leftOut.filter(isNew);
+    const own = newlyLeftOut.find(({ kind, id }) => kind === added?.kind && id === added.id);
     if (own) throw new EntityRefused(own.reason, own.field);
-    const [other] = news;
+    const [other] = newlyLeftOut;
     if (other) {
       const field = other.field === "" ? "" : `${other.field}: `;
       throw new EntityRefused(
@@ -260,7 +260,7 @@ function refuseOtherHost(after: JsonObject, before: JsonObject): void {
   const changed = addressMembers.find((name) => hostOf(after[name]) !== hostOf(before[name]));
   if (changed === undefined) return;
   throw new EntityRefused(
-    "is not the stored one, so the stored credentials are not sent there: enter the credentials again",
+    "differs from the stored value, so the stored credentials are not sent there: enter the credentials again",
     changed,
   );
 }

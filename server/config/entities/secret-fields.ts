@@ -22,7 +22,7 @@ const secretFields: Readonly<Record<string, readonly string[]>> = {
 
 export const secretFieldsOf = (kind: string): readonly string[] => secretFields[kind] ?? [];
 
-/** What a read returns for a secret. A write with it keeps the stored secret. */
+/** A read returns this placeholder instead of a secret. A write with the placeholder keeps the stored secret. */
 const secretPlaceholder = { $secret: true } as const;
 const encryptedMember = "$encrypted";
 
@@ -48,7 +48,7 @@ export const hideSecrets = (entity: Entity): JsonObject =>
 /** A placeholder with the last characters of the secret, so that people can tell which one is stored. */
 export interface MaskedSecret {
   readonly $secret: true;
-  /** Absent: the secret is too short, or no single word. */
+  /** Absent: the secret is too short, or contains spaces. */
   readonly lastFour?: string;
 }
 
@@ -63,7 +63,7 @@ export const maskSecrets = (entity: Entity): JsonObject =>
 const isPlaceholder = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "$secret" in value && value.$secret === true;
 
-/** Replaces each placeholder by the secret that `before` has there. Throws for a placeholder without one. */
+/** Replaces each placeholder by the secret at the same path in `before`. Throws MissingSecret if there is none. */
 export const keepSecrets = (entity: Entity, before: JsonObject): JsonObject =>
   mapSecrets(entity, (value, path) => {
     if (!isPlaceholder(value)) return value;
@@ -98,7 +98,7 @@ export function usesCurrentKey(entity: Entity, secrets: SecretBox): boolean {
 
 type Path = readonly [name: string, member?: string];
 
-/** A secret cannot be copied to another entity or to another field of it. */
+/** Authenticated with the encrypted secret, so that it cannot be copied to another entity or another field. */
 const contextOf = ({ kind, id }: EntityKey, path: Path): string =>
   JSON.stringify([kind, id, ...path]);
 

@@ -13,8 +13,8 @@ export interface ConfigSource<T> {
 export type SourceState = "present" | "empty" | "absent";
 
 /**
- * Polling: runs work again and again, each run some time after the end of the one before. `work` returns the
- * milliseconds until the next run. Returns the function that ends it.
+ * Polling: runs `work` repeatedly, one run at a time. `work` returns the milliseconds between its end and the next run.
+ * Returns the function that ends the polling.
  */
 export function repeat(firstMs: number, work: () => Promise<number>): () => void {
   let isStopped = false;

@@ -21,7 +21,7 @@ export function storeSource(options: StoreSourceOptions): ConfigSource<StoredCon
   let seenRevision: number | undefined;
   return {
     load: async () => {
-      // The revision first: a change during the read is read again.
+      // The revision is read first, so that a change during the read is read again.
       seenRevision = await store.revision();
       return readStoredConfig(store, secrets);
     },

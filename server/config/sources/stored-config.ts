@@ -1,4 +1,4 @@
-/** The stored entities: those in force, and invalid or conflicting ones that are left out. */
+/** The stored entities that are in force, and the invalid or conflicting entities that are left out. */
 import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
 
 export interface StoredConfig {

@@ -36,13 +36,13 @@ interface WatchFileOptions {
 }
 
 /** Watches one file of the configuration. Returns the function that ends the watch. */
-export function watchFile({ path, onChange, ...pace }: WatchFileOptions): () => void {
+export function watchFile({ path, onChange, ...timing }: WatchFileOptions): () => void {
   const { close } = pollFiles({
     paths: [path],
     onChange: async ([now]) => {
       if (now) await onChange(now.state);
     },
-    ...pace,
+    ...timing,
   });
   return close;
 }

@@ -15,7 +15,7 @@ export interface OidcAccess {
   readonly mappedProjects: readonly string[] | null;
 }
 
-/** A text is the reason why the person may not sign in, for the log and the audit log. */
+/** A string is the reason why the person may not sign in, for the log and the audit log. */
 export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | string {
   const email = typeof claims.email === "string" ? claims.email.trim().toLowerCase() : "";
   if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return "the identity has no e-mail address";

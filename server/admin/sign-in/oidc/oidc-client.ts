@@ -6,7 +6,7 @@ import type * as Library from "openid-client";
 import type { Claims } from "./oidc-access.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 
-/** What the browser keeps between the start of a sign-in and the return from the issuer. */
+/** The values that the browser keeps between the start of a sign-in and the return from the issuer. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
@@ -67,13 +67,13 @@ export class OidcClient {
     if (!identity) throw new Error("the issuer sent no ID token");
     const { userinfo_endpoint: endpoint } = config.serverMetadata();
     // Most issuers put few claims into the ID token and the others into the user info.
-    const more = endpoint
+    const userInfo = endpoint
       ? await library.fetchUserInfo(config, tokens.access_token, identity.sub)
       : {};
-    return { subject: `${identity.iss} ${identity.sub}`, claims: { ...identity, ...more } };
+    return { subject: `${identity.iss} ${identity.sub}`, claims: { ...identity, ...userInfo } };
   }
 
-  /** Where the browser ends the session at the issuer. Undefined: the issuer has no such address. */
+  /** The URL at which the browser ends the session at the issuer. Undefined: the issuer has no such URL. */
   async signOutUrl(returnTo: string): Promise<string | undefined> {
     const { library, config } = await this.#connect();
     if (!config.serverMetadata().end_session_endpoint) return undefined;

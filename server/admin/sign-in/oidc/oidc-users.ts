@@ -1,7 +1,7 @@
 /**
- * The user of an OpenID Connect identity. A known identity (issuer and subject) is its user. An unknown one is linked
- * to the user whose name is its verified e-mail address, unless that user has another identity; otherwise a user is
- * created. Only administrators create users with passwords, so a user cannot prepare an account for another person.
+ * Finds or creates the user of an OpenID Connect identity (issuer and subject). If no user has the identity, it is
+ * linked to the user whose name is its verified e-mail address, unless that user has another identity; otherwise a user
+ * is created. Only administrators create users with passwords, so a user cannot prepare an account for another person.
  */
 import type { StoredUser, UserChanges, UserStore } from "../../../storage/ports/user-store.ts";
 import { newUser } from "../../new-user.ts";
@@ -22,7 +22,7 @@ export interface OidcUsersOptions {
   readonly now: () => number;
 }
 
-/** A text is the reason why the person may not sign in. */
+/** A string is the reason why the person may not sign in. */
 export async function oidcUser(
   subject: string,
   access: OidcAccess,
