@@ -1,4 +1,4 @@
-/** GET /console and below: the files of the console. Every other path is a page of the console. */
+/** GET /console and the paths below it: the files of the console. Any other path returns the page, which routes it. */
 import { randomBytes } from "node:crypto";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -17,7 +17,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * No inline script, nothing from other hosts, no frame around it. `blob:` and `data:` are images made in the page. Style
+ * No inline script, nothing from other hosts, no framing. `blob:` and `data:` are images made in the page. Style
  * elements that the scripts of the page create have its nonce.
  */
 const contentSecurityPolicy = (styleNonce: string): string =>
@@ -62,7 +62,7 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
     if (method !== "GET" && method !== "HEAD") return refuseMethod(method, path, ["GET"]);
     const built = await files();
     const requested = path.slice("/console/".length);
-    // A file of an earlier build, which a page that is still open asks for.
+    // A page that is still open requests a file of an earlier build.
     if (!built.has(requested) && isFile.test(requested)) throw unknownUrl(method, path);
     const name = built.has(requested) ? requested : "index.html";
     const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
@@ -81,7 +81,7 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
   };
 }
 
-/** Too small to be worth compressing. */
+/** The page is sent uncompressed: it is small. */
 function page(gzipped: Uint8Array<ArrayBuffer>): OutgoingResponse {
   const nonce = randomBytes(16).toString("base64");
   const html = new TextDecoder().decode(Bun.gunzipSync(gzipped)).replace("{nonce}", nonce);

@@ -1,6 +1,6 @@
 /**
- * Adapts embeddings parameters: the gateway emulates a parameter that a target does not support if the result is the
- * same, or refuses it.
+ * Adapts embeddings parameters. If a target does not support a parameter, the gateway emulates it where the result is
+ * the same, and otherwise refuses it.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -25,7 +25,7 @@ import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
 export type CapabilitiesOf = (target: Target) => EmbeddingCapabilities;
 
-/** The targets' declared capabilities, corrected by what their responses have shown. */
+/** The targets' declared capabilities, corrected according to their responses. */
 interface LearnedCapabilities {
   readonly capabilities: CapabilitiesOf;
   /** The target accepts `dimensions` but returns the full length: from now on the parameter is not sent to it. */
@@ -70,7 +70,7 @@ export const checkParameters =
     record.parameters.dropped = namesOf(supported, "dropped");
     const [tokenizer, ...otherTokenizers] = new Set(supported.map(({ decodeWith }) => decodeWith));
     if (tokenizer === undefined || otherTokenizers.length > 0) return next(request);
-    // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
+    // Every target gets the decoded text. Decoded before the cache, the request shares the cached vector of that text.
     return decodeTokens(query, tokenizer).then((decoded) => next({ ...request, query: decoded }));
   };
 
@@ -210,8 +210,8 @@ function truncateResponse(
 const tokensPerTurn = 65_536;
 
 /**
- * Token arrays to texts, for targets that take texts only or have another vocabulary than the client's. The query with
- * texts in place of its tokens. Throws where tokens cannot be decoded.
+ * Decodes token arrays to texts, for targets that take only texts or have another vocabulary than the client's. Returns
+ * the query with texts in place of its tokens. Throws if tokens cannot be decoded.
  */
 export async function decodeTokens(
   query: EmbeddingsQuery,

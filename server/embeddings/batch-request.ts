@@ -76,7 +76,7 @@ interface SubBatch {
 
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
-  /** The state of the server, as the halves show it. Absent: none has settled, or only one, with a server error. */
+  /** The state of the server, derived from the halves. Absent: no half has settled, or only one, with a server error. */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */
   failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };
@@ -111,8 +111,8 @@ export const sendBatch = (
     bisection.server = server;
     if (bisection.failed) failOrBisect(bisection.failed.members, bisection.failed.error, bisection);
   };
-  return runConcurrently(stack, maxParallel, async ({ members: all, bisection }) => {
-    const members = all.filter((member) => !member.isSettled);
+  return runConcurrently(stack, maxParallel, async ({ members: sent, bisection }) => {
+    const members = sent.filter((member) => !member.isSettled);
     if (members.length === 0) return report(bisection, "healthy");
     try {
       splitResponse(await sendJoined(members, send), members);
@@ -174,7 +174,7 @@ function sendJoined(
   };
   for (const member of members) member.owner = owner;
   const query = { ...request.query, input: joinInputs(members), single: false };
-  // Uses the first member's request record: what later stages write there applies to all members.
+  // Later stages write to the request record of the first member, for all members.
   return send({ ...request, query, signal: controller.signal });
 }
 
@@ -204,7 +204,7 @@ function splitResponse(response: EmbeddingsResponse, members: readonly BatchMemb
     members[0]!.succeed(response);
     return;
   }
-  // No member gets the response body as it is: its memory is freed without waiting for the garbage collector, unless
+  // No member gets the response body unchanged: its memory is freed without waiting for the garbage collector, unless
   // vectors are in it.
   if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
     response.verbatim.body.release();

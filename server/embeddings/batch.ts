@@ -55,7 +55,7 @@ export const batch =
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
-    // Targets belong to a config snapshot: their batchers are collected with it.
+    // Targets belong to a config snapshot: their batchers are garbage-collected with it.
     const batchers = new WeakMap<Target, Batcher>();
     const createBatcher = (target: Target): Batcher => {
       const limits = limitsOf([capabilities(target)]);
@@ -168,7 +168,7 @@ class Batcher {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
-    // It fills a batch by itself.
+    // The request fills a batch by itself.
     if (!this.#hasRoom(load, smallest)) return this.send(request);
     const key = compatibilityKey(query);
     let batch = this.#pending.get(key);

@@ -72,7 +72,7 @@ export function createCanary(options: CanaryOptions): Canary {
   const compared = new Set<string>();
   /** Models whose targets have all been checked. */
   const fullyChecked = new WeakSet<Model>();
-  /** Since when a model has had an unchecked target. */
+  /** When a model was first found to have an unchecked target. */
   const uncheckedSince = new WeakMap<Model, number>();
   const responded = new Set<string>();
   const silent = new Set<string>();

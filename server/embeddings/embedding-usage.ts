@@ -82,7 +82,10 @@ export function quarterTokens(text: string): number {
   return Math.round((quarters * length) / classified);
 }
 
-/** `total` and `weights` are non-negative integers. Of equal remainders the first gets more. */
+/**
+ * Divides `total` in proportion to the weights (largest remainder method). `total` and `weights` are non-negative
+ * integers. Of equal remainders the first gets more.
+ */
 export function shareUsage(total: number, weights: readonly number[]): number[] {
   let sum = 0;
   for (const weight of weights) sum += weight;

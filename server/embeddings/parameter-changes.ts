@@ -1,4 +1,4 @@
-/** Parameter changes: what must change in a request before a target can serve it, or why the target cannot. */
+/** The parameter changes that a request needs before a target can serve it, or the error if the target cannot. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
@@ -55,7 +55,7 @@ const ignoredFields = (
     ? Object.keys(extraFields).filter((name) => !extras.includes(name))
     : [];
 
-/** A request that is one unit cannot be split: the target must take all of it. */
+/** Refuses a request that cannot be split and exceeds the limits of a target. */
 export function rejectUnsplittable(
   { input, model }: EmbeddingsQuery,
   { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,

@@ -12,14 +12,14 @@ import { detachVector } from "./vector-formats.ts";
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 
 /**
- * An upstream request with more inputs is canceled with its client, though other requests wait for some of the inputs:
- * most of its cost would be for inputs that no client needs.
+ * An upstream request with more inputs is canceled when its client disconnects, even if other requests wait for some of
+ * the inputs: most of its cost would be for inputs that no client needs.
  */
 const maxInputsToContinue = 64;
 
 /**
- * An upstream request in flight, with the request that started it. When the client of its owner disconnects, it
- * continues for the requests that wait for its inputs, until the owner's timeout.
+ * An upstream request in flight, and its owner: the client request that started it. When the owner's client disconnects,
+ * the upstream request continues for the requests that wait for its inputs, until the owner's timeout.
  */
 export class InFlightQuery {
   readonly #owner: EmbeddingsRequest;
@@ -63,13 +63,13 @@ export class InFlightQuery {
     this.#failure = { error, wasAbandoned: isDisconnect(error) || this.isAborted };
   }
 
-  /** Adds a waiter. From now on a disconnect of the client does not cancel the request: it is not paid for twice. */
+  /** Adds a waiter. From now on a disconnect of the owner's client does not cancel the request: it is not paid for twice. */
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();
     this.#waiters.add(onSettled);
   }
 
-  /** A disconnected client's request without waiters is canceled. */
+  /** Without waiters, the request is canceled if the owner's client has disconnected. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
     if (!this.#hasWaiters()) this.#owner.deadline.abortIfDisconnected();
@@ -141,8 +141,8 @@ export class SingleFlight {
 }
 
 /**
- * Waits until all have settled, or one failed with an error that applies to this request, or this request is aborted.
- * Never rejects.
+ * Waits until all of these upstream requests have settled, one has failed with an error that applies to this request,
+ * or this request is aborted. Never rejects.
  */
 export function waitForInFlight(
   queries: ReadonlySet<InFlightQuery>,
@@ -163,7 +163,7 @@ export function waitForInFlight(
     resolve();
   };
   signal.addEventListener("abort", stop);
-  // Its own upstream request may continue after a disconnect; the request waits for others no longer.
+  // After a disconnect, the request's own upstream request may continue, but the request no longer waits for others.
   deadline.addDisconnectListener(stop);
   for (const query of queries) {
     const onSettled = (): void => {

@@ -155,9 +155,9 @@ const isTooLarge = (error: unknown): boolean =>
 export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
 
 /**
- * Why the request must be sent unchanged: no stage may cache, deduplicate, share, batch or split it. Undefined if it
- * need not be. Its inputs depend on each other, or its extra fields are large: comparing them with those of other
- * requests would block the event loop, and splitting the request would send them several times.
+ * The reason why no stage may cache, deduplicate, share, batch or split the request. Undefined: the stages may do so.
+ * Either its inputs depend on each other, or its extra fields are large: comparing the fields with those of other
+ * requests would block the event loop, and splitting the request would send the fields several times.
  */
 export function unsplittableReason(
   { extraFields }: Pick<EmbeddingsQuery, "extraFields">,
@@ -191,15 +191,17 @@ interface InputRange {
 function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
   const count = itemsOf(input);
   // Equal parts: they are sent concurrently, and the response waits for the longest.
-  const most = Math.ceil(count / Math.ceil(count / limits.items));
+  const maxItems = Math.ceil(count / Math.ceil(count / limits.items));
   const ranges: InputRange[] = [];
   let [from, tokens, bytes] = [0, 0, 0];
   for (let at = 0; at < count; at++) {
     const moreBytes = bytesAt(input, at);
     const moreTokens = tokensAt(input, at, moreBytes);
-    const full =
-      at - from >= most || tokens + moreTokens > limits.tokens || bytes + moreBytes > limits.bytes;
-    if (full && at > from) {
+    const isFull =
+      at - from >= maxItems ||
+      tokens + moreTokens > limits.tokens ||
+      bytes + moreBytes > limits.bytes;
+    if (isFull && at > from) {
       ranges.push({ from, to: at });
       [from, tokens, bytes] = [at, 0, 0];
     }

@@ -138,7 +138,7 @@ function base64Range(
   return parts;
 }
 
-/** Numbers that are written without a pause, which bounds the wait of other requests. */
+/** The most numbers that are written in one step, which bounds the wait of other requests. */
 const numbersPerStep = 100_000;
 
 const vectorsPerStep = (vectors: readonly Vector[]): number =>
@@ -199,7 +199,7 @@ function printRange(vectors: readonly Vector[], from: number, to: number, end: s
     maxBytes += begin.length + entry(from + at).length;
     maxBytes += typeof vector === "string" ? vector.length : maxTextBytes(dimensionsOf(vector));
   }
-  // Pages that are never written to take no memory.
+  // May be larger than the text: memory pages that are never written to take no memory.
   const text = Buffer.allocUnsafeSlow(maxBytes);
   let length = 0;
   for (let at = 0; at < entries.length; at++) {

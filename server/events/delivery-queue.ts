@@ -60,7 +60,7 @@ const jitter = 0.2;
 const storageRetryMs = 5 * second;
 /** A wake-up during a dispatch is repeated after it. */
 const dispatchAgainMs = 10;
-/** A later due time was written before the clock was set back. */
+/** The latest plausible due time: a later one was written before the clock was set back. */
 const latestDue = (at: number): number => at + maxDelayMs * (1 + jitter);
 
 interface WebhookState {
@@ -86,7 +86,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const unsavedOutcomes: DeliveryOutcome[] = [];
   let saving: Promise<void> | undefined;
   let dispatching = false;
-  /** A dispatch is scheduled, at the latest when the next delivery that was known then is due. */
+  /** A dispatch is scheduled: for the next due delivery that is known, or earlier. */
   let isScheduled = false;
   let cancelTimer = () => {};
   let closed = false;

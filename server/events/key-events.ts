@@ -17,7 +17,7 @@ interface KeyEventsOptions {
 }
 
 const markName = "key-revision";
-/** Events of one page are recorded before the next page is read, so that they are not too many in memory. */
+/** Events of one page are recorded before the next page is read, which bounds the events in memory. */
 const pageSize = 1000;
 
 /** Called whenever keys may have changed. The first call finds the changes made while the gateway was down. */

@@ -22,7 +22,7 @@ export interface EventViewsOptions {
 }
 
 export interface EventPageQuery {
-  /** The id of the last event of the page before. */
+  /** The id of the last event of the previous page. */
   readonly cursor?: string | undefined;
   /** A glob pattern for event types. */
   readonly type?: string | undefined;

@@ -88,7 +88,7 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
     return undefined;
   };
 
-  /** Applies only to the routes of OpenAI and Azure: proxies may protect other routes by path prefix. */
+  /** Folds repeated slashes, only for the routes of OpenAI and Azure: proxies may protect other routes by path prefix. */
   const findFolded = (path: string): PathPattern<Row> | undefined => {
     const folded = path.replace(/\/{2,}/g, "/");
     if (folded === path || !/^\/(?:v1|openai)\//.test(folded)) return undefined;

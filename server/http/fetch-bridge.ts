@@ -27,7 +27,7 @@ const serverHeaders: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Rejects with what the handler throws. */
+/** Rejects with the error that the handler throws. */
 export async function serveByFetch(
   incoming: BridgedRequest,
   handler: FetchHandler,
@@ -39,7 +39,7 @@ function toRequest(incoming: BridgedRequest): Request {
   const { method, path, search, publicUrl, signal } = incoming;
   const headers = new Headers();
   for (const [name, value] of incoming.headerEntries()) headers.append(name, value);
-  // The `host` header of a client may be no host at all.
+  // The client's `host` header may not be a valid host.
   const origin = URL.canParse(publicUrl) ? new URL(publicUrl).origin : "http://localhost";
   // Unescaped, `#` and `?` would end the path of the URL, and a backslash would count as a slash.
   const escapedPath = path.replace(/[#?\\]/g, encodeURIComponent);
@@ -82,7 +82,7 @@ async function toOutgoing(response: Response): Promise<OutgoingResponse> {
   const length = response.headers.get("content-length");
   if (length !== null) return { ...head, body: streamedBody(body, Number(length)) };
   const chunks = chunksOf(body);
-  // JSON is made whole; other types may be streams whose first chunk must not wait for the next.
+  // A handler produces JSON all at once; other types may be streams whose first chunk must not wait for the next.
   const isJson = headers["content-type"]?.startsWith("application/json");
   if (!isJson) return { ...head, body: iterable(chunks) };
   return { ...head, body: await wholeOrChunks(chunks) };

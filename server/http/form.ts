@@ -102,7 +102,7 @@ async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** The chunks of a body, which can be read on after a reader has stopped. */
+/** The chunks of a body. Reading can continue after a reader has stopped. */
 class ResumableChunks {
   readonly #chunks: AsyncIterator<Uint8Array>;
 
@@ -198,7 +198,7 @@ interface SpooledFile {
   dispose(): Promise<void>;
 }
 
-/** Throws GatewayError, also where the API key has used up its share of temp storage. */
+/** Throws GatewayError, also if the API key has used up its share of temp storage. */
 export async function spool(
   incoming: FormPart,
   limits: SpoolLimits,

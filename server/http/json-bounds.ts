@@ -60,7 +60,7 @@ export class JsonBounds {
   }
 }
 
-/** Of one slice of a large body. 1,048,576 escape sequences are more text than any model accepts. */
+/** The limits of one slice of a large body. 1,048,576 escape sequences are more text than any model accepts. */
 const sliceLimits: SliceLimits = { wideCharacters: maxTextLength, escapes: 1_048_576 };
 
 /** Throws where a slice would take more than four times its size in memory, or too much time. */
@@ -95,7 +95,7 @@ const tooMany = (bound: keyof typeof jsonBounds, what: string, advice: string): 
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** The limits of what makes a slice expensive to parse. */
+/** Limits on the content that makes a slice expensive to parse. */
 interface SliceLimits {
   /** Characters (UTF-16 code units), if one of them is not ASCII: then each takes two bytes. */
   readonly wideCharacters: number;

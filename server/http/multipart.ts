@@ -89,9 +89,9 @@ class Scanner {
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#window.indexOf(delimiter);
-      const safe =
+      const bodyBytes =
         at >= 0 ? at : this.#window.length - partialDelimiterBytes(this.#window, delimiter);
-      if (safe > 0) yield this.#consume(safe);
+      if (bodyBytes > 0) yield this.#consume(bodyBytes);
       if (at >= 0) {
         this.#consume(delimiter.length);
         return;

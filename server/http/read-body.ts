@@ -73,12 +73,12 @@ async function readStreamedJson(
   context: JsonBodyContext,
 ): Promise<unknown> {
   const { headers } = incoming;
-  // Otherwise a compressed body would be refused for its structure, which only the uncompressed body has.
+  // Checked first: otherwise the bounds on the JSON structure would refuse a compressed body, with a misleading error.
   checkEncoding(headers);
   const announced = Number(headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   let reserved = 0;
-  // Before any of it is read: a client that is refused does not have to send it.
+  // Memory is reserved before the body is read: a client that is refused does not have to send the body.
   if (announced >= countedBytes) {
     context.reserveMemory(announced);
     reserved = announced;
@@ -138,7 +138,7 @@ function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): Gate
   );
 }
 
-/** A missing type is read as JSON, because the first clients sent none. */
+/** A body without a content type is read as JSON, because early clients sent none. */
 function checkType(type: string | null): void {
   if (type === null || /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) return;
   throw new GatewayError(
@@ -148,7 +148,8 @@ function checkType(type: string | null): void {
 }
 
 /**
- * Called only where a body cannot be read: a compressed body is never valid JSON, and other requests save the check.
+ * Called only if a body cannot be read: a compressed body is never valid JSON, so requests with valid JSON save the
+ * check.
  */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");
@@ -184,7 +185,7 @@ export async function* readChunks(
 }
 
 /**
- * The same for a consumer that copies each chunk. The memory of a chunk is released after the next one is requested:
+ * Like `readChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is requested:
  * left to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share one buffer,
  * which is released with the last of them.
  */

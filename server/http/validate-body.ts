@@ -16,7 +16,7 @@ export function parse<S extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue;
 
-/** Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets; others are thrown. */
+/** Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets. Any other error is thrown. */
 export function refused(context: z.RefinementCtx, error: unknown): never {
   if (!(error instanceof GatewayError)) throw error;
   context.issues.push({ code: "custom", input: context.value, params: { error } });
@@ -110,7 +110,7 @@ function expected(
   { expected: type, path }: z.core.$ZodIssueInvalidType,
   schema: z.ZodType,
 ): string {
-  // zod expects a number, and then that it is an integer.
+  // For an integer field, zod reports the type `number` if the value is not a number at all.
   if (type === "number" && isIntegerField(schema, path)) return "integer";
   return { int: "integer", record: "object" }[type as string] ?? type;
 }
@@ -139,7 +139,7 @@ const size = (origin: string): string =>
     integer: "integer",
     number: "number",
   })[origin] ?? "value";
-/** The value of a number may be text: a query parameter is. */
+/** A number may be given as text, as in a query parameter. */
 const measure = (origin: string, value: unknown): string | number =>
   (origin === "string" && typeof value === "string") || Array.isArray(value)
     ? value.length

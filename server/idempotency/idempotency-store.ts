@@ -30,7 +30,7 @@ export type Claim =
   | ({ readonly kind: "failed" } & FailedRequest)
   | { readonly kind: "proceed"; readonly request: InFlightRequest };
 
-/** How often a request looks for the end of an identical one on another replica. */
+/** The interval at which a request checks whether an identical request on another replica has ended. */
 const pollMs = 100;
 
 export class IdempotencyStore implements InFlightRequests {
@@ -89,7 +89,7 @@ export class IdempotencyStore implements InFlightRequests {
         claim = await this.#claimShared(this.#claims, request, options, fingerprint, name);
         return claim;
       } finally {
-        // Duplicates on this replica continue: each finds the same as this request.
+        // Duplicates on this replica continue: each finds the same result as this request.
         if (claim?.kind !== "proceed") request.settle();
       }
     }
@@ -105,14 +105,14 @@ export class IdempotencyStore implements InFlightRequests {
   ): Promise<Claim> {
     let waitsFor: string | undefined;
     for (;;) {
-      const answer = await claims.claim({ name, fingerprint, requestId, waitsFor });
-      if (!answer) {
+      const sharedClaim = await claims.claim({ name, fingerprint, requestId, waitsFor });
+      if (!sharedClaim) {
         if (waitsFor !== undefined) throw lostClaimError();
         return { kind: "proceed", request };
       }
-      if (answer.kind === "claimed") {
+      if (sharedClaim.kind === "claimed") {
         const settle = (outcome: ClaimOutcome): void =>
-          void answer.settle(outcome).catch((error: unknown) => this.#report(error));
+          void sharedClaim.settle(outcome).catch((error: unknown) => this.#report(error));
         // Another replica may have stored the response after it was looked up.
         const response = await this.#responses.find(name);
         if (response) {
@@ -122,18 +122,22 @@ export class IdempotencyStore implements InFlightRequests {
         request.holdClaim(settle);
         return { kind: "proceed", request };
       }
-      if (answer.fingerprint !== fingerprint) throw keyReusedError();
-      if (answer.kind === "failed") {
-        return { kind: "failed", requestId: answer.requestId, error: parseError(answer.error) };
+      if (sharedClaim.fingerprint !== fingerprint) throw keyReusedError();
+      if (sharedClaim.kind === "failed") {
+        return {
+          kind: "failed",
+          requestId: sharedClaim.requestId,
+          error: parseError(sharedClaim.error),
+        };
       }
-      if (answer.kind === "abandoned") throw abandonedError();
-      if (answer.kind === "stored") {
+      if (sharedClaim.kind === "abandoned") throw abandonedError();
+      if (sharedClaim.kind === "stored") {
         const response = await this.#responses.find(name);
         if (!response) throw responseNotStored();
         this.#orphans.remove(idName(owner, response.requestId));
         return { kind: "replay", response };
       }
-      waitsFor = answer.claim;
+      waitsFor = sharedClaim.claim;
       await this.#pause(signal);
     }
   }
@@ -248,7 +252,7 @@ export class OrphanedResponses {
     this.#max = max;
   }
 
-  /** A request of an owner without orphans needs no fingerprint. */
+  /** Whether an owner has orphaned responses. If not, its requests need no fingerprint. */
   has(owner: string): boolean {
     for (const orphan of this.#orphans.values()) if (orphan.owner === owner) return true;
     return false;

@@ -172,8 +172,8 @@ export class IdempotentRequest {
   }
 
   /**
-   * The error that concurrent duplicates get when the request they wait for fails. The next of them does not send a
-   * request again that may have been billed or that cannot succeed. A client disconnect is no error for the others.
+   * The error that concurrent duplicates get when the request they wait for fails. None of them sends a request
+   * again that may have been billed or that cannot succeed. A client disconnect is no error for the others.
    */
   #failureForWaiters(failure: GatewayError | undefined): GatewayError | undefined {
     if (!failure || failure.kind === "client_closed") return undefined;

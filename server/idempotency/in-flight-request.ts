@@ -65,8 +65,7 @@ export class InFlightRequest {
   }
 
   /**
-   * Settles when the request ends, and never rejects. It has the failure if the waiters must not send the request
-   * again.
+   * Resolves when the request ends, and never rejects: with the failure if the waiters must not send the request again.
    */
   get settled(): Promise<FailedRequest | undefined> {
     return this.#settlement.promise;
@@ -88,7 +87,7 @@ export class InFlightRequest {
     this.#settleClaim = settle;
   }
 
-  /** The response is stored whether it is delivered or not, because a retry will have the same key. */
+  /** If so, the response is stored whether it is delivered or not, because a retry will have the same key. */
   get hasIdempotencyKey(): boolean {
     return this.#options.idempotencyKey !== undefined;
   }

@@ -19,11 +19,11 @@ import {
 export async function checkTruncation(image: LoadedImage): Promise<void> {
   const type = imageTypeOf(image);
   if (type === undefined) throw invalidResponse("it contains data that is not an image");
-  const kind = formatChecks[type];
-  if (!kind) return;
-  if (kind.hasValidEnd(await readLastBytes(image), image)) return;
+  const check = formatChecks[type];
+  if (!check) return;
+  if (check.hasValidEnd(await readLastBytes(image), image)) return;
   const hasSize = type !== "image/png" || (await readDimensions(image)) !== undefined;
-  if (hasSize && kind.end && (await hasEnd(image, kind.end()))) return;
+  if (hasSize && check.end && (await hasEnd(image, check.end()))) return;
   throw invalidResponse("its image is truncated");
 }
 
@@ -31,14 +31,14 @@ export async function checkTruncation(image: LoadedImage): Promise<void> {
 const bytesPerTurn = 1024 * 1024;
 
 async function hasEnd(image: LoadedImage, search: EndSearch): Promise<boolean> {
-  let inTurn = 0;
+  let bytesInTurn = 0;
   try {
     for await (const chunk of bytesOf(image)) {
       const found = search.take(chunk);
       if (found !== undefined) return found;
-      inTurn += chunk.length;
-      if (inTurn < bytesPerTurn) continue;
-      inTurn = 0;
+      bytesInTurn += chunk.length;
+      if (bytesInTurn < bytesPerTurn) continue;
+      bytesInTurn = 0;
       await new Promise(setImmediate);
     }
   } catch (error) {
@@ -173,8 +173,8 @@ class JpegEnd implements EndSearch {
   #readHead(): boolean {
     const [first, marker = 0, high = 0, low = 0] = this.#head;
     if (first !== 0xff) return false;
-    const isAlone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-    const length = marker === 0xff ? 1 : isAlone ? 2 : 2 + 256 * high + low;
+    const hasNoLength = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+    const length = marker === 0xff ? 1 : hasNoLength ? 2 : 2 + 256 * high + low;
     this.#isInScan = marker === 0xda;
     this.#last = low;
     this.#head = this.#isInScan ? [] : this.#head.slice(length);

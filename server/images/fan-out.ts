@@ -139,7 +139,7 @@ const countImages = (parts: readonly PartialResponse[]): number =>
 const isSingleImage = ({ response }: PartialResponse): boolean =>
   response.kind === "buffered" && response.results.length === 1;
 
-/** One image is every upstream's default, and some have no parameter for it. */
+/** Omits `n` for one image: that is every upstream's default, and some upstreams have no such parameter. */
 const withCount = <Q extends GenerationQuery>(
   query: Q,
   count: number,
@@ -195,7 +195,7 @@ async function* mergeResponseStreams(
   if (failures.length > 0) throw failures[0];
 }
 
-/** The stream of a server that may generate one image whatever `n` says; then the others are requested. */
+/** The stream of a server that may ignore `n` and generate one image: then the missing images are requested. */
 async function* topUpStream(
   events: AsyncIterable<ImageEvent>,
   requested: number,

@@ -66,7 +66,7 @@ export const fillMissing =
 interface FollowUp<Q> {
   readonly request: StageRequest<Q>;
   readonly count: number;
-  /** How many of them may have been billed. */
+  /** How many of these images may have been billed. */
   readonly maybeBilled: number;
   /** Missing images that are not requested from another target. */
   readonly unrecoverable: readonly MissingGroup[];
@@ -83,8 +83,8 @@ function planFollowUp<Q extends GenerationQuery>(
   for (const group of missing.groups) {
     (mayFailOver(group.error, request) ? retryable : unrecoverable).push(group);
   }
-  // If one of the failed requests was sent, the follow-up is a retry and takes from the retry budget. An error of an
-  // unsent request would make it free.
+  // If one of the failed requests was sent, the follow-up is a retry and takes from the retry budget. After an error of
+  // an unsent request, it would take nothing.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
   if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);
@@ -186,7 +186,7 @@ interface SavedFields {
 /** The images that are requested from other targets. */
 interface FollowUpImages {
   readonly count: number;
-  /** How many of them may have been billed already. */
+  /** How many of these images may have been billed already. */
   readonly maybeBilled: number;
 }
 

@@ -89,7 +89,7 @@ export const cacheStage =
       embeddings: Embeddings | undefined,
     ): void => {
       if (vectors.length !== keys.length)
-        throw unusableResponse("it has not one vector for each input");
+        throw unusableResponse("it does not have one vector for each input");
       // The count of a request with one input is that input's count.
       const shares =
         keys.length === 1 || !usage
@@ -162,8 +162,8 @@ export const cacheStage =
             : undefined;
         const others = new Set(joined.values());
         const joinedRequests = others.size > 0 ? waitForInFlight(others, request) : undefined;
-        // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to
-        // it.
+        // The request's own upstream request is awaited first, even if a joined request fails meanwhile: its usage is
+        // charged to this request.
         await ownRequest;
         await joinedRequests;
         if (joinedRequests && request.signal.aborted) throw request.signal.reason;

@@ -3,8 +3,8 @@
  * of the right size class is evicted first; if none of the old entries has that size, all entries in the slab of the
  * oldest entry are evicted.
  *
- * Bulk requests have a list of their own (a probation segment, as in segmented LRU): once the cache is full, it holds a
- * small share of the cache, so one large batch does not flush what interactive requests use.
+ * Entries of bulk requests are in a list of their own (a probation segment, as in segmented LRU). Once the cache is full,
+ * that list has a small share of the cache, so one large batch does not evict the entries of interactive requests.
  */
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
@@ -36,7 +36,7 @@ export interface EmbeddingCacheOptions {
   };
 }
 
-/** What an entry is made of, besides its vector. */
+/** The properties of an entry besides its vector. */
 interface EntryDetails {
   readonly length: number;
   readonly tokens: number | undefined;
@@ -58,7 +58,7 @@ const oldestOf = 64;
 const maxSearched = 256;
 /**
  * Cache operations between two hints to the garbage collector. It counts the slabs as heap growth, and without hints
- * lets twice as much garbage pile up.
+ * lets twice as much garbage accumulate.
  */
 const operationsBetweenHints = 4096;
 /** The share of a full cache that the entries of bulk requests may have. */
@@ -136,8 +136,8 @@ export class EmbeddingCache {
   /**
    * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as
    * long as the entry is hot, so that a response derived from it can be cached too. A bulk request does not count as a
-   * use of what interactive requests have cached. An expired entry is not returned; it stays until it is set again or
-   * evicted.
+   * use of an entry that interactive requests have cached. An expired entry is not returned; it stays until it is set
+   * again or evicted.
    */
   get(key: string, encoding: "float" | "base64", isBulk = false): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);
@@ -157,8 +157,8 @@ export class EmbeddingCache {
 
   #makeHot(entry: Entry): CachedEmbedding {
     const encoded = read(entry, "base64");
-    const before = this.#hot[this.#nextHot];
-    if (before) before.encoded = undefined;
+    const replaced = this.#hot[this.#nextHot];
+    if (replaced) replaced.encoded = undefined;
     entry.encoded = encoded;
     this.#hot[this.#nextHot] = entry;
     this.#nextHot = (this.#nextHot + 1) % maxHotEntries;
@@ -181,12 +181,12 @@ export class EmbeddingCache {
     list.addNewest(this.#enter(key, list, slab, { length, tokens, madeAt }));
   }
 
-  /** False when it is not a vector. True for a vector that is too large to be cached. */
+  /** False: the text is not a base64 vector. True also for a vector that is too large to be cached. */
   set(key: string, { vector, tokens }: CachedEmbedding, isBulk = false): boolean {
     const length = dimensionsOf(vector);
     if (length < 0) return false;
     const before = this.#entries.get(key);
-    // A bulk request that refreshes an entry leaves it to the interactive requests that use it.
+    // A bulk request that refreshes an entry leaves it in the list of interactive requests.
     const list = isBulk && before?.list !== this.#main ? this.#bulk : this.#main;
     if (before) this.#remove(before);
     const slab = this.#makeRoom(sizeClassOf(length * 4), list);

@@ -96,7 +96,7 @@ export class ClientSocket {
   }
 
   /**
-   * Lingering close: sends FIN and lets the connection discard what arrives. A full close while the client sends would
+   * Lingering close: sends FIN and lets the connection discard the bytes that still arrive. A full close while the client sends would
    * reset the connection, and lose the response.
    */
   linger(): void {
@@ -220,14 +220,14 @@ export class ConnectionPhase {
 /**
  * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that
  * has disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an
- * interim response shows the difference before the response has begun. After that only the response itself can: a FIN
- * in the middle of it, with nothing sent since, counts as a disconnect. HTTP/1.0 has no interim responses, and nginx
+ * interim response shows the difference before the response has begun. Later, a FIN in the middle of the response counts
+ * as a disconnect if no byte of the response is sent after it. HTTP/1.0 has no interim responses, and nginx
  * uses it for upstreams by default: there, a FIN before the response counts as a disconnect.
  */
 class HalfClose {
   /** The client has sent FIN. */
   ended = false;
-  /** How much had been sent at the last check, where the FIN arrived in the middle of a response. */
+  /** The bytes sent until the last check. Undefined unless the FIN arrived in the middle of a response. */
   #sentBytes: number | undefined;
 
   onFin(isResponding: boolean): void {
@@ -238,9 +238,9 @@ class HalfClose {
   /** Called about once a second. True when nothing was sent between two checks. */
   isDisconnected({ sentBytes, isBlocked }: Pick<SocketWriter, "sentBytes" | "isBlocked">): boolean {
     if (this.#sentBytes === undefined || isBlocked) return false;
-    const before = this.#sentBytes;
+    const sentBefore = this.#sentBytes;
     this.#sentBytes = sentBytes;
-    return before === sentBytes;
+    return sentBefore === sentBytes;
   }
 }
 

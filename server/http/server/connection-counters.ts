@@ -20,10 +20,10 @@ export class ConnectionCounters {
   /** Called about once a second. A shortage of descriptors is reported at once. */
   check(now: number, state: Pick<ConnectionReport, "open" | "max" | "outOfDescriptors">): void {
     const { refused, evicted } = this.#reported;
-    const begins = state.outOfDescriptors && !this.#wasOutOfDescriptors;
+    const shortageBegins = state.outOfDescriptors && !this.#wasOutOfDescriptors;
     this.#wasOutOfDescriptors = state.outOfDescriptors;
-    if (!begins && this.refused === refused && this.evicted === evicted) return;
-    if (!begins && now - this.#reportedAt < reportMs) return;
+    if (!shortageBegins && this.refused === refused && this.evicted === evicted) return;
+    if (!shortageBegins && now - this.#reportedAt < reportMs) return;
     this.#reportedAt = now;
     this.#reported = { refused: this.refused, evicted: this.evicted };
     this.#report({

@@ -1,4 +1,4 @@
-/** The entry of a connection in the connection table: whose connection it is, and how the connection limit ends it. */
+/** The entry of a connection in the connection table: its holder, and how the connection limit closes it. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import type { Holder } from "./connection-holders.ts";
@@ -7,7 +7,7 @@ import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
-/** Less than the interval of the checks, which is a second, so that the second check finds it over. */
+/** The time of a surplus connection. Less than a second, the interval of the checks: the second check finds it over. */
 const surplusMs = 900;
 
 /** The properties of a connection that its entry reads. */

@@ -3,7 +3,7 @@
  * the connection to evict, and the waiting connection to serve next.
  */
 
-/** The id of the API key of the connection's request, or the client's address where that has no valid key. */
+/** The id of the API key of the connection's request, or the client's address if the request has no valid key. */
 export type Holder = `key ${string}` | `address ${string}`;
 
 interface HeldConnection {
@@ -78,8 +78,8 @@ export class ConnectionHolders<C extends HeldConnection> {
   }
 
   /**
-   * Selects a connection that has to close after its response: of the largest holder that `isOverShare` accepts, an
-   * idle one if there is one, and among these the one that has been silent for longest.
+   * Selects the connection that has to close after its response: of the largest holder that `isOverShare` accepts, the
+   * idle connection that has been silent for longest, or any connection if none is idle.
    */
   selectToClose(
     isOverShare: (holder: Holder, connections: number) => boolean,

@@ -89,8 +89,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Decides whether a surplus connection with a request of `holder` is served, and evicts another one for it: one that
-   * has been idle for a second; else one that waits for its client, of the holder with the most connections.
+   * Decides whether a surplus connection with a request of `holder` is served, and evicts another connection for it: a
+   * connection that has been idle for a second, or else one of the largest holder that waits for its client.
    */
   admit(connection: C, holder: Holder): boolean {
     this.#surplus.delete(connection);

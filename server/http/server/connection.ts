@@ -109,7 +109,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
     else if (action) this.socket[action]();
   }
 
-  /** Closes, and discards what the client still sends. */
+  /** Closes, and discards the bytes that the client still sends. */
   linger(): void {
     this.#request = undefined;
     this.#waitingHead = undefined;
@@ -121,17 +121,17 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
     refuseConnection(this, this.#server);
   }
 
-  /** Pauses or resumes the socket, by how much is buffered. */
+  /** Pauses or resumes the socket, depending on how much is buffered. */
   updateFlow(): void {
     const isFull = this.#headReader.isFull || this.#request?.body.isFull === true;
     this.socket.flow.setFull(isFull || this.#waitingHead !== undefined);
   }
 
-  /** An interim response: the client may send the body that it has announced (`expect: 100-continue`). */
   get remoteAddress(): string {
     return this.socket.remoteAddress;
   }
 
+  /** An interim response: the client may send the body that it has announced (`expect: 100-continue`). */
   writeContinue(): void {
     if (!this.#isResponding) ignoreRejection(this.socket.writer.write(continueResponse));
   }

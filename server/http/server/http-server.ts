@@ -118,6 +118,6 @@ export interface ConnectionReport extends ConnectionCounts {
   readonly outOfDescriptors: boolean;
 }
 
-/** The error with which the reader of a body ends whose rest will not arrive. */
+/** The error that the reader of a body gets if the rest of the body will not arrive. */
 export const incompleteBody = (cause?: unknown): GatewayError =>
   new GatewayError("incomplete_body", "The body ended before it was complete.", { cause });

@@ -193,7 +193,7 @@ const headTooLarge = (): GatewayError =>
 
 const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
-/** How much of pipelined requests is buffered while one is being handled. */
+/** The most bytes of pipelined requests that are buffered while a request is handled. */
 const maxPipelinedBytes = 64 * 1024;
 /**
  * A head up to this size is cached: on a keep-alive connection, most clients send the same head again. A larger one
@@ -253,7 +253,7 @@ export class HeadReader {
   }
 
   /**
-   * Reads the next head from the buffered bytes and these. Undefined while the head has not arrived whole. Throws
+   * Reads the next head from the buffered bytes and `more`. Undefined while the head has not arrived whole. Throws
    * GatewayError.
    */
   read(more: Buffer): RequestHead | undefined {
@@ -290,7 +290,7 @@ export class HeadReader {
     let start = 0;
     // Some clients send a line break after the body, beyond its content-length.
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
-    // POST and PUT are told apart from PRI, the start of HTTP/2, by their second byte.
+    // The second byte distinguishes PRI, the start of HTTP/2, from POST and PUT.
     if (bytes[start] === 0x50 && bytes[start + 1] === 0x52 && startsHttp2(bytes.subarray(start))) {
       const stream = firstStream(bytes.subarray(start));
       if (stream !== undefined) throw new Http2Unsupported(stream);

@@ -22,7 +22,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
   readonly head: RequestHead;
   readonly body: RequestBody;
   readonly #connection: RequestConnection;
-  /** The connection is closed after its response. */
+  /** The connection is closed after the response to this request. */
   isLast: boolean;
   /** The client sends the body only after a `100 Continue`, which has not been sent. */
   awaitsContinue: boolean;

@@ -9,7 +9,7 @@ import type { Framing, RequestHead } from "./parse-head.ts";
 import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./socket-writer.ts";
 
 /**
- * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could
+ * `headerLines`: added to the head. Undefined: the whole response has been sent already. Rejects if the response could
  * not be sent to its end. A throw means that the body was neither read nor closed.
  */
 export function sendResponse(

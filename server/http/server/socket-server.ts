@@ -1,7 +1,7 @@
 /**
  * Implements the HTTP server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each
- * request, which cost more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the
- * figures.
+ * request, which cost more than all other work for a cached vector; docs/decisions/0030-http-server-on-sockets.md has
+ * the figures.
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
@@ -137,7 +137,7 @@ function plainHandler(events: SocketEvents): Bun.SocketHandler<Connection> {
     drain: ({ data: connection }) => connection.socket.onDrain(),
     end: ({ data: connection }) => connection.onInputEnd(),
     close: ({ data: connection }) => events.closed(connection),
-    // Called with what the other callbacks throw: a bug, after which the state of this connection is unknown.
+    // Called with an error that another callback has thrown: a bug, after which the state of the connection is unknown.
     error: ({ data: connection }, error) => {
       events.onError(error);
       connection.socket.reset();

@@ -13,7 +13,7 @@ export class ClientDisconnected extends Error {
 export class SocketWriter {
   /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
-  /** Bytes in memory that follow the unsent ones in the same response, and are written when they are sent. */
+  /** Bytes in memory that follow the unsent bytes in the same response, and are written after them. */
   heldBytes = 0;
   readonly #socket: Pick<Bun.Socket<unknown>, "write">;
   #unsent: Buffer | undefined;
@@ -99,8 +99,8 @@ const periodMs = 10_000;
 const minRate = 8 * 1024;
 
 /**
- * Measures whether a client reads its response slowly. What the system has accepted counts as read: its buffers hide
- * the client's exact pace, so the rate is an average over several seconds.
+ * Measures whether a client reads its response slowly. Bytes that the operating system has accepted count as read: its
+ * buffers hide the client's exact pace, so the rate is an average over several seconds.
  */
 export class ReadRate {
   /** The client read less than the minimum in the last period, and still has not read all. */
@@ -128,7 +128,7 @@ export class ReadRate {
 }
 
 /**
- * The limit of backpressure: unread bytes of the responses of all clients. Above it, clients that have read nothing for
+ * The most unread bytes of the responses of all clients. Above it, clients that have read nothing for
  * `slowReaderMs` are reset.
  */
 const maxUnsentBytes = 256 * 1024 * 1024;
@@ -170,18 +170,18 @@ function statusLine(status: number): string {
 const invalidCharacter = /[^\t\x20-\x7e]/;
 const invalidCharacters = new RegExp(invalidCharacter, "g");
 
-/** `more`: whole header lines. Does not change `headers`: they may be shared by several responses. */
+/** `headerLines`: whole lines, added to `headers`. Does not change `headers`: they may be shared by several responses. */
 export function responseHead(
   status: number,
   headers: Readonly<Record<string, string>>,
-  more: string,
+  headerLines: string,
 ): string {
   let head = statusLine(status);
   for (const name in headers) {
     const value = headers[name] as string;
     head += `${name}: ${invalidCharacter.test(value) ? value.replace(invalidCharacters, "?") : value}\r\n`;
   }
-  return `${head}${more}\r\n`;
+  return `${head}${headerLines}\r\n`;
 }
 
 /** One header line per cookie. */
