@@ -77,7 +77,7 @@ const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string => record
 const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
 
-/** The reason why this target cannot serve the request. Undefined where it can. */
+/** The reason why this target cannot serve the request. Undefined if it can. */
 export const rejectionReason =
   (capabilities: ImageTools["capabilitiesOf"]) =>
   <Q extends ImageQuery>(request: StageRequest<Q>, target: Target): unknown =>

@@ -94,22 +94,22 @@ function responseCost(
   request: UpstreamImageRequest,
 ): number | undefined {
   const { results, generated = results.length, metadata, usage, cost } = response;
-  // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
+  // The size of an image behind a link is not known here: the requested size, or the vendor's default, is assumed.
   const isUninspected =
     metadata.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = isUninspected ? requestedSize(request) : undefined;
-  const seen = size === undefined ? metadata : { ...metadata, size };
-  return imageCost(seen, generated, usage, request, cost);
+  const metadataWithSize = size === undefined ? metadata : { ...metadata, size };
+  return imageCost(metadataWithSize, generated, usage, request, cost);
 }
 
 /**
- * The size that was requested from the target. A target that takes only aspect ratios got the resolution class of
- * `wanted`, which is enough for a price per class. For a price per megapixel the size is unknown, because the target
+ * The size that was requested from the target. A target that takes only aspect ratios got the resolution class of the
+ * client's size, which is enough for a price per class. For a price per megapixel the size is unknown, because the target
  * chooses the exact pixels.
  */
 function requestedSize(request: UpstreamImageRequest): string | undefined {
-  const { options, requestedSize: wanted } = request.query;
-  return options.size ?? (priceOf(request)?.megapixel === undefined ? wanted : undefined);
+  const { options, requestedSize: clientSize } = request.query;
+  return options.size ?? (priceOf(request)?.megapixel === undefined ? clientSize : undefined);
 }
 
 const priceOf = ({ operation, target, query }: UpstreamImageRequest) =>
@@ -145,8 +145,8 @@ const inputSplit = (
     : readSplit(usage.input_tokens, usage.input_tokens_details);
 
 /**
- * The text and image tokens. Undefined if they do not add up to the total, or if some were cached: those have a
- * different price, which is not reported.
+ * The text and image tokens. Undefined if they do not add up to the total, or if some were cached: cached tokens
+ * have a different price, which is not reported.
  */
 function readSplit(total: number, details: ExtraFields | undefined): Split | undefined {
   if (!details) return undefined;

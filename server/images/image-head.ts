@@ -118,7 +118,7 @@ export interface MetadataSources {
   readonly requested: RequestedMetadata;
   /** Metadata that the upstream reports. */
   readonly reported: ImageMetadata;
-  /** The gateway has flattened it onto white. */
+  /** The gateway has flattened the image onto white. */
   readonly flattened: boolean;
 }
 
@@ -138,8 +138,8 @@ export async function readMetadata(
 }
 
 /**
- * An image without an alpha channel is opaque, whatever is reported. An image with one may be opaque too: only its
- * pixels decide, which are not decoded here. So the upstream's report counts, and the request does not.
+ * An image without an alpha channel is opaque, whatever is reported. An image with an alpha channel may be opaque too:
+ * only its pixels decide, which are not decoded here. So the upstream's report takes precedence over the request.
  */
 async function readBackground(
   image: LoadedImage,

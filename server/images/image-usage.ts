@@ -1,6 +1,6 @@
 /**
- * Usage of image responses: the sum where each image reports its own, shares where one report is for all, and estimates
- * where OpenAI's types require a number that was not reported.
+ * Usage of image responses: adds up the usage of several images, splits one usage among its images, and estimates a
+ * usage that OpenAI's types require and the upstream did not report.
  */
 import { shareUsage } from "../embeddings/embedding-usage.ts";
 import { wireTokens } from "../upstream/catalog/images/image-tokens.ts";
@@ -82,7 +82,7 @@ interface UsageEstimateInput {
 
 /**
  * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or
- * for the nearest one that has a table.
+ * for the most similar model that has a table.
  */
 export async function estimateImageUsage(input: UsageEstimateInput): Promise<ImageUsage> {
   const { query, target, metadata, images } = input;

@@ -31,7 +31,7 @@ async function* withLeadingSpaces(
       outgoing = await withTimeout(outcome, ms);
     }
   } finally {
-    // The client disconnected while it was waiting: the response is still to come, and no other code closes it.
+    // The client disconnected while it was waiting: the response will still arrive, and no other code closes it.
     if (!outgoing) ignoreRejection(outcome.then(discard));
   }
   yield* withStatusMember(statusAndHeaders(outgoing), chunksOf(outgoing.body));
@@ -41,7 +41,7 @@ async function discard({ body }: OutgoingResponse): Promise<void> {
   if (typeof body === "object" && "close" in body) await body.close(false);
 }
 
-/** The status and headers that can no longer be sent as such. Undefined where there are none. */
+/** The status and headers that can no longer be sent in the head of the response. Undefined if there are none. */
 function statusAndHeaders({ status, headers }: OutgoingResponse): string | undefined {
   const { "content-type": _, ...unsentHeaders } = headers;
   if (status === 200 && Object.keys(unsentHeaders).length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Missing images of a request: how many, with which errors they failed, and how they are recorded (routing steps, and
- * what may have been billed).
+ * Missing images of a request: counts them, attributes them to errors, and records them (routing steps, and images that
+ * may have been billed).
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -88,7 +88,7 @@ export class MissingRecorder {
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
-    // An earlier target may have left missing images.
+    // An attempt on an earlier target may have recorded missing images.
     attempt.record.images.missing = undefined;
   }
 
@@ -106,7 +106,7 @@ export class MissingRecorder {
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorCodeOf(error)]);
-    // Then the whole request is counted as possibly billed, not its parts.
+    // The whole request is counted as possibly billed then, not its upstream requests.
     if (isBillingUncertain(error, signal)) {
       record.images.possiblyBilled -= countMissing(
         this.#failures.filter(({ mayBeBilled }) => mayBeBilled),
@@ -114,7 +114,7 @@ export class MissingRecorder {
     }
   }
 
-  /** `delivered`: the number of delivered images. `error`: why others that arrived were not delivered. */
+  /** `delivered`: the number of delivered images. `error`: why other images that arrived were not delivered. */
   settle(delivered: number, error: unknown): void {
     const { record, imageCount } = this.#attempt;
     const groups = attributeMissing(imageCount - delivered, this.#failures, error);

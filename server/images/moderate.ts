@@ -19,7 +19,7 @@ export type CheckPrompt = (
 
 export interface ModerateOptions<Q> {
   readonly checkPrompt: CheckPrompt;
-  /** Throws where no target is available: then the moderation request is not sent. */
+  /** Throws if no target is available: then the moderation request is not sent. */
   readonly requireAvailableTarget: (request: StageRequest<Q>) => void;
 }
 

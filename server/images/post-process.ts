@@ -1,6 +1,6 @@
 /**
- * Post-processes images between the upstream and the client: downloads, converts and describes them by their real
- * metadata.
+ * Post-processes images between the upstream and the client: downloads and converts them, and reads their metadata from
+ * their bytes.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { invalidResponse } from "../request/error-response.ts";
@@ -106,7 +106,7 @@ async function* processEvents(
   if (failures.length > 0 && delivered < options.maxImages) throw failures[0];
 }
 
-/** Images beyond the maximum are billed in the record, and not delivered. */
+/** Drops images beyond the maximum. Their cost is in the request record. */
 export function limitImages(maxImages: number, response: ImageResponse): ImageResponse {
   return response.kind === "stream"
     ? { kind: "stream", events: takeImages(maxImages, response.events) }
@@ -173,7 +173,7 @@ async function processBuffered(
   // Billed images are delivered: one unusable image does not fail the others.
   if (results.length === 0 && failures.length > 0) throw failures[0];
   if (failures.length > 0) tools.onMissing(count - results.length, failures[0]);
-  const { size, output_format, background, ...unseen } = {
+  const { size, output_format, background, ...uninspectable } = {
     ...reported,
     ...resolveQuality(requested, reported),
   };
@@ -185,7 +185,7 @@ async function processBuffered(
     ...(results.length < received && { generated: response.generated ?? received }),
     // Metadata that only an inspection shows is not reported for images that were not inspected.
     metadata: {
-      ...unseen,
+      ...uninspectable,
       ...(isInspected && size !== undefined && { size }),
       ...(isInspected && output_format !== undefined && { output_format }),
       ...(inspectedCount === 0 && background !== undefined && { background }),
@@ -196,7 +196,7 @@ async function processBuffered(
 
 interface ProcessedImage<P extends ImageContent> {
   readonly image: P;
-  /** The gateway has flattened it onto white. */
+  /** The gateway has flattened the image onto white. */
   readonly flattened: boolean;
 }
 
@@ -215,8 +215,8 @@ async function processImage(
       as === "b64_json" ||
       // A client cannot reach such a URL, or must not see it.
       tools.isPrivate(image.url);
-    const asIs = { image, flattened: false };
-    if (!mustFetch && format === undefined && !opaque) return asIs;
+    const unchanged = { image, flattened: false };
+    if (!mustFetch && format === undefined && !opaque) return unchanged;
     if (as === "b64_json") tools.onAdapted("response_format");
     let downloaded: LoadedImage;
     try {
@@ -225,7 +225,7 @@ async function processImage(
       // The image is billed: delivering the upstream's link is better than failing.
       if (mustFetch || !isUnreachable(error)) throw error;
       for (const name of skippedOptions(postProcessing)) tools.onDropped(name);
-      return asIs;
+      return unchanged;
     }
     await checkTruncation(downloaded);
     return convertImage(downloaded, options, tools);
@@ -254,16 +254,18 @@ async function convertImage(
 ): Promise<ProcessedImage<LoadedImage>> {
   const { format, opaque } = postProcessing;
   const type = imageTypeOf(image);
-  const same = format === undefined || type === `image/${format}`;
+  const isRequestedFormat = format === undefined || type === `image/${format}`;
   const compression =
-    postProcessing.compression ?? (same ? undefined : postProcessing.fallbackCompression);
-  const flattens = opaque === true && type !== "image/jpeg";
-  if (same && compression === undefined && !flattens) return { image, flattened: false };
-  if (flattens) tools.onAdapted("background");
-  if (!same) tools.onAdapted("output_format");
+    postProcessing.compression ??
+    (isRequestedFormat ? undefined : postProcessing.fallbackCompression);
+  const mustFlatten = opaque === true && type !== "image/jpeg";
+  if (isRequestedFormat && compression === undefined && !mustFlatten)
+    return { image, flattened: false };
+  if (mustFlatten) tools.onAdapted("background");
+  if (!isRequestedFormat) tools.onAdapted("output_format");
   if (compression !== undefined) tools.onAdapted("output_compression");
-  // Where the image is decoded anyway, it is flattened if an opaque background was requested.
-  const flattened = flattens || requested.background === "opaque";
+  // An image that is decoded anyway is flattened if an opaque background was requested.
+  const flattened = mustFlatten || requested.background === "opaque";
   const processed = await tools.convert(image, {
     format: format ?? formatOf(type),
     ...(compression !== undefined && { quality: compression }),

@@ -99,12 +99,12 @@ export async function checkImage(
   }
   // The type of an upload is known from its first bytes: a file that is not an image is not sent to the worker.
   if (isFile(image)) checkType(image.type, field, types);
-  const inspections = await imageWorker.inspect(image, signal, field, key);
-  checkType(inspections.type, field, types);
-  return inspections;
+  const inspection = await imageWorker.inspect(image, signal, field, key);
+  checkType(inspection.type, field, types);
+  return inspection;
 }
 
-/** Checks a mask. `image`: undefined where the image is not downloaded, and its size unknown. */
+/** Checks a mask. `image`: undefined if the image is not downloaded yet, so its size is unknown. */
 export function checkMask(
   mask: ImageInspection,
   image: ImageInspection | undefined,
@@ -132,16 +132,17 @@ export function checkMask(
 }
 
 /**
- * A photo with an EXIF orientation may have a mask for either layout: some tools rotate it before they show it, some
- * do not. Where the sizes match both, the mask is for the image as shown. Undefined: it fits neither.
+ * A mask of a photo with an EXIF orientation may be for the photo as stored or as shown (rotated): some tools rotate the
+ * photo before they show it, some do not. If the sizes match both, it is for the photo as shown. Undefined: it fits
+ * neither.
  */
 export function maskOrientation(
   mask: ImageInspection,
   image: ImageInspection,
 ): "shown" | "stored" | undefined {
   if (mask.width === image.width && mask.height === image.height) return "shown";
-  const isTurned = image.orientation >= 5;
-  return isTurned && mask.width === image.height && mask.height === image.width
+  const isRotatedSideways = image.orientation >= 5;
+  return isRotatedSideways && mask.width === image.height && mask.height === image.width
     ? "stored"
     : undefined;
 }
@@ -206,7 +207,7 @@ function inspectionTasks(
   return [...tasks, ...files.map((file) => ({ file, field: file.field, types }))];
 }
 
-/** The client's spelling where it identifies the image: `image[3]`, `images[0].image_url`. */
+/** The client's name of the parameter if it identifies the image: `image[3]`, `images[0].image_url`. */
 function fieldName(source: ImageSource, fallback: string): string {
   const field = source.kind === "file" ? source.file.field : "";
   return /\[\d+\]|\.image_url$/.test(field) ? field : fallback;
@@ -255,7 +256,7 @@ export function checkImageCount(
 }
 
 interface PreflightOptions {
-  /** The reason why this target cannot serve the request. Undefined where it can. */
+  /** The reason why this target cannot serve the request. Undefined if it can. */
   readonly rejectionReason: (request: StageRequest<GenerationQuery>, target: Target) => unknown;
   readonly capabilitiesOf: (target: Target, operation: "edits") => ImageCapabilities;
   /** How uploads are inspected, to the last pixel. */

@@ -77,17 +77,17 @@ async function rotationFor(
   };
 }
 
-/** OpenAI's `auto` in effect: the output is as large as the first source image. */
+/** The effect of OpenAI's size `auto`: the output is as large as the first source image. */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
-  { matchFirstImage: likeFirst }: EditCapabilities,
+  { matchFirstImage: sizeRule }: EditCapabilities,
   tools: PrepareTools,
 ): Promise<string | undefined> {
-  if (!likeFirst || !first || mask || size !== "auto") return undefined;
+  if (!sizeRule || !first || mask || size !== "auto") return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in extraFields || "height" in extraFields) return undefined;
-  return formatSize(nearestSize(await tools.inspect(first), likeFirst));
+  return formatSize(nearestSize(await tools.inspect(first), sizeRule));
 }
 
 async function resolveFile(
@@ -148,7 +148,7 @@ async function toReadableFile(
   );
 }
 
-/** The mask in the target's convention, rotated like the image. Sent unchanged where it already fits. */
+/** The mask in the target's convention, rotated like the image. Unchanged if it already fits. */
 async function toReadableMask(
   file: FilePart,
   edits: EditCapabilities,
@@ -157,8 +157,8 @@ async function toReadableMask(
 ): Promise<FilePart> {
   const { mask: sense = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (sense === "transparent" && orientation === 1 && file.size <= maxBytes) {
-    const seen = await tools.inspect(file);
-    if (seen.orientation === 1 && seen.alphaChannel) return file;
+    const inspection = await tools.inspect(file);
+    if (inspection.orientation === 1 && inspection.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
   const converted = await tools.convertMask(file, { sense, orientation });

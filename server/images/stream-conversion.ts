@@ -19,7 +19,7 @@ export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    // At once: keep-alive events can be sent while an upstream that does not stream is generating.
+    // Returned at once: keep-alive events can be sent while an upstream that does not stream is generating.
     if (request.query.stream)
       return { kind: "stream", events: streamFrames(() => next(request), request) };
     const response = await next(request);
@@ -74,7 +74,7 @@ async function* framesIn(response: ImageResponse): AsyncGenerator<StreamedImage>
 }
 
 function* framesOf(response: BufferedImageResponse): Generator<StreamedImage> {
-  // A response has one usage and every event needs one: the shares add up to it.
+  // A response has one usage, and every event needs a usage of its own: their sum is the usage of the response.
   const shares = response.usage && splitUsage(response.usage, response.results.length);
   for (const [at, { image, extraFields, revised_prompt }] of response.results.entries()) {
     const usage = shares?.[at];

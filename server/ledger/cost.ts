@@ -26,51 +26,53 @@ export interface Delivered {
 
 const million = 1_000_000;
 
-export function costOf(price: Price | undefined, what: Delivered): number | undefined {
+export function costOf(price: Price | undefined, delivered: Delivered): number | undefined {
   if (
-    what.reportedCost !== undefined &&
-    what.reportedCost >= 0 &&
-    what.reportedCost < Number.POSITIVE_INFINITY
+    delivered.reportedCost !== undefined &&
+    delivered.reportedCost >= 0 &&
+    delivered.reportedCost < Number.POSITIVE_INFINITY
   ) {
-    return what.reportedCost;
+    return delivered.reportedCost;
   }
   if (!price) return undefined;
   const parts: (number | undefined)[] = [];
   const { tokens, images, megapixel } = price;
   if (tokens) {
-    parts.push(tokensCost(what.inputTokens, what.input, tokens.textIn, tokens.imageIn));
+    parts.push(tokensCost(delivered.inputTokens, delivered.input, tokens.textIn, tokens.imageIn));
     // A price list with input prices only, as for embeddings, means that output is free.
     if (tokens.textOut !== undefined || tokens.imageOut !== undefined) {
-      parts.push(tokensCost(what.outputTokens, what.output, tokens.textOut, tokens.imageOut));
+      parts.push(
+        tokensCost(delivered.outputTokens, delivered.output, tokens.textOut, tokens.imageOut),
+      );
     }
   }
-  if (images) parts.push(times(what.images, imageCost(images, what)));
+  if (images) parts.push(times(delivered.images, imageCost(images, delivered)));
   if (megapixel !== undefined) {
-    const pixels = pixelsOf(what.size);
+    const pixels = pixelsOf(delivered.size);
     parts.push(
-      times(what.images, pixels === undefined ? undefined : (pixels * megapixel) / million),
+      times(delivered.images, pixels === undefined ? undefined : (pixels * megapixel) / million),
     );
   }
   return parts.length === 0 ? undefined : parts.reduce(plus);
 }
 
-/** The image size for estimates if the request has none: no price list has a larger one. */
+/** The image size for estimates if the request has no size: no price list has a larger one. */
 const largestUsualPixels = 2048 * 2048;
 
 /**
- * Upper bound for estimates, if the price list has no entry for the request: its highest prices. Undefined if it is
- * empty.
+ * Upper bound for estimates if the price list has no entry for the request: the highest prices of the list. Undefined
+ * if the list is empty.
  */
-export function highestListedCost(price: Price, what: Delivered): number | undefined {
+export function highestListedCost(price: Price, delivered: Delivered): number | undefined {
   const { tokens, images, megapixel } = price;
   const [perToken, perImage] = [highest(tokens), highest(images)];
-  const pixels = pixelsOf(what.size) ?? largestUsualPixels;
-  const { input, output } = what;
+  const pixels = pixelsOf(delivered.size) ?? largestUsualPixels;
+  const { input, output } = delivered;
   const counted = [input?.text, input?.image, output?.text, output?.image];
   const parts = [
     perToken === undefined ? undefined : sum(counted) * (perToken / million),
-    times(what.images, perImage),
-    megapixel === undefined ? undefined : (what.images * pixels * megapixel) / million,
+    times(delivered.images, perImage),
+    megapixel === undefined ? undefined : (delivered.images * pixels * megapixel) / million,
   ];
   return parts.every((part) => part === undefined) ? undefined : sum(parts);
 }
@@ -118,11 +120,12 @@ function classOf(
   const pixels = pixelsOf(size);
   if (pixels === undefined) return undefined;
   const start = `${prefix}<=`;
-  let best: { readonly most: number; readonly price: number } | undefined;
+  let best: { readonly maxPixels: number; readonly price: number } | undefined;
   for (const [key, price] of Object.entries(table)) {
-    const most = key.startsWith(start) ? pixelsOf(key.slice(start.length)) : undefined;
-    if (most === undefined || most < pixels || (best && best.most <= most)) continue;
-    best = { most, price };
+    const maxPixels = key.startsWith(start) ? pixelsOf(key.slice(start.length)) : undefined;
+    if (maxPixels === undefined || maxPixels < pixels) continue;
+    if (best && best.maxPixels <= maxPixels) continue;
+    best = { maxPixels, price };
   }
   return best?.price;
 }

@@ -1,6 +1,6 @@
 /**
- * Plausibility check of reported usage: clients are charged what an upstream reports, so one absurd number must not use
- * up a month's budget. Usage above the possible maximum is dropped and then unknown; it is never replaced by a guess.
+ * Plausibility check of reported usage: clients are charged for the usage that an upstream reports, so one absurd number
+ * must not use up a month's budget. Usage above the possible maximum is dropped: the usage is unknown then, never a guess.
  */
 import type {
   BufferedImageResponse,
@@ -24,7 +24,7 @@ export interface ImplausibleUsage {
 
 export type OnImplausibleUsage = (usage: ImplausibleUsage) => void;
 
-/** Tokens per text besides its own: special tokens, and the instructions that some models prepend. */
+/** Tokens per text besides those of the text itself: special tokens, and the instructions that some models prepend. */
 const aroundText = 256;
 /** Reported tokens per input token, for a target that reads the tokens as text with another vocabulary. */
 const perToken = 16;
@@ -71,7 +71,7 @@ const aroundPrompt = 16_384;
 const perInputImage = 16_384;
 /** Tokens per output image, including reasoning: Google ends a response at 32,768, an image takes less than 15,000. */
 const perOutputImage = 65_536;
-/** US dollars per image. No vendor's list price reaches a tenth of it. */
+/** US dollars per image. No vendor's list price reaches a tenth of this amount. */
 const dollarsPerImage = 10;
 
 export function dropImplausibleImageUsage(
@@ -114,14 +114,14 @@ export function dropImplausibleBufferedUsage(
   const { usage, cost, ...others } = response;
   const imageCount = Math.max(1, response.results.length, query.options.n ?? 1);
   const max = imageCount * dollarsPerImage;
-  const isCost = cost === undefined || cost <= max;
-  const isUsage = isPlausible(usage, query, imageCount, onImplausibleUsage);
-  if (isCost && isUsage) return response;
-  if (!isCost) onImplausibleUsage({ what: "cost", reported: cost, max });
+  const isCostPlausible = cost === undefined || cost <= max;
+  const isUsagePlausible = isPlausible(usage, query, imageCount, onImplausibleUsage);
+  if (isCostPlausible && isUsagePlausible) return response;
+  if (!isCostPlausible) onImplausibleUsage({ what: "cost", reported: cost, max });
   return {
     ...others,
-    ...(isUsage && usage && { usage }),
-    ...(isCost && cost !== undefined && { cost }),
+    ...(isUsagePlausible && usage && { usage }),
+    ...(isCostPlausible && cost !== undefined && { cost }),
   };
 }
 

@@ -17,9 +17,9 @@ export interface ForwarderOptions {
   readonly store: Pick<LedgerStore, "append">;
   /** Called once when forwarding begins to fail, and once when it works again. */
   readonly report: (state: { readonly reachable: boolean; readonly reason: string }) => void;
-  /** The shared ledger refuses the values of a row: it stays in the data folder. */
+  /** Called when the shared ledger refuses the values of a row. The row stays in the data folder. */
   readonly reportRejected: (row: LedgerRow, reason: string) => void;
-  /** Runs after rows were forwarded, or after `everyMs` without any; never while rows are being forwarded. */
+  /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
   readonly onForwarded?: () => Promise<void>;
   readonly batchRows?: number;
   readonly everyMs?: number;
@@ -28,7 +28,7 @@ export interface ForwarderOptions {
   readonly closeMs?: number;
 }
 
-/** Above this number of rejected rows, the fault is in the shared ledger and not in single rows. */
+/** If more rows are rejected, the problem is in the shared ledger and not in single rows. */
 const maxRejected = 1000;
 
 export class LedgerForwarder {
@@ -59,9 +59,9 @@ export class LedgerForwarder {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const late = Bun.sleep(this.#options.closeMs);
-    await Promise.race([late, this.#running]);
-    await Promise.race([late, this.#forward()]);
+    const timeout = Bun.sleep(this.#options.closeMs);
+    await Promise.race([timeout, this.#running]);
+    await Promise.race([timeout, this.#forward()]);
   }
 
   #schedule(ms: number): void {

@@ -69,7 +69,7 @@ export class Ledger {
       ...options,
     };
     this.#recovery = recovery;
-    // A store that cannot take these rows cannot take new ones: requests are refused from the start.
+    // A store that cannot accept the recovered rows cannot accept new rows either: requests are refused from the start.
     if (!recovery.isDone) this.#startDrain(() => recovery.recover());
   }
 
@@ -132,7 +132,7 @@ export class Ledger {
     this.#closed = true;
     const rows = this.#group?.rows ?? [];
     const failed = this.#write(rows);
-    // Rows that were written while a drain was running are in the second one.
+    // Rows that were written while a drain was running are stored by the second drain.
     await this.#draining;
     await this.#drain();
     clearTimeout(this.#timer);

@@ -23,7 +23,7 @@ export function parseAddressList(text: string): BlockList | undefined {
 
 const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** False for text that is no address. */
+/** False for text that is not an address. */
 export function isInAddressList(list: BlockList, text: string): boolean {
   const address = mappedIpv4.exec(text)?.[1] ?? text;
   const family = isIP(address);

@@ -61,8 +61,8 @@ class StrictDecoder {
   read(characters: Uint8Array): Uint8Array {
     const text = Buffer.from(characters).toString("latin1").replace(/\s+/g, "");
     const content = text.replace(/=+$/, "");
-    const follows = this.isAtEnd && content !== this.#left;
-    if (!alphabet.test(content) || follows) throw new InvalidBase64();
+    const hasTextAfterPadding = this.isAtEnd && content !== this.#left;
+    if (!alphabet.test(content) || hasTextAfterPadding) throw new InvalidBase64();
     this.#padding += text.length - content.length;
     if (this.#padding > 2) throw new InvalidBase64();
     const whole = content.length - (content.length % 4);

@@ -2,5 +2,5 @@
 declare const proof: unique symbol;
 export type Branded<T, P extends string> = T & { readonly [proof]: P };
 
-/** Called by the one function that did the check. */
+/** Called only by the function that has done the check. */
 export const brand = <T, P extends string>(value: T): Branded<T, P> => value as Branded<T, P>;

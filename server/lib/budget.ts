@@ -24,11 +24,11 @@ export interface BudgetedOwner extends BudgetOwner {
 
 /** The part of the budgets that is reserved for one request. */
 export interface Reservation {
-  /** The estimated cost in US dollars. Undefined where none could be estimated. */
+  /** The estimated cost in US dollars. Undefined if it could not be estimated. */
   readonly estimate: number | undefined;
   /**
-   * Settles the request. An unknown cost counts as the estimated cost: rather too much than too little.
-   * `additionalCost`: cost of attempts that may have been billed in addition.
+   * Settles the request. An unknown cost counts as the estimated cost, which is rather too high than too low.
+   * `additionalCost`: the cost of other attempts that may have been billed.
    */
   settle(cost: number | undefined, additionalCost?: number): void;
   /** Releases the reservation of a request that cannot have been billed. */

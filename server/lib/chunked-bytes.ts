@@ -1,7 +1,7 @@
 /**
- * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. They have one
- * owner, which may release their memory: left to the garbage collector, large bodies pile up faster than they are
- * collected. Views of them are valid until then, and reading them later throws.
+ * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. The bytes have
+ * one owner, which may release their memory: left to the garbage collector, large bodies accumulate faster than they are
+ * collected. Views are valid until the release; reading the bytes later throws.
  */
 import { freeBuffer } from "./spill-buffer.ts";
 
@@ -34,7 +34,7 @@ export class ChunkedBytes {
     return new ChunkedBytes([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
   }
 
-  /** Of buffers that hold nothing else that is in use: releasing the bytes frees all of their memory. */
+  /** From buffers that hold no other bytes in use: releasing the bytes frees the whole buffers. */
   static exclusive(chunks: readonly Buffer[]): ChunkedBytes {
     const bytes = new ChunkedBytes(chunks);
     bytes.#isExclusive = true;
@@ -45,7 +45,7 @@ export class ChunkedBytes {
     return this.#chunks;
   }
 
-  /** One buffer with all bytes. A copy where there are several chunks. */
+  /** One buffer with all bytes. A copy if there are several chunks. */
   toBuffer(): Buffer {
     return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
   }
@@ -100,9 +100,9 @@ export class ChunkedBytes {
     let copied = 0;
     for (let chunk = this.#find(from); from + copied < to; chunk++) {
       const begin = this.#offsets[chunk] as number;
-      const some = this.#chunks[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
-      if (!some) throw released();
-      copied += some;
+      const bytes = this.#chunks[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
+      if (!bytes) throw released();
+      copied += bytes;
     }
   }
 

@@ -1,4 +1,4 @@
-/** Freezes plain objects and arrays all the way down. Other things (maps, bytes) are left as they are. */
+/** Freezes plain objects and arrays all the way down. Other objects (maps, buffers) are not frozen. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;

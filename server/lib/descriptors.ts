@@ -5,7 +5,7 @@ import { errorCode } from "./error-code.ts";
 /** No descriptor is left: of the process (`ulimit -n`), or of the whole system. */
 export type DescriptorShortage = "EMFILE" | "ENFILE";
 
-/** Opens a file to find out. Undefined where that works, or fails for another reason. */
+/** Opens a file as a test. Undefined if the file opens, or fails to open for another reason. */
 export function descriptorShortage(): DescriptorShortage | undefined {
   try {
     closeSync(openSync("/dev/null", "r"));
@@ -19,8 +19,8 @@ export function descriptorShortage(): DescriptorShortage | undefined {
 const spareCount = 8;
 
 /**
- * Detects that the process is out of file descriptors. The listening socket then stays readable and accepts nothing,
- * which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can
+ * Detects that the process is out of file descriptors. The listening socket then stays readable and accepts no
+ * connection, which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can
  * be accepted and refused.
  */
 export class SpareDescriptors {

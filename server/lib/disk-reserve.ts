@@ -1,7 +1,7 @@
 /**
  * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet.
- * New image requests stop at three quarters of it, and responses at half: between the two there is room for the images
- * of requests in flight, which are paid for. The ledger may use the rest without a check.
+ * New image requests stop at three quarters of the reserve, and responses at half: the space between the two is for the
+ * images of requests in flight, which are paid for. The ledger may use the rest without a check.
  */
 
 import { statfsSync } from "node:fs";
@@ -27,7 +27,7 @@ export function diskSpace(folder: string): DiskSpace {
 
 export interface DiskReserveOptions {
   readonly reserveBytes: number;
-  /** Reads the free space from the operating system. Throws where the folder does not exist. */
+  /** Reads the free space from the operating system. Throws if the folder does not exist. */
   readonly measure: () => DiskSpace;
   /** Called when little more than the reserve is free, and when enough space is free again. */
   readonly report: (isLow: boolean, freeBytes: number) => void;
@@ -43,7 +43,7 @@ const maxDiskFraction = 1 / 20;
  */
 const lowThreshold = 1.25;
 const recoveredThreshold = 1.5;
-/** After one report that the free space is low, further ones wait this long. */
+/** The minimum time between two reports that the free space is low. */
 const reportEveryMs = 60_000;
 /** How long a measurement is valid. Bytes that the gateway writes meanwhile are subtracted from it. */
 const validMs = 1000;

@@ -1,16 +1,17 @@
 /** Finds the candidate nearest to a misspelled word by edit distance, for "did you mean" messages. */
 
-const longest = 64;
-const maxDistance = 500;
+const maxLength = 64;
+const maxCandidates = 500;
 
 export function nearestMatch(word: string, candidates: Iterable<string>): string | undefined {
-  const typed = word.slice(0, longest).toLowerCase();
+  const typed = word.slice(0, maxLength).toLowerCase();
   let best: string | undefined;
   let least = Math.max(1, Math.floor(typed.length / 3)) + 1;
   let seen = 0;
   for (const candidate of candidates) {
-    if (++seen > maxDistance) break;
-    if (candidate.length > longest || Math.abs(candidate.length - typed.length) >= least) continue;
+    if (++seen > maxCandidates) break;
+    if (candidate.length > maxLength || Math.abs(candidate.length - typed.length) >= least)
+      continue;
     const distance = editDistance(typed, candidate.toLowerCase());
     if (distance < least) {
       least = distance;

@@ -1,3 +1,3 @@
-/** The code that Node, Bun and SQLite put on their errors, such as ENOENT. Empty where there is none. */
+/** The code that Node, Bun and SQLite put on their errors, such as ENOENT. Empty if there is none. */
 export const errorCode = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";

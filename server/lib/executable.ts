@@ -20,6 +20,6 @@ export const sourceEnvironment: Readonly<Record<string, string>> = isExecutable
   ? { BUN_BE_BUN: "1" }
   : {};
 
-/** The arguments that start this program again. In the executable, the second one is not a file. */
+/** The arguments that start this program again. In the executable, `process.argv[1]` is not a file. */
 export const ownArguments = (): string[] =>
   isExecutable ? process.argv.slice(2) : [...process.execArgv, ...process.argv.slice(1)];

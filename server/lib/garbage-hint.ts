@@ -1,6 +1,6 @@
 /**
- * Requests a garbage collection beside the event loop, after every few megabytes of temporary strings. The collector by
- * itself would let them grow to the size of all memory that is in use.
+ * Requests a concurrent garbage collection after every few megabytes of temporary strings. Without the requests, the
+ * collector would let the garbage grow to the size of all memory that is in use.
  */
 const hintBytes = 4 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** The one error type that crosses folders; everything else that is thrown is a defect. */
+/** The only error type that crosses folders: any other error that is thrown is a bug. */
 import {
   type ErrorBody,
   type ErrorDefinition,
@@ -32,7 +32,7 @@ export interface ErrorDetails {
   readonly notSent?: true;
   /** The upstream has no such endpoint: it did no work, whatever the error table says. */
   readonly notExecuted?: true;
-  /** The upstream reported its own failure, and bills only for what it delivers. */
+  /** The upstream reported its own failure, and bills only for responses that it delivers. */
   readonly notBilled?: true;
   /** The upstream had accepted the job, so it may bill for it, whatever the error table says. */
   readonly mayBeBilled?: true;

@@ -4,8 +4,8 @@
 const maxLineBytes = 16 * 1024;
 
 /**
- * Bytes of framing beyond what a plain size line needs, as in Go's net/http: each chunk may have 16 bytes and twice its
- * own length. Otherwise megabytes of chunk extensions could carry one byte of body.
+ * The most excess bytes of chunk framing, as in Go's net/http: a size line may have 16 bytes plus twice the length of its
+ * chunk, and longer lines count as excess. Otherwise megabytes of chunk extensions could carry one byte of body.
  */
 const maxExcessBytes = 16 * 1024;
 const freeBytesPerChunk = 16;
@@ -28,7 +28,7 @@ export class ChunkedDecoder {
   #pending: Buffer = noBytes;
   /** Remaining bytes of the current chunk. */
   #chunkBytesLeft = 0;
-  /** What comes next. */
+  /** The frame that comes next. */
   #frame: Frame = "size";
   #trailerBytes = 0;
   #excessBytes = 0;
@@ -136,18 +136,18 @@ export class ChunkedDecoder {
 }
 
 /**
- * Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy.
+ * Chunks up to this size are joined in blocks of up to the second size; a longer chunk is passed on without a copy.
  */
 const maxJoinedBytes = 512;
 const blockBytes = 16 * 1024;
 
 /**
- * Hands over chunks in order: small ones joined in blocks, others unchanged. Readers release a buffer when a chunk of
- * another buffer follows, so after a block was handed over, the chunks after it are copies too.
+ * Passes on chunks in order: small chunks joined in blocks, others unchanged. Readers release a buffer when a chunk of
+ * another buffer follows, so after a block was passed on, the chunks after it are copies too.
  */
 class ChunkJoiner {
   readonly #onChunk: (chunk: Buffer) => void;
-  /** A small chunk that no other small chunk follows yet. If none does, it is handed over without a copy. */
+  /** A small chunk that no other small chunk follows yet. If none does, it is passed on without a copy. */
   #firstSmallChunk: Buffer | undefined;
   #block: Buffer = noBytes;
   #filled = 0;
@@ -219,7 +219,6 @@ class ChunkJoiner {
   }
 }
 
-/** Hexadecimal digits and line breaks in the framing of chunks, by their byte values. */
 const cr = 0x0d;
 const lf = 0x0a;
 /** The value of a hexadecimal digit by its code; 255 for any other byte. */

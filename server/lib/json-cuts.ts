@@ -21,8 +21,8 @@ const closeBrace = 0x7d;
 /**
  * A part of the text, from one separator to the next: a comma, a bracket or a brace.
  * - members: whole entries of the innermost list that is cut, or whole fields of the innermost object
- * - begin: what precedes a list or an object that is cut, such as its name, up to its opening bracket
- * - end: what follows its closing bracket
+ * - begin: the text before a list or an object that is cut, such as its name, up to its opening bracket
+ * - end: the text after its closing bracket
  */
 export interface Slice {
   readonly kind: "members" | "begin" | "end";
@@ -49,14 +49,14 @@ export class JsonCuts extends JsonScan {
   readonly #separators = new Float64Array(maxCutDepth + 2);
   /** The lists and objects up to this depth are cut. */
   #cutDepth = 0;
-  /** Where the slices end so far. */
+  /** The end of the last slice. */
   #lastCut = 0;
   /** Commas after this offset may be cuts. */
   #examinedFrom = 0;
   /** The last cut is the end of a list or an object that was cut: no value may follow before the next separator. */
   #isAfterEnd = false;
 
-  /** Slices are longer than `sliceBytes`, but for one entry or field. */
+  /** A slice is at most one entry or field longer than `sliceBytes`. */
   constructor(sliceBytes: number) {
     super();
     this.#sliceBytes = sliceBytes;

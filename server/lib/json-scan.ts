@@ -2,7 +2,7 @@
  * Scans JSON as bytes, before it is parsed: counts its structure, and passes over strings. `JSON.parse` takes 10 to
  * 100 ns for each value, field and escape sequence, and twenty times that for deep nesting, whatever the size of the
  * document; the scan takes about a nanosecond a byte. It does not validate: bytes that are not JSON are counted as if
- * they were, and refused by the parser. Bytes may be cut anywhere.
+ * they were JSON, and the parser refuses them. The chunks may be cut anywhere.
  */
 
 const quote = 0x22;
@@ -14,8 +14,8 @@ const colon = 0x3a;
 const counted = new Uint8Array(256);
 for (const character of '"[]{},:') counted[character.charCodeAt(0)] = 1;
 
-/** Within a string, this many plain bytes in a row make the native search worth its cost. */
-const enoughPlain = 24;
+/** Within a string, the native search is used after this many plain bytes in a row: a shorter search costs more. */
+const minPlainBytes = 24;
 
 export class JsonScan {
   depth = 0;
@@ -94,7 +94,7 @@ export class JsonScan {
         continue;
       }
       at++;
-      if (++plain < enoughPlain) continue;
+      if (++plain < minPlainBytes) continue;
       if (this.#nextBackslash < at) this.#nextBackslash = indexOf(bytes, backslash, at);
       if (this.#nextQuote < at) this.#nextQuote = indexOf(bytes, quote, at);
       at = Math.min(this.#nextQuote, this.#nextBackslash);
@@ -115,7 +115,7 @@ function indexOf(bytes: Uint8Array, byte: number, from: number): number {
 }
 
 /**
- * Whether a text could be nested deeper than `maxDepth`. Brackets within strings count here; the scan excludes them.
+ * Whether a text could be nested deeper than `maxDepth`: a quick upper bound, which also counts brackets within strings.
  */
 export function mayExceedDepth(text: string, maxDepth: number): boolean {
   let brackets = 0;

@@ -1,7 +1,7 @@
 /**
  * Parses a large JSON object while its bytes arrive, in slices: other work can run between two slices, and the text is
- * never in memory as a whole, which would take twice the size of the bytes if one of its characters is not Latin. A
- * slice is a number of entries of a list or of fields of an object, such as the entries of `input`. The result is the
+ * never in memory as a whole, which would take twice the size of the bytes if one of its characters is not Latin-1. A
+ * slice is a run of entries of a list or of fields of an object, such as the entries of `input`. The result is the
  * same as that of JSON.parse.
  */
 import { isUtf8 } from "node:buffer";
@@ -12,7 +12,7 @@ import { freeBuffer } from "./spill-buffer.ts";
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;
 
-/** In an array. */
+/** Memory of an array for each entry. */
 const bytesPerEntry = 8;
 
 const quote = 0x22;
@@ -32,17 +32,18 @@ type Fields = Readonly<Record<string, unknown>>;
 interface SliceOptions {
   /** Called before a slice is parsed. May throw. */
   readonly check?: (slice: Buffer) => void;
-  /** Slices are longer, but for one entry or field; a longer entry or field is a slice by itself, or is cut. */
+  /** A slice is at most one entry or field longer. A longer entry or field is a slice by itself, or is cut. */
   readonly sliceBytes?: number;
   /**
-   * The maximum entries of a list at this depth, counted from 1 for the object. A longer list that is cut is null, and
-   * takes no memory.
+   * The maximum entries of a list at this depth; the object itself is at depth 1. A longer list becomes null if it is
+   * cut, and takes no memory.
    */
   readonly maxListLength?: (depth: number) => number;
 }
 
-/** A list or an object that is cut, and is the value of this field of the one around it. */
+/** A list or an object that is cut. */
 interface Cut {
+  /** The name of its field in the surrounding object. Empty in a list. */
   readonly name: string;
   readonly value: SlicedList | SlicedObject;
 }
@@ -59,7 +60,7 @@ export class JsonSlices extends JsonCuts {
   readonly #object = new SlicedObject();
   readonly #garbage = new GarbageHint();
 
-  /** `expectedBytes`: the size of the text, or of the memory to begin with. */
+  /** `expectedBytes`: the size of the text if it is known, or the initial size of the buffer. */
   constructor(expectedBytes: number, options: SliceOptions = {}) {
     const { sliceBytes = defaultSliceBytes } = options;
     super(sliceBytes);
@@ -104,7 +105,7 @@ export class JsonSlices extends JsonCuts {
     this.#dropped = parsed;
   }
 
-  /** Parses the rest. Returns undefined where the text is no object; throws SyntaxError or InvalidUtf8. */
+  /** Parses the rest. Returns undefined if the text is not an object. Throws SyntaxError or InvalidUtf8. */
   *end(): Generator<void, Fields | undefined> {
     if (this.open < 0) return undefined;
     if (this.close < 0) throw new SyntaxError("the object has no end");
@@ -118,10 +119,10 @@ export class JsonSlices extends JsonCuts {
     if (from === this.open) this.#checkBeginning();
     const container = this.#cuts.at(-1)?.value ?? this.#object;
     if (kind === "begin") {
-      // Without its members, the list or object is an empty list.
+      // Parsed with an empty list in place of the list or object.
       const text = this.#text(from + 1, to);
       const isInList = container instanceof SlicedList;
-      const name = isInList ? "" : onlyName(JSON.parse(`{${text}[]}`));
+      const name = isInList ? "" : firstName(JSON.parse(`{${text}[]}`));
       if (isInList) JSON.parse(`[${text}[]]`);
       // The object itself is at depth 1.
       const depth = this.#cuts.length + 2;
@@ -146,7 +147,7 @@ export class JsonSlices extends JsonCuts {
   #parseFields(object: SlicedObject, from: number, to: number): void {
     const fields = JSON.parse(this.#slice(from, to, openBrace, closeBrace).toString()) as Fields;
     const isWhole = from === this.open && to === this.close;
-    if (!isWhole) onlyName(fields);
+    if (!isWhole) firstName(fields);
     for (const [name, value] of Object.entries(fields)) object.set(name, value);
   }
 
@@ -154,7 +155,7 @@ export class JsonSlices extends JsonCuts {
     const slice = this.#slice(from, to, openBracket, closeBracket);
     const entries = this.#plainText(slice) ?? (JSON.parse(slice.toString()) as unknown[]);
     if (entries.length === 0) throw new SyntaxError("an entry is missing after a comma");
-    // The entries are copied to one list at its end, and the parser copied them while its array grew.
+    // Both are garbage later: the parser's copies while its array grew, and this array once it is joined with the others.
     this.#garbage.add(2 * entries.length * bytesPerEntry);
     return entries;
   }
@@ -175,7 +176,7 @@ export class JsonSlices extends JsonCuts {
     slice[slice.length - 1] = close;
     if (!isUtf8(slice)) throw new InvalidUtf8();
     this.#check(slice);
-    // A text with a character that is not Latin takes two bytes for each.
+    // A text with a character that is not Latin-1 takes two bytes per character.
     this.#garbage.add(2 * slice.length);
     return slice;
   }
@@ -187,8 +188,8 @@ export class JsonSlices extends JsonCuts {
   }
 }
 
-/** The first name. */
-function onlyName(fields: Fields): string {
+/** The name of the first field. Throws if there is none. */
+function firstName(fields: Fields): string {
   const [name] = Object.keys(fields);
   if (name === undefined) throw new SyntaxError("a field is missing after a comma");
   return name;
@@ -197,11 +198,12 @@ function onlyName(fields: Fields): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in strings.
 const hasControlCharacter = /[\0-\x1f]/;
 
-/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
+/** The initial size of a buffer is at least this. */
 const minBytes = 16 * 1024;
 /** A buffer is replaced by a smaller one if it is larger than this, and mostly unused. */
 const keptBytes = 1024 * 1024;
 
+/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
 class GrowingBytes {
   #buffer: Buffer<ArrayBuffer>;
   #length = 0;

@@ -7,9 +7,9 @@
 export interface StreamedJson {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
-  /** All chunks, where all of them are in memory: then no read is needed. */
+  /** All chunks, if all of them are in memory: then no read is needed. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** Its chunks are in memory until each is sent. */
+  /** Each chunk is in memory until it is sent. */
   readonly isInMemory?: true;
 }
 
@@ -43,7 +43,7 @@ export class StreamedString implements StreamedJson {
 
 const notInMemory = (): undefined => undefined;
 
-/** As JSON.stringify. A string where the value holds no StreamedString. */
+/** As JSON.stringify. Returns a string if the value contains no StreamedString. */
 export function stringifyStreamed(value: unknown): string | StreamedJson {
   const texts: StreamedString[] = [];
   const mark = crypto.randomUUID();

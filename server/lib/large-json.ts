@@ -1,7 +1,7 @@
 /**
  * The size of JSON values, and the serialization of large ones to UTF-8 bytes in steps. The text as a string would take
- * up to twice the size of its bytes, and making it would hold the event loop for 4 ms for each MB of characters that
- * are not Latin.
+ * up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of characters that
+ * are not Latin-1.
  */
 import { GarbageHint } from "./garbage-hint.ts";
 import { freeBuffer } from "./spill-buffer.ts";
@@ -12,9 +12,9 @@ const largeLength = 256 * 1024;
 /** The approximate characters of a token and its comma. */
 const tokenLength = 6;
 
-/** Serialized in one piece, in characters. */
+/** The most characters that are serialized in one piece. */
 const pieceLength = 16 * 1024;
-/** Serialized in one step, in characters. */
+/** The most characters that are serialized in one step. */
 const stepLength = 256 * 1024;
 
 const chunkBytes = 256 * 1024;
@@ -121,7 +121,7 @@ class Writer {
   }
 
   *#list(list: readonly unknown[]): Generator<void, void> {
-    // Fast, and always ASCII: pieces would take as much memory again.
+    // Serialized whole: fast, and always ASCII. A list cut into pieces would take as much memory again.
     if (isNumbers(list)) {
       this.#appendAscii(JSON.stringify(list));
       return;
@@ -204,7 +204,7 @@ function endOfPieceIn(list: readonly unknown[], from: number): number {
   return at;
 }
 
-/** Not between the two halves of a character (a surrogate pair): each half would be escaped. */
+/** Never between the two halves of a surrogate pair: JSON.stringify would escape each half. */
 function endOfPieceOf(text: string, from: number): number {
   const to = Math.min(from + pieceLength, text.length);
   const last = text.charCodeAt(to - 1);

@@ -9,27 +9,27 @@ export interface LeaseRequest {
   readonly unit: number;
   /** The pool is a token bucket: it refills by `limit` parts per millisecond. */
   readonly refills: boolean;
-  /** The pool is a counting semaphore: what was spent returns when the replica dies. */
+  /** The pool is a counting semaphore: the items that a replica has spent return to the pool when the replica dies. */
   readonly isSemaphore: boolean;
   /** Grows with each request: a request that arrives after a later one is ignored. */
   readonly sequence: number;
-  /** Running totals of this replica. Less granted than before: the difference is given back. */
+  /** Running totals of this replica. A lower `granted` than before gives the difference back to the pool. */
   readonly granted: number;
   readonly spent: number;
-  /** The `spent` of the last request that was answered. */
+  /** The `spent` of the last lease request that got a reply. */
   readonly acknowledged: number;
   /** A smaller grant than this is of no use. */
   readonly least: number;
-  /** Items for requests that wait. */
+  /** Items that waiting requests need. */
   readonly needed: number;
-  /** Items for requests that are expected, granted if the pool has plenty. */
+  /** Items for expected requests: granted only if the pool has plenty. */
   readonly wanted: number;
   readonly leaseMs: number;
   /** How long the pool is kept when it is not used. */
   readonly retentionMs: number;
-  /** The epoch of the last reply. Empty: none. */
+  /** The epoch of the last reply. Empty: there was no reply. */
   readonly epoch: string;
-  /** In parts: what was left, as far as this replica knows. A pool of another epoch has at most this. */
+  /** In parts: the remainder of the pool, as far as this replica knows. A pool of another epoch gets at most this. */
   readonly unspent: number;
 }
 
@@ -37,7 +37,7 @@ export interface LeaseReply {
   readonly granted: number;
   /** In parts. Negative: more was spent than the limit. */
   readonly available: number;
-  /** In parts: what is available or leased and unspent. */
+  /** In parts: available items, and leased items that are not spent. */
   readonly unspent: number;
   readonly epoch: string;
   /** Replicas with a slice, including this one. */

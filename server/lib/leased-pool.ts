@@ -45,12 +45,12 @@ export class LeasedPool {
   /** Items that requests in flight will probably spend. */
   #reserved = 0;
   #acknowledged = 0;
-  /** Grows with the clock, so that a later object for the same pool has another one. */
+  /** Starts at the clock's time, so that a later object for the same pool has higher numbers. */
   #sequence: number;
   readonly #holder: string;
   #epoch = "";
   #expiresAt = Number.NEGATIVE_INFINITY;
-  /** Requests that wait for the next call. */
+  /** Items that requests need from the next lease request. */
   #needed = 0;
   #least = Number.POSITIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export class LeasedPool {
   #refusedUntil = Number.NEGATIVE_INFINITY;
   #refusedCount = 0;
   #isScheduled = false;
-  /** Items spent since the last tick, and between the two ticks before. Semaphores: the most in use. */
+  /** Items spent since the last tick, and in the interval before it. Semaphores: the most in use. */
   #recent = 0;
   #recentBefore = 0;
 
@@ -99,7 +99,7 @@ export class LeasedPool {
     return this.#reserved;
   }
 
-  /** Holds leased items back, until `release`. */
+  /** Reserves leased items until `release`. */
   reserve(count: number): void {
     this.#reserved += count;
     this.#schedule();
@@ -109,7 +109,7 @@ export class LeasedPool {
     this.#reserved -= count;
   }
 
-  /** Items in the whole pool, as far as this replica knows, in parts. */
+  /** Unspent items of the whole pool, as far as this replica knows. In parts. */
   unspent(now: number): number {
     return this.#estimate.unspent(now, this.#unreported);
   }
@@ -143,7 +143,7 @@ export class LeasedPool {
   }
 
   /**
-   * Leases `count` items, or at least `least`. Resolves when the pool has answered. Undefined: it has nothing to lease
+   * Leases `count` items, or at least `least`. Resolves when the reply has arrived. Undefined: there is nothing to lease
    * now.
    */
   lease(count: number, now: number, least = count): Promise<void> | undefined {
@@ -151,7 +151,7 @@ export class LeasedPool {
     if (now < this.#refusedUntil && least >= this.#refusedCount) return undefined;
     this.#needed += count;
     this.#least = Math.min(this.#least, least);
-    return this.#soon();
+    return this.#requestLease();
   }
 
   resize(limit: number, now: number): void {
@@ -167,7 +167,7 @@ export class LeasedPool {
     this.#schedule();
   }
 
-  /** Reports what was spent, renews the lease, and gives back what is not used. False: there is nothing to do. */
+  /** Reports spent items, renews the lease, and gives back unused items. False: there is nothing to do. */
   tick(now: number): boolean {
     const used = Math.max(this.#recent, this.#recentBefore);
     this.#recentBefore = this.#recent;
@@ -189,19 +189,19 @@ export class LeasedPool {
     if (!this.isReachable || this.#running) return true;
     if (surplus > 0 || this.#unreported !== 0 || mustRenew || mustKeep || this.#epoch === "") {
       this.#granted -= surplus;
-      void this.#soon();
+      void this.#requestLease();
     }
     return true;
   }
 
-  /** At shutdown: reports what was spent, and gives everything back. */
+  /** At shutdown: reports spent items, and gives back all others. */
   async giveBack(): Promise<void> {
     await this.#running;
     if (!this.isReachable) return;
     this.#granted = Math.min(this.#granted, this.#spent);
     this.#recent = 0;
     this.#recentBefore = 0;
-    await this.#soon();
+    await this.#requestLease();
   }
 
   #surplus(held: number, used: number): number {
@@ -214,7 +214,7 @@ export class LeasedPool {
     return this.#options.isSemaphore ? 0 : this.#spent - this.#acknowledged;
   }
 
-  /** Items that about a second of requests needs. */
+  /** The items that the requests of about a second need. */
   get #expected(): number {
     return this.#options.isSemaphore ? 0 : this.#recent + this.#recentBefore;
   }
@@ -228,21 +228,21 @@ export class LeasedPool {
   #refill(now: number): void {
     if (this.#running || this.#next || !this.isReachable || now < this.#refusedUntil) return;
     if (this.#options.isSemaphore) this.#granted -= this.#surplus(this.held(now), this.share);
-    void this.#soon();
+    void this.#requestLease();
   }
 
-  /** One call at a time: all requests that arrive during a call share the next one. */
-  #soon(): Promise<void> {
+  /** One lease request at a time: all needs that arise while one is running share the next one. */
+  #requestLease(): Promise<void> {
     this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
       this.#next = undefined;
-      this.#running = this.#call();
+      this.#running = this.#sendLeaseRequest();
       return this.#running;
     });
     return this.#next;
   }
 
   /** Never rejects: without a reply, nothing was leased. */
-  async #call(): Promise<void> {
+  async #sendLeaseRequest(): Promise<void> {
     const { send, clock } = this.#shared;
     const sentAt = clock();
     const held = Math.max(this.held(sentAt), -this.#reserved);
@@ -255,13 +255,22 @@ export class LeasedPool {
     const { pool, unit, refills, isSemaphore, retentionMs, onReply } = this.#options;
     try {
       const reply = await send({
-        ...{ pool, unit, refills, isSemaphore, leaseMs, retentionMs, needed, least, spent },
+        pool,
+        unit,
+        refills,
+        isSemaphore,
+        leaseMs,
+        retentionMs,
+        needed,
+        least,
+        spent,
         holder: this.#holder,
         limit: this.limit,
         sequence: ++this.#sequence,
         granted: this.#granted,
         acknowledged: isSemaphore ? 0 : this.#acknowledged,
-        // More was spent than leased, for example during an outage, which other replicas may report, too.
+        // If more was spent than leased, for example during an outage, nothing is leased in advance: other replicas may
+        // still have to report such spending, too.
         wanted: spent > this.#granted ? 0 : Math.max(0, this.#expected - Math.max(0, held)),
         epoch: this.#epoch,
         unspent: this.#estimate.unspent(sentAt),
@@ -274,7 +283,7 @@ export class LeasedPool {
         : Number.NEGATIVE_INFINITY;
       this.#refusedCount = leastHeld;
     } catch {
-      // The connection has reported why. What was granted without a reply is given back with the next call.
+      // The connection has reported the error. Items that were granted without a reply are given back with the next request.
     } finally {
       this.#running = undefined;
     }

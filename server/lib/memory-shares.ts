@@ -21,7 +21,7 @@ export class MemoryShares {
     return this.#held;
   }
 
-  /** Throws GatewayError where the key has used up its share, or where no memory is left. */
+  /** Throws GatewayError if the key has used up its share, or if no memory is left. */
   take(keyId: string, bytes: number): void {
     const held = this.#byKey.get(keyId) ?? 0;
     const free = this.#maxBytes - this.#held - bytes;

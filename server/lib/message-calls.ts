@@ -11,7 +11,7 @@ export interface MessageCallsOptions {
   readonly send: (message: CallMessage) => void;
   /** Serves the calls of the other end. */
   readonly answer: (name: string, input: unknown) => unknown;
-  /** The longest time until a reply. Longer than that of the calls that the other end makes for it. */
+  /** The longest time until a reply. Longer than the timeouts of the calls that the other end makes to produce it. */
   readonly timeoutMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a replica knows of a shared pool between two replies: the state at the last reply, and what was refilled since
- * then. Amounts are in parts, except `limit` and `unreported`, which are items.
+ * A replica's estimate of a shared pool between two replies: the state at the last reply, plus the refill since then.
+ * Amounts are in parts, except `limit` and `unreported`, which are items.
  */
 import type { LeaseReply, LeaseRequest } from "./lease-request.ts";
 
@@ -35,7 +35,7 @@ export class PoolEstimate {
     return this.#refilled(this.#available, now);
   }
 
-  /** `unreported`: what this replica has spent since the last reply. */
+  /** `unreported`: the items that this replica has spent since the last reply. */
   unspent(now: number, unreported = 0): number {
     return this.#refilled(this.#unspent - unreported * this.#unit, now);
   }
@@ -53,7 +53,7 @@ export class PoolEstimate {
     this.#repliedAt = sentAt;
   }
 
-  /** A token bucket keeps the used share; another pool keeps what was used. */
+  /** A token bucket keeps the fraction that is used; any other pool keeps the number of used items. */
   resize(limit: number, now: number, unreported: number): void {
     const scale = (parts: number): number => {
       if (!this.#refills) return parts + (limit - this.#limit) * this.#unit;
@@ -65,7 +65,7 @@ export class PoolEstimate {
     this.#limit = limit;
   }
 
-  /** Another source, such as the ledger, knows that no more than this is left. */
+  /** Another source, such as the ledger, shows that at most `unspent` is left. */
   lower(unspent: number, unreported: number): void {
     this.#unspent = Math.min(this.#unspent, unspent + unreported * this.#unit);
   }

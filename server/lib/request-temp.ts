@@ -28,7 +28,7 @@ export interface SpilledBytes {
   keepOpen?(): (() => void) | undefined;
   /** The stored bytes. Each chunk is valid only until the next one is requested. */
   stream(): AsyncIterable<Uint8Array>;
-  /** The stored bytes, where they are in memory. */
+  /** The stored bytes, if they are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** All stored bytes. */
   bytes(): Promise<Uint8Array>;
@@ -40,11 +40,11 @@ export interface SpilledBytes {
 const responseBytes = 8 * 1024 * 1024;
 
 export interface RequestTemp {
-  /** Throws GatewayError where there is no room for the response. Called before an upstream is paid for an image. */
+  /** Throws GatewayError if there is no room for the response. Called before an upstream is paid for an image. */
   ensureRoom(): void;
   /** A new temp file of this request. */
   file(): Promise<UnlinkedTempFile>;
-  /** A new spill buffer of this request: in memory while there is room, on disk beyond. */
+  /** A new spill buffer of this request: in memory while there is room, then on disk. */
   buffer(): SpillBuffer;
   /** Releases all buffers and files. Nothing in them can be read afterwards. */
   clear(): Promise<void>;

@@ -1,6 +1,6 @@
 /** Detects the type and the size of an image from its first bytes. The type that a client declares is never trusted. */
 
-/** The number of first bytes that the checks below read at most. */
+/** The most first bytes that the checks below read. */
 export const sniffLength = 16;
 
 const ascii = (bytes: Uint8Array, from: number, to: number): string =>
@@ -55,7 +55,7 @@ type Found = Omit<ImageSize, "type"> | undefined;
 export function imageSize(start: Uint8Array): ImageSize | undefined {
   const type = sniffImage(start);
   const found = type === undefined ? undefined : readers[type]?.(start);
-  // Past the end every number is NaN, and no comparison with NaN holds.
+  // A number beyond the end of the bytes is NaN, and every comparison with NaN is false.
   if (type === undefined || !found || !(found.width > 0) || !(found.height > 0)) return undefined;
   return { type, ...found };
 }
@@ -107,11 +107,11 @@ function jpeg(bytes: Uint8Array): Found {
     if (isFrame) {
       return { width: big16(bytes, at + 7), height: big16(bytes, at + 5), alpha: false };
     }
-    // The pixel data begins, or the image ends, before its size.
+    // The pixel data begins, or the image ends, before the size was found.
     if (marker === 0xda || marker === 0xd9) return undefined;
-    const isAlone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+    const hasNoLength = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
     if (marker === 0xff) at += 1;
-    else at += isAlone ? 2 : 2 + big16(bytes, at + 2);
+    else at += hasNoLength ? 2 : 2 + big16(bytes, at + 2);
   }
   return undefined;
 }
@@ -127,7 +127,7 @@ function webp(bytes: Uint8Array): Found {
     return { width, height, alpha: false };
   }
   if (kind !== "VP8L") return undefined;
-  // 14 bits for each edge less one, then a bit for transparency.
+  // Width minus one and height minus one, 14 bits each, then one bit for transparency.
   const [low, high] = [little16(bytes, 21), little16(bytes, 23)];
   return {
     width: (low % 16_384) + 1,

@@ -1,6 +1,6 @@
 /**
- * Spill buffer: bytes of one request, in memory while all requests together hold little, spilled to disk beyond. A
- * single image need not touch the disk; a hundred concurrent ones must.
+ * Spill buffer: bytes of one request, in memory while the memory budget of all requests allows it, and otherwise spilled
+ * to disk. A single image need not touch the disk; a hundred concurrent images must.
  */
 import type { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
@@ -59,17 +59,17 @@ export class SpillBuffer {
     return this.#file !== undefined;
   }
 
-  /** A path under which another process can read it. Absent while it is in memory. */
+  /** A path under which another process can read the bytes. Undefined while they are in memory. */
   get path(): string | undefined {
     return this.#file?.path;
   }
 
-  /** Keeps the file open while another process reads it. Undefined while it is in memory. */
+  /** Keeps the file open while another process reads it. Undefined while the bytes are in memory. */
   keepOpen(): (() => void) | undefined {
     return this.#file?.keepOpen();
   }
 
-  /** Takes ownership of the bytes. Returns a promise only where a file must be opened first. */
+  /** Takes ownership of the bytes. Returns a promise only if a file must be opened first. */
   append(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#isCleared) throw new Error("The request has ended: its spill buffer is closed.");
     if (this.#file) {
@@ -85,7 +85,7 @@ export class SpillBuffer {
     return this.#spill(bytes);
   }
 
-  /** Chunks of it were handed out and may still be in use, so their memory is not freed early. */
+  /** Chunks were read and may still be in use, so their memory is not freed early. */
   get wasRead(): boolean {
     return this.#wasRead;
   }
@@ -97,7 +97,7 @@ export class SpillBuffer {
     else yield* this.#range(from, to);
   }
 
-  /** The chunks, where they are in memory. */
+  /** The chunks, if they are in memory. */
   chunksInMemory(from: number, to: number): readonly Uint8Array[] | undefined {
     this.#wasRead = true;
     return this.#file ? undefined : [...this.#range(from, to)];
@@ -108,7 +108,7 @@ export class SpillBuffer {
     return Buffer.concat([...this.#range(from, from + length)]);
   }
 
-  /** Frees the memory immediately: garbage of this size would pile up faster than it is collected. */
+  /** Frees the memory immediately: garbage of this size would accumulate faster than it is collected. */
   clear(): void {
     if (!this.#isCleared) this.#budget.removeBuffer();
     this.#isCleared = true;
@@ -144,7 +144,7 @@ export class SpillBuffer {
   }
 }
 
-/** Smaller buffers may come from a pool, which they share with others. */
+/** Smaller buffers may be parts of a pool that other buffers share. */
 const sharedBytes = 16 * 1024;
 
 /** Frees the memory of a buffer now. Several chunks may share a buffer: freeing it again has no effect. */

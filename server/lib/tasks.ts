@@ -1,8 +1,10 @@
-/** Asynchronous work: with bounded concurrency, one after the other, all despite failures, until a signal aborts it. */
+/** Runs asynchronous work: with bounded concurrency, one after the other, all despite failures, or until a signal aborts. */
 import { GatewayError } from "./gateway-error.ts";
 
 /**
- * Runs work on a stack of items with bounded concurrency. The work may push more items. Settles when no work is running: after the first failure no further item is started, and that failure is thrown. No recursion, and no promise for items that wait, so the stack may have any size.
+ * Runs work on a stack of items with bounded concurrency. The work may push more items. After the first failure no
+ * further item is started. Settles when no work is running, and rejects with the first failure. There is no recursion,
+ * and no promise for items that wait, so the stack may have any size.
  */
 export function runConcurrently<T>(
   stack: T[],
@@ -34,8 +36,8 @@ export function runConcurrently<T>(
 }
 
 /**
- * Starts every release, also after another has failed, and waits for all of them. Rejects with the failure, or with all
- * of them as an AggregateError, once the last release is over.
+ * Starts every release, also after another has failed, and waits for all of them. Then rejects with the failure, or with
+ * an AggregateError if there are several.
  */
 export async function releaseAll(
   releases: readonly (() => Promise<unknown> | unknown)[],
@@ -51,8 +53,8 @@ export async function releaseAll(
 }
 
 /**
- * Runs asynchronous work one after the other (a mutex): the next begins when the one before has ended, with or without
- * an error.
+ * Runs asynchronous work one after the other (a mutex): the next work begins when the previous one has ended, with or
+ * without an error.
  */
 type Serialize = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -76,7 +78,7 @@ export function ignoreRejection(work: Promise<unknown> | undefined): void {
   work?.catch(() => undefined);
 }
 
-/** The reason of the signal if it is a gateway error; without one, the client has closed the connection. */
+/** The reason of the signal if it is a GatewayError. Any other reason means that the client has closed the connection. */
 export function abortError({ reason }: AbortSignal): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError(

@@ -40,7 +40,7 @@ export class TempStorage {
     this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
   }
 
-  /** False where the bytes must go to disk. */
+  /** False: the bytes must go to disk. */
   takeMemory(bytes: number): boolean {
     if (bytes > this.#memoryLeft) return false;
     this.#memoryLeft -= bytes;
@@ -68,13 +68,13 @@ export class TempStorage {
     this.#options.disk.recordWrite(bytes);
   }
 
-  /** Throws GatewayError where there is no room for the response of a request that is about to be sent. */
+  /** Throws GatewayError if there is no room for the response of a request that is about to be sent. */
   ensureRoom(keyId: string, bytes: number): void {
     const { maxBytes, disk } = this.#options;
     // At most an eighth of the storage is required: with a small storage, a single request must still be able to run.
     this.#checkShare(keyId, Math.min(bytes, maxBytes / 8), "request");
-    // A request must leave more of the disk free than a response, so there is room for its response. `bytes` are not
-    // required of the disk: a small disk may not have 8 MiB to spare.
+    // A request must leave more of the disk free than a response, so there is room for its response. The disk
+    // need not have `bytes` free: a small disk may not have 8 MiB to spare.
     if (!disk.hasRoom(this.#unwritten, "request")) throw diskFull();
   }
 

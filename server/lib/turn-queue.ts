@@ -1,17 +1,17 @@
 /**
- * Fair queue of work that would hold the event loop, such as parsing a large body: it is done in steps, for a few
- * milliseconds in each turn of the event loop, round robin among owners (API keys). While more work waits, it takes at
- * most half of the time.
+ * Fair queue of work that would block the event loop, such as parsing a large body. The work runs in steps, for a few
+ * milliseconds in each turn of the event loop, round robin among owners (API keys). While several jobs wait, the queue
+ * takes at most half of the time.
  */
 
 interface Job {
   /** Works until the turn is over. Returns whether the job is done. Never throws. */
   work(): boolean;
-  /** Settles the promise, in a turn after that of the last step. */
+  /** Settles the promise, in a later turn than the last step. */
   resume(): void;
 }
 
-/** Maximum time slice. A step is never interrupted, so other requests wait at most this plus the longest step. */
+/** Maximum time slice. A step is never interrupted, so other requests wait at most this time plus the longest step. */
 const turnMs = 5;
 
 export class TurnQueue {
@@ -25,7 +25,7 @@ export class TurnQueue {
     this.#clock = clock;
   }
 
-  /** Resolves or rejects with what `steps` returned or threw. */
+  /** Resolves with the value that `steps` returns, or rejects with the error that it throws. */
   run<T>(ownerId: string, steps: Iterator<void, T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let resume: () => void;

@@ -30,14 +30,14 @@ export class UnlinkedTempFile {
     const path = join(folder, `spool-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600).catch((error) => {
       if (!isGone(error)) throw error;
-      // The folder alone was removed. Where the folder above it is gone too, this throws.
+      // Only the folder was removed. If its parent folder is gone too, this throws.
       mkdirSync(folder, { mode: 0o700 });
       return open(path, "wx+", 0o600);
     });
     try {
       unlinkSync(path);
     } catch (error) {
-      // Another process that starts in this folder may have deleted it already.
+      // Another process that starts in this folder may have deleted the file already.
       if (!isGone(error)) {
         await handle.close();
         throw error;
@@ -54,7 +54,7 @@ export class UnlinkedTempFile {
     this.#account?.take(bytes.length);
     let done = 0;
     try {
-      // A disk that is almost full accepts a part, and fails only on the next write.
+      // A disk that is almost full accepts a part of the bytes, and fails only on the next write.
       while (done < bytes.length) {
         const written = writeSync(this.#handle.fd, bytes, done, bytes.length - done, this.#size);
         done += written;
@@ -71,7 +71,7 @@ export class UnlinkedTempFile {
   }
 
   /**
-   * A path under which another process on this machine can read and write it while it is open. Absent without /proc.
+   * A path under which another process on this machine can read and write the open file. Undefined without /proc.
    */
   get path(): string | undefined {
     return process.platform === "linux" ? `/proc/${process.pid}/fd/${this.#handle.fd}` : undefined;
@@ -86,10 +86,10 @@ export class UnlinkedTempFile {
       {
         pull: (controller) => {
           const length = Math.min(buffer.length, to - at);
-          const got = length === 0 ? 0 : readSync(this.#handle.fd, buffer, 0, length, at);
-          if (got === 0 && length > 0) throw shorter();
-          at += got;
-          if (got > 0) controller.enqueue(buffer.subarray(0, got));
+          const bytesRead = length === 0 ? 0 : readSync(this.#handle.fd, buffer, 0, length, at);
+          if (bytesRead === 0 && length > 0) throw fileTooShort();
+          at += bytesRead;
+          if (bytesRead > 0) controller.enqueue(buffer.subarray(0, bytesRead));
           if (at >= to) controller.close();
         },
       },
@@ -103,8 +103,8 @@ export class UnlinkedTempFile {
 
   /**
    * The file stays open, also after `close`, until the returned function is called. Needed for as long as another
-   * process uses the path: once the file is closed, the same path may lead to the file of another request. Throws when
-   * it is closed already.
+   * process uses the path: once the file is closed, the same path may lead to the file of another request. Throws if
+   * the file is closed already.
    */
   keepOpen(): () => void {
     if (this.#isClosing) throw new Error("A closed temp file cannot be kept open.");
@@ -131,7 +131,7 @@ export class UnlinkedTempFile {
     return Promise.all(this.#keptOpen).then(() => this.#close());
   }
 
-  /** The disk space is free once the system has closed the file, even where closing reports an error. */
+  /** The disk space is free once the system has closed the file, even if closing reports an error. */
   async #close(): Promise<void> {
     try {
       await this.#handle.close();
@@ -146,13 +146,13 @@ export class UnlinkedTempFile {
     let done = 0;
     while (done < length) {
       const { bytesRead } = await this.#handle.read(bytes, done, length - done, from + done);
-      if (bytesRead === 0) throw shorter();
+      if (bytesRead === 0) throw fileTooShort();
       done += bytesRead;
     }
     return bytes;
   }
 }
 
-const shorter = (): Error => new Error("A temp file is shorter than the bytes written to it.");
+const fileTooShort = (): Error => new Error("A temp file is shorter than the bytes written to it.");
 
 const isGone = (error: unknown): boolean => errorCode(error) === "ENOENT";

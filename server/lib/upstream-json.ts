@@ -20,8 +20,8 @@ export const documentBounds: FilterBounds = {
   values: 65_536,
 };
 
-/** Numbers are not counted where the document may hold vectors: thousands of vectors have millions of numbers. */
-const depthAlone: FilterBounds = {
+/** For documents with vectors, whose numbers are not counted: thousands of vectors have millions of numbers. */
+const depthOnly: FilterBounds = {
   depth: maxJsonDepth,
   memberValues: Number.POSITIVE_INFINITY,
   values: Number.POSITIVE_INFINITY,
@@ -40,7 +40,7 @@ const sliceLength = 128 * 1024;
 /** As JSON.parse, with null in place of values that are nested too deep. Yields to other requests while it scans. */
 export async function parseUpstreamJson(text: string): Promise<unknown> {
   if (!mayExceedDepth(text, maxJsonDepth)) return JSON.parse(text);
-  const filter = new JsonFilter(depthAlone);
+  const filter = new JsonFilter(depthOnly);
   const bytes = Buffer.from(text);
   const kept: Uint8Array[] = [];
   let isWhole = true;
@@ -55,7 +55,7 @@ export async function parseUpstreamJson(text: string): Promise<unknown> {
   return JSON.parse(isWhole ? text : Buffer.concat(kept).toString());
 }
 
-/** JSON of more bytes is parsed in slices. JSON.parse takes about 10 ms for as many. */
+/** JSON of more bytes is parsed in slices. JSON.parse takes about 10 ms for this size. */
 export const largeJsonBytes = 1024 * 1024;
 
 /** Bytes that are scanned before other requests get a turn. */
@@ -63,7 +63,7 @@ const bytesPerTurn = 4 * sliceLength;
 
 /**
  * As JSON.parse, for a large document: in slices, with a turn of the event loop for other requests after each. A list
- * that is longer than any adapter reads is null. Throws where the document has more structure than a response with
+ * that is longer than any adapter reads becomes null. Throws if the document has more structure than a response with
  * vectors needs, or one value of more than `maxValueBytes`.
  */
 export async function parseLargeJson(
@@ -74,7 +74,7 @@ export async function parseLargeJson(
   // Only an object is parsed in slices, so a list becomes the field of one.
   const isList = firstByte(document) === openBracket;
   if (isList) slices.take(Buffer.from('{"list":'));
-  let inTurn = 0;
+  let bytesInTurn = 0;
   try {
     for (const slice of slicesOf(document)) {
       slices.take(slice);
@@ -83,9 +83,9 @@ export async function parseLargeJson(
       if (slices.whole.length - slices.readyBytes > maxValueBytes) {
         throw unusable(`one value of it has more than ${maxValueBytes} bytes`);
       }
-      inTurn += slice.length;
-      if (inTurn < bytesPerTurn) continue;
-      inTurn = 0;
+      bytesInTurn += slice.length;
+      if (bytesInTurn < bytesPerTurn) continue;
+      bytesInTurn = 0;
       await inTurns(slices.parseReady());
     }
     if (isList) slices.take(Buffer.from("}"));
@@ -128,7 +128,7 @@ async function inTurns<T>(steps: Iterator<void, T>): Promise<T> {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Throws where the JSON has more structure than a response with vectors needs. */
+/** Throws if the JSON has more structure than a response with vectors needs. */
 export function checkUpstreamJson(bytes: Uint8Array): void {
   const scan = new JsonScan();
   for (let from = 0; from < bytes.length; from += sliceLength) {

@@ -130,7 +130,7 @@ export class Admission {
     writeRateLimitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
   }
 
-  /** The limit scopes among these names, with their current usage. */
+  /** The scopes of these names that have limits, with their current usage. */
   scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
     this.#applyLimits();
     let byOtherNames = this.#scopesByNames.get(names);
@@ -196,7 +196,7 @@ export class Admission {
     }
   }
 
-  /** Releases one slot in each. */
+  /** Releases one slot of each of these. */
   release(heldSlots: readonly ConcurrencySlots[], stayedMs: number): void {
     for (const slots of heldSlots) slots.release(stayedMs);
     this.admitWaiting();
@@ -221,7 +221,7 @@ export class Admission {
   }
 
   readonly #expire = (): void => {
-    // A reload may have raised limits, and without new requests nothing else would apply them.
+    // A reload may have raised limits. Without new requests, only this tick applies them.
     this.#applyLimits();
     this.#queue.expire(this.#options.clock());
     if (this.#queue.size === 0) this.close();

@@ -12,7 +12,7 @@ export interface Waiter {
   readonly key: string;
   readonly priority: Priority;
   readonly neededSlots: readonly ConcurrencySlots[];
-  /** The number of turns that the request costs. */
+  /** The number of turns that the request takes. */
   readonly cost: number;
   /** When the wait of the request times out. */
   readonly deadline: number;
@@ -46,11 +46,11 @@ interface KeyTurns {
 }
 
 /**
- * After it missed a free slot this many times, one slot of each kind is kept for the request (starvation guard): otherwise it might never
- * find all of its slots free at the same time.
+ * After a request has missed a free slot this many times, one slot of each kind is kept for it (starvation guard):
+ * otherwise it might never find all of its slots free at the same time.
  */
 const maxMissedCount = 16;
-/** A batch request goes first after this many interactive requests went before it (starvation guard). */
+/** After this many interactive requests have overtaken a batch request, it goes first (starvation guard). */
 const maxOvertakenCount = 16;
 /** The most unused turns that a key may catch up on. */
 const maxCredit = 4;
@@ -117,17 +117,18 @@ export class FairQueue {
   admitWaiting(now: number): void {
     for (let entry = this.#next(); entry; entry = this.#next()) {
       const { waiter, turns } = entry;
-      const ofPriority = this.#classes[waiter.priority];
+      const priorityClass = this.#classes[waiter.priority];
       this.#countMissedSlots(entry);
       this.#countOvertaken(entry);
       this.#remove(waiter);
-      const at = Math.max(turns.virtualTime, ofPriority.virtualTime - maxCredit);
+      const at = Math.max(turns.virtualTime, priorityClass.virtualTime - maxCredit);
       turns.virtualTime = at + waiter.cost;
-      ofPriority.virtualTime = Math.max(ofPriority.virtualTime, at);
+      priorityClass.virtualTime = Math.max(priorityClass.virtualTime, at);
       for (const slots of waiter.neededSlots) slots.acquire();
       waiter.admit(now);
     }
-    if (this.size === 0) for (const ofPriority of Object.values(this.#classes)) ofPriority.clear();
+    if (this.size === 0)
+      for (const priorityClass of Object.values(this.#classes)) priorityClass.clear();
   }
 
   /** Rejects requests whose wait has timed out. */
@@ -250,7 +251,7 @@ export class FairQueue {
   }
 
   /**
-   * An interactive request overtakes batch requests that wait for one of its slots; a batch request ends their wait.
+   * An interactive request overtakes batch requests that need one of its slots; a batch request resets their counts.
    */
   #countOvertaken({ waiter: { priority, neededSlots } }: Entry): void {
     for (const entry of this.#headsOf("batch")) {
@@ -280,8 +281,8 @@ export class FairQueue {
 }
 
 /**
- * Only if other requests took the slots that the request lacks: one that its own key's limit blocks has no claim on
- * shared slots.
+ * Only if other requests took the slots that the request lacks: a request that is blocked by its own key's limit has no
+ * claim on shared slots.
  */
 const isStarved = ({ waiter, missedSlots, missedCount }: Entry): boolean =>
   missedCount >= maxMissedCount &&

@@ -4,7 +4,7 @@ import { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
 import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
-/** `onLeased`: queued requests may have a free slot. */
+/** `onLeased`: called when queued requests may have a free slot. */
 export const leasedRateLimitCounters = (
   pools: SharedPools,
   onLeased: () => void,
@@ -28,8 +28,12 @@ class LeasedRateCounter implements RateCounter {
   /** `name`: the scope and the rate. */
   constructor(pools: SharedPools, name: string, limit: number) {
     this.#pool = new LeasedPool(pools, {
-      ...{ pool: `rate:${name}`, limit, retentionMs },
-      ...{ unit: partsPerItem, refills: true, isSemaphore: false },
+      pool: `rate:${name}`,
+      limit,
+      retentionMs,
+      unit: partsPerItem,
+      refills: true,
+      isSemaphore: false,
     });
   }
 
@@ -92,7 +96,7 @@ class LeasedRateCounter implements RateCounter {
     return this.#share;
   }
 
-  /** The bucket starts with the leased slice or with this replica's share of what was left, whichever is larger. */
+  /** The bucket starts with the leased slice or with this replica's share of the remainder, whichever is larger. */
   #createShare(now: number): TokenBucket {
     const { replicas } = this.#pool;
     const limit = Math.max(1, Math.floor(this.limit / replicas));
@@ -116,7 +120,7 @@ class LeasedSlots extends ConcurrencySlots {
   /** Created with the first limit. */
   #pool: LeasedPool | undefined;
 
-  /** `onLeased`: queued requests may have a free slot. */
+  /** `onLeased`: called when queued requests may have a free slot. */
   constructor(pools: SharedPools, scope: string, onLeased: () => void) {
     super(Number.POSITIVE_INFINITY);
     this.#pools = pools;
@@ -142,8 +146,13 @@ class LeasedSlots extends ConcurrencySlots {
       return;
     }
     this.#pool = new LeasedPool(this.#pools, {
-      ...{ pool: `slots:${this.#scope}`, limit, retentionMs },
-      ...{ unit: 1, refills: false, isSemaphore: true, onReply: this.#onLeased },
+      pool: `slots:${this.#scope}`,
+      limit,
+      retentionMs,
+      unit: 1,
+      refills: false,
+      isSemaphore: true,
+      onReply: this.#onLeased,
     });
     if (this.inFlight > 0) this.#pool.spend(this.inFlight, now);
   }

@@ -49,8 +49,9 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
   if (rate === "requests") return limits.requestsPerMinute;
   if (rate === "tokens") return limits.tokensPerMinute;
   if (rate === "images") return limits.imagesPerMinute;
-  const { megapixelsPerMinute: millions } = limits;
-  return millions === undefined ? undefined : Math.max(1, Math.round(millions * 1_000_000));
+  const { megapixelsPerMinute } = limits;
+  if (megapixelsPerMinute === undefined) return undefined;
+  return Math.max(1, Math.round(megapixelsPerMinute * 1_000_000));
 }
 
 export class Limiter {
@@ -173,10 +174,10 @@ function unleased(
   return undefined;
 }
 
-/** A request that loses its leased items to other requests this many times is refused. */
+/** A request is refused after other requests have taken its leased items this many times. */
 const maxLeases = 5;
 
-/** Leases what is missing, and takes from all buckets. A promise: something has to be leased. */
+/** Leases the missing items, and takes from all buckets. A promise: items have to be leased first. */
 export function leaseAndTake(
   scopes: readonly LimitScope[],
   demand: Demand,
@@ -184,13 +185,13 @@ export function leaseAndTake(
   leases = 0,
 ): Promise<Shortage | undefined> | Shortage | undefined {
   const leasing = leases < maxLeases ? lease(scopes, demand, clock()) : undefined;
-  // Nothing may come between this check and the start of the request: others take from the same slice.
+  // No `await` may come between this check and the start of the request: other requests take from the same slice.
   return leasing
     ? leasing.then(() => leaseAndTake(scopes, demand, clock, leases + 1))
     : take(scopes, demand, clock());
 }
 
-/** Undefined: nothing is missing, or nothing can be leased. */
+/** Undefined: no items are missing, or none can be leased. */
 function lease(
   scopes: readonly LimitScope[],
   demand: Demand,
@@ -209,7 +210,7 @@ function lease(
 
 export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };
 
-/** Replaces the estimated demand that was taken by the actual one. */
+/** Corrects the buckets from the estimated demand, which was taken, to the actual demand. */
 export function settleDemand(
   scopes: readonly LimitScope[],
   taken: Demand,
@@ -218,9 +219,9 @@ export function settleDemand(
 ): void {
   for (const scope of scopes) {
     for (const { rate, bucket } of scope.buckets) {
-      const more = actual[rate] - taken[rate];
-      if (more > 0) bucket.take(more, now);
-      else if (more < 0) bucket.refund(-more, now);
+      const difference = actual[rate] - taken[rate];
+      if (difference > 0) bucket.take(difference, now);
+      else if (difference < 0) bucket.refund(-difference, now);
     }
   }
 }

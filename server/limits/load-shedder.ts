@@ -23,9 +23,9 @@ export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
 /** How a request was admitted: counted for its key, uncounted while slots are plentiful, or cache-only. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
-/** Above the limit, up to one in eight more requests are admitted cache-only. */
+/** Above the limit, up to an eighth of the limit is admitted in addition, cache-only. */
 const spareShare = 1 / 8;
-/** A larger body is too much work to read for a cache lookup. */
+/** A larger body takes too long to read for a request that may only be looked up in the cache. */
 const smallBytes = 64 * 1024;
 
 export class LoadShedder {
@@ -163,7 +163,7 @@ class ConcurrencyLimiter {
 
   /**
    * Whether a request that holds a slot, and is not yet counted for its key, can keep the slot. `excluded`: the number
-   * of slots that are not counted.
+   * of slots in use that do not count.
    */
   hasRoom(excluded = 0): boolean {
     return this.#inUse - excluded <= this.#limit;

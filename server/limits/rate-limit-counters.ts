@@ -7,7 +7,7 @@
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** What a request takes from each rate limit. Whole numbers. */
+/** The items that a request takes from each rate limit, as whole numbers. */
 export interface Demand {
   readonly requests: number;
   readonly tokens: number;
@@ -29,7 +29,7 @@ export interface RateCounter {
   /** Whether `count` items can be taken in this process. False: they must be leased first. */
   isLeased(count: number, now: number): boolean;
   /**
-   * Leases `count` items from the counter that processes share. Resolves when they are leased, or cannot be leased.
+   * Leases `count` items from the counter that processes share. Resolves when the lease is granted or refused.
    * Undefined: there is nothing to lease now.
    */
   lease(count: number, now: number): Promise<void> | undefined;
@@ -44,7 +44,7 @@ export interface RateCounter {
 /** `scope`: the owner of the limit, such as `key:key_1`. Each scope has one counter of each kind at a time. */
 export interface RateLimitCounters {
   createRate(scope: string, rate: Rate, limit: number, now: number): RateCounter;
-  /** Without a limit at first. */
+  /** The slots have no limit at first. */
   createSlots(scope: string): ConcurrencySlots;
 }
 

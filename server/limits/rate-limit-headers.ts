@@ -3,9 +3,9 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { LimitScope, Shortage } from "./limiter.ts";
 import type { Rate, RateCounter } from "./rate-limit-counters.ts";
 
-// As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
+// OpenAI's wording: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
 // Limit 1000000, Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and
-// `requests` for all else.
+// `requests` for all other rates.
 const rateNames: Readonly<Record<Rate, string>> = {
   requests: "requests per min (RPM)",
   tokens: "tokens per min (TPM)",
@@ -21,22 +21,22 @@ const formatCount = (rate: Rate, count: number): string =>
 export function rateLimitError(exceeded: Shortage, model: string, owner: string): GatewayError {
   const { rate, limit, used, requested, waitMs } = exceeded;
   const type = rate === "tokens" ? "tokens" : "requests";
-  const on = `${model}${owner} on ${rateNames[rate]}: Limit ${formatCount(rate, limit)}`;
+  const limitText = `${model}${owner} on ${rateNames[rate]}: Limit ${formatCount(rate, limit)}`;
   if (waitMs === Infinity) {
     return new GatewayError(
       "larger_than_limit",
-      `Request too large for ${on}, Requested ${formatCount(rate, requested)}. The request must be made smaller in order to run successfully.`,
+      `Request too large for ${limitText}, Requested ${formatCount(rate, requested)}. The request must be made smaller in order to run successfully.`,
       { overrides: { type } },
     );
   }
   return new GatewayError(
     "rate_limited",
-    `Rate limit reached for ${on}, Used ${formatCount(rate, used)}, Requested ${formatCount(rate, requested)}. Please try again in ${duration(waitMs)}.`,
+    `Rate limit reached for ${limitText}, Used ${formatCount(rate, used)}, Requested ${formatCount(rate, requested)}. Please try again in ${duration(waitMs)}.`,
     { overrides: { type }, retryAfterMs: waitMs },
   );
 }
 
-/** As Go writes it, and OpenAI with it: `12ms`, `1.5s`, `6m0s`. */
+/** A duration in Go's format, which OpenAI uses: `12ms`, `1.5s`, `6m0s`. */
 export function duration(ms: number): string {
   if (ms > 0 && ms < 1000) return `${ms}ms`;
   const seconds = `${(ms % 60_000) / 1000}s`;
@@ -73,7 +73,7 @@ const names = [
   },
 ] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
 
-/** For each rate the scope with the least remaining. Writes into the given object: this runs for every response. */
+/** Reports the scope with the least remaining items for each rate. Writes into the given object: this runs for every response. */
 export function writeRateLimitHeaders(
   scopes: readonly LimitScope[],
   now: number,
@@ -81,18 +81,18 @@ export function writeRateLimitHeaders(
 ): void {
   for (const { rate, limit, remaining, reset } of names) {
     let least = Infinity;
-    let scarce: RateCounter | undefined;
+    let tightest: RateCounter | undefined;
     for (const scope of scopes) {
       const bucket = scope.bucket(rate);
       const left = bucket?.remaining(now) ?? Infinity;
       if (left >= least) continue;
       least = left;
-      scarce = bucket;
+      tightest = bucket;
     }
-    if (!scarce) continue;
+    if (!tightest) continue;
     const unit = rate === "pixels" ? million : 1;
-    headers[limit] = String(scarce.limit / unit);
+    headers[limit] = String(tightest.limit / unit);
     headers[remaining] = String(least / unit);
-    headers[reset] = duration(scarce.msUntilFull(now));
+    headers[reset] = duration(tightest.msUntilFull(now));
   }
 }

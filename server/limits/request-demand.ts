@@ -1,6 +1,6 @@
 /**
- * The load of a request (inputs, tokens, bytes), and its demand on rate limits: estimated before it is sent, and the
- * actual one after it ends.
+ * The load of a request (inputs, tokens, bytes), and its demand on rate limits: estimated before the request is sent,
+ * and actual after it has ended.
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/http-types.ts";
@@ -69,12 +69,12 @@ export function actualDemand(estimate: Demand, { usage, wasSent, error }: Reques
   if (error && !wasSent && isGatewayError(error)) return noDemand;
   const wasGenerated = !error || (wasSent && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (wasGenerated ? estimate.images : 0);
-  const each = estimate.images > 0 ? estimate.pixels / estimate.images : 0;
+  const pixelsPerImage = estimate.images > 0 ? estimate.pixels / estimate.images : 0;
   return {
     requests: estimate.requests,
     tokens: tokensOf(usage) ?? (wasGenerated ? estimate.tokens : 0),
     images,
-    pixels: Math.round(images * each),
+    pixels: Math.round(images * pixelsPerImage),
   };
 }
 
@@ -106,9 +106,9 @@ export function loadOf(input: EmbeddingInput): RequestLoad {
   const items = itemsOf(input);
   let [tokens, bytes] = [0, 0];
   for (let at = 0; at < items; at++) {
-    const more = bytesAt(input, at);
-    bytes += more;
-    tokens += tokensAt(input, at, more);
+    const inputBytes = bytesAt(input, at);
+    bytes += inputBytes;
+    tokens += tokensAt(input, at, inputBytes);
   }
   return { items, tokens, bytes };
 }
@@ -120,7 +120,7 @@ export const bytesAt = (input: EmbeddingInput, at: number): number =>
 /**
  * Estimate for text: one token for four ASCII characters, three quarters of a token for each two-byte letter (Greek,
  * Cyrillic, Arabic), five quarters for each three-byte character (Chinese, Hindi). Vocabularies differ and no tokenizer
- * runs, so it may be wrong; then the upstream refuses the request, and it is split into smaller parts.
+ * runs, so the estimate may be wrong; then the upstream refuses the request, and it is split into smaller parts.
  */
 export function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
   if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;

@@ -1,6 +1,6 @@
 /**
  * Bounds the memory of large embeddings responses: each reserves its expected size before it is requested from an
- * upstream or read from the cache, until its last byte is sent. A request without room waits. API keys share the memory
+ * upstream or read from the cache, until its last byte is sent. A request waits until there is room. API keys share the memory
  * by the dynamic threshold of `lib/temp-storage.ts`: a key may hold at most as much as is still free, so that clients of
  * one key that do not read their responses cannot lock out the others.
  */
@@ -10,7 +10,7 @@ import { clientClosedError } from "../request/deadline.ts";
 export interface MemoryRequest {
   readonly keyId: string;
   readonly bytes: number;
-  /** Read only where the request has to wait. Aborted when the client disconnects. */
+  /** Read only if the request has to wait. Aborted when the client disconnects. */
   readonly signal: () => AbortSignal;
   readonly timeoutMs: number;
 }
@@ -20,10 +20,10 @@ interface Waiter {
   admit(): void;
 }
 
-/** About the time in which a client that does not read is reset. */
+/** About the time after which a client that does not read its response is reset. */
 const retryAfterMs = 2000;
 
-/** Responses that may begin in one turn of the event loop: reading them from the cache takes about 10 ms. */
+/** The bytes of responses that may begin in one turn of the event loop: reading them from the cache takes about 10 ms. */
 const maxBytesPerTurn = 8 * 1024 * 1024;
 
 export class ResponseMemory {

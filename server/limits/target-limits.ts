@@ -133,18 +133,18 @@ function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown
 function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefined {
   if ("vectors" in response)
     return "input" in query
-      ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreRejected).usage
+      ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreImplausible).usage
       : undefined;
   if ("flagged" in response) return response.usage;
   if (response.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreRejected);
+  const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreImplausible);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   };
 }
 
-const ignoreRejected = (): void => undefined;
+const ignoreImplausible = (): void => undefined;
 
 /** A stream holds its slots until its last event or, if it is not read to the end, until its request is over. */
 function releaseAtStreamEnd<Q>(

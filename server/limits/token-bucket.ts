@@ -36,7 +36,7 @@ export class TokenBucket {
     return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
   }
 
-  /** All items are of this process. */
+  /** All items belong to this process. */
   isLeased(): boolean {
     return true;
   }
@@ -76,8 +76,8 @@ export class TokenBucket {
   #fill(now: number): void {
     const at = Math.floor(now);
     if (at > this.#at) {
-      const most = this.#limit * partsPerItem;
-      this.#parts = Math.min(most, this.#parts + (at - this.#at) * this.#limit);
+      const capacity = this.#limit * partsPerItem;
+      this.#parts = Math.min(capacity, this.#parts + (at - this.#at) * this.#limit);
     }
     this.#at = at;
   }

@@ -9,9 +9,9 @@ import type { OptionName } from "../../upstream/image-capabilities.ts";
 import { quotedList } from "../../upstream/image-sizes.ts";
 
 /**
- * `adapt`: the gateway emulates what the target lacks where it can, and rejects the rest. `drop`: as `adapt`, but the
- * rest is dropped. `strict`: whatever the target lacks is rejected. `pass`: the request is passed through to targets
- * with an OpenAI-compatible API.
+ * How options that a target does not support are handled. `adapt`: the gateway emulates them if it can, and rejects the
+ * others. `drop`: as `adapt`, but the others are dropped. `strict`: all of them are rejected. `pass`: the request is
+ * passed through to targets with an OpenAI-compatible API.
  */
 export type Policy = Parameters;
 
@@ -24,7 +24,7 @@ export interface PostProcessing {
   readonly fallbackCompression?: number;
   /** The image is flattened: transparency is removed. */
   readonly opaque?: true;
-  /** How it is delivered. Absent: as the upstream sent it. */
+  /** How the image is delivered. Absent: as the upstream sent it. */
   readonly as?: "url" | "b64_json";
 }
 
@@ -55,7 +55,7 @@ export interface Draft {
 /** Formats that the gateway can convert any image to. */
 export const convertibleFormats = ["png", "jpeg", "webp"] as const;
 
-/** `format`: the format of the response. Undefined where the client named none, or one that is not available. */
+/** `format`: the format of the response. Undefined if the client named none, or one that is not available. */
 export const uncompressible = (format: string | undefined): GatewayError =>
   new GatewayError(
     "invalid_value",

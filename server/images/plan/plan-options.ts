@@ -22,15 +22,15 @@ export function planCompression(draft: Draft, { takes, compresses }: ImageCapabi
   const { options, postProcessing, policy, dropped } = draft;
   const { output_compression: level, output_format: requestedFormat } = options;
   if (level === undefined) return;
-  const takesIt = takes.output_compression !== undefined;
-  const fits =
+  const isSupported = takes.output_compression !== undefined;
+  const supportsFormat =
     compresses === undefined ||
     (requestedFormat !== undefined && compresses.includes(requestedFormat));
-  if (takesIt && fits) return;
+  if (isSupported && supportsFormat) return;
   delete options.output_compression;
   // 100 is the default, so it is omitted.
   if (level === 100) return;
-  if (policy === "strict" && !takesIt) throw unsupportedOption(draft, "output_compression");
+  if (policy === "strict" && !isSupported) throw unsupportedOption(draft, "output_compression");
   const format = requestedFormat ?? postProcessing.format;
   if (format === "jpeg" || format === "webp") {
     // Two lossy compressions are worse than one: the target generates its best quality, and the gateway compresses.
@@ -96,7 +96,7 @@ const invalidSize = (
     },
   );
 
-/** Plans streaming: what a stream cannot contain, and targets that do not stream. */
+/** Plans streaming: emulates it for targets that do not stream, and replaces URLs, which a stream cannot contain. */
 export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
   const { policy, adapted, postProcessing } = draft;
   if (!streams) {
@@ -151,7 +151,7 @@ const bothUserFields = (): GatewayError =>
     { param: "user" },
   );
 
-/** Throws GatewayError where the target does not support the sources. */
+/** Throws GatewayError if the target does not support the source images. */
 export function checkSources(
   { images, mask, files }: EditQuery,
   edits: EditCapabilities | undefined,
@@ -195,7 +195,7 @@ export function checkSources(
   }
 }
 
-/** Throws where the file exceeds the target's limit. Another target may accept more. */
+/** Throws if the file exceeds the target's limit. Another target may accept more. */
 export function checkBytes(
   { field, size }: FilePart,
   { maxBytes = Infinity }: EditCapabilities,

@@ -1,6 +1,6 @@
 /**
- * Step 6 for images: plans the upstream request, what the gateway emulates, and what is rejected. A pure function of
- * the query, the target's capabilities and the policy; every change is reported.
+ * Step 6 for images: plans the upstream requests, and which options the gateway emulates, drops or rejects. A pure
+ * function of the query, the target's capabilities and the policy; every change is reported.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type {
@@ -21,7 +21,7 @@ import {
 } from "./image-plan.ts";
 import { checkSources, planCompression, planSize, planStream, planUser } from "./plan-options.ts";
 
-/** Throws GatewayError where this target cannot serve the query. */
+/** Throws GatewayError if this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(
   query: Q,
   capabilities: ImageCapabilities,
@@ -79,7 +79,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
 const formatIn = (format: string | undefined): PostProcessing["format"] =>
   convertibleFormats.find((kind) => kind === format);
 
-/** Applies to targets that support transparency: for the others it has been rejected or dropped before. */
+/** For targets that support transparency: for other targets the option has been rejected or dropped before. */
 function checkTransparency({ options, postProcessing, policy, dropped }: Draft): void {
   const { background, output_format = postProcessing.format } = options;
   if (background !== "transparent" || output_format !== "jpeg") return;
@@ -185,7 +185,7 @@ const includesValue = (values: "any" | readonly string[] | undefined, value: unk
 const isDefaultValue = (name: OptionName, value: unknown): boolean =>
   (name === "partial_images" && value === 0) || (name === "input_fidelity" && value === "low");
 
-/** Emulates an option in place of the target. True where it can. */
+/** Emulates an option that the target does not support. False: the gateway cannot emulate this value. */
 type Emulate = (draft: Draft, value: unknown, allowed: readonly string[]) => boolean;
 
 const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
@@ -204,9 +204,9 @@ const emulations: Readonly<Partial<Record<OptionName, Emulate>>> = {
   },
   // There are two sets of names for the same quality tiers.
   quality: (draft, value, allowed) => {
-    const same = tiers[String(value)]?.find((tier) => allowed.includes(tier));
-    if (same === undefined) return false;
-    draft.options.quality = same;
+    const equivalent = tiers[String(value)]?.find((tier) => allowed.includes(tier));
+    if (equivalent === undefined) return false;
+    draft.options.quality = equivalent;
     draft.adapted.push("quality");
     return true;
   },

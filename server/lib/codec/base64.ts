@@ -49,7 +49,7 @@ export function decodeInWasm(length: number): number | undefined {
 
 /**
  * Decodes base64 of any bytes: as many whole steps as the parts together have. Returns the number of characters read: 0
- * without WebAssembly SIMD, or where a character is outside the alphabet.
+ * without WebAssembly SIMD, or if a character is outside the alphabet.
  */
 export function decodeBlocks(parts: readonly Uint8Array[], into: Uint8Array): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -101,7 +101,7 @@ export function checkBase64(text: string): CheckedVector | undefined {
 export function decodeText(text: string, into: Uint8Array): number | undefined {
   try {
     const { written } = into.setFromBase64(text, { lastChunkHandling: "strict" });
-    // This decoder still skips white space; then the length does not match.
+    // This decoder still skips white space. If it has, the length does not match.
     return written % 4 === 0 && Math.ceil(written / 3) * 4 === text.length ? written : undefined;
   } catch {
     return undefined;
@@ -125,7 +125,7 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
 }
 
 /**
- * One sum shows both: the sum of squares is 0 for a zero vector, and not finite if a number is not finite. The square
+ * The sum of squares shows both defects: it is 0 for a zero vector, and not finite if a number is not finite. The square
  * of a float32 is within the range of a double. There are four sums in parallel, because each addition to one sum waits
  * for the addition before it.
  */
@@ -201,7 +201,7 @@ export class EncodedVector {
     const length = this.#to - this.#from;
     const buffer = wasmBuffer(length);
     this.#response.copy(buffer, 0, this.#from, this.#to);
-    // It was valid base64 on arrival. Anything else means that its memory was reused.
+    // The vector was valid base64 when it arrived. A failure means that its memory was reused.
     if (decodeInWasm(length) !== this.dimensions * 4) throw new Error("A vector has changed.");
     return buffer.subarray(0, this.dimensions * 4);
   }

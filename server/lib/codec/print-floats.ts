@@ -11,7 +11,7 @@ interface WasmExports {
 
 /** Numbers printed at a time: they and their text fit into one page of memory. */
 export const blockLength = 1024;
-/** Behind the memory that the WebAssembly code uses itself. */
+/** After the memory that the WebAssembly code uses itself. */
 const numbersAt = 20 * 1024;
 const textAt = numbersAt + 4 * blockLength;
 

@@ -44,10 +44,10 @@ const pageBytes = 64 * 1024;
 const stepBytes = 64;
 /** Memory up to this size is kept: the base64 of the longest vectors takes less than a tenth of it. */
 const retainedBytes = 1024 * 1024;
-/** An instance reserves address space, so large inputs that follow one another use the same. */
+/** A new instance reserves address space, so large inputs that follow one another use the same instance. */
 const replaceAfterMs = 2000;
 
-/** The instance's own memory, so that its content need not be copied to it. */
+/** The instance's own memory, so that inputs need not be copied into it. */
 let buffer = memoryOf(wasm);
 let replacing: ReturnType<typeof setTimeout> | undefined;
 
