@@ -114,7 +114,7 @@ test("a stream ends after its time, so that the browser authenticates again", as
 const setup = startReads();
 afterAll(() => setup.close());
 
-test("a member follows the requests of the own project over HTTP, and a closed tab frees its slot", async () => {
+test("a member follows the requests of their own project over HTTP, and a closed tab frees its slot", async () => {
   const get = await signInAs(setup, { name: "Dev", role: "viewer", projects: ["alpha"] });
   const response = await get("/requests/live");
   expect(response.headers.get("content-type")).toBe("text/event-stream");

@@ -174,7 +174,7 @@ test("guesses by others do not lock a user out of a browser in which the user ha
   for (let attempt = 0; attempt < 5; attempt++) await stranger.signIn("Ada", "wrong guess here");
   expect((await stranger.signIn("Ada")).status).toBe(429);
   expect((await browser.signIn("Ada")).status).toBe(200);
-  // The cookie opens nothing by itself, and its own failures are counted.
+  // The cookie grants no access by itself, and its own failures are counted.
   for (let attempt = 0; attempt < 5; attempt++) {
     expect((await browser.signIn("Ada", "wrong guess here")).status).toBe(401);
   }

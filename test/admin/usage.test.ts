@@ -58,7 +58,7 @@ describe("usage", () => {
     );
   });
 
-  test("of a member contains the own projects only", async () => {
+  test("of a member contains only the member's projects", async () => {
     for (const query of ["interval=total", "group_by=project", "group_by=key,model,target"]) {
       const { data } = await json<UsagePage>(member(`/usage?${query}`));
       expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(1);

@@ -15,7 +15,7 @@ test("an administrator creates a user, who signs in with the role", async () => 
   expect(session.json.user.role).toBe("viewer");
 }, 60_000);
 
-test("a user sees no project unless existing projects are named or all of them are given on purpose", async () => {
+test("a user sees no project unless existing projects are named or all projects are granted explicitly", async () => {
   const { browser } = await signedInFixture();
   const made = async (name: string, more: object) =>
     (
@@ -66,7 +66,7 @@ test("a response never contains a password or its hash", async () => {
   expect(text).not.toContain(password);
 }, 60_000);
 
-test("a user name that is taken is refused with its name", async () => {
+test("a user name that is taken is refused, and the error names it", async () => {
   const { browser } = await signedInFixture();
   const refused = await create(browser, "ada", "viewer");
   expect([refused.status, refused.json.error.param]).toEqual([400, "name"]);

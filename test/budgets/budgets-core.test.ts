@@ -157,7 +157,7 @@ describe("budget periods follow UTC:", () => {
     const key = budgeted({ day: 1 });
     budgets.reserve([key], certain(0.75), noon).settle(0.75);
     budgets.reserve([key], certain(1), noon + 4000 * dayMs).settle(1);
-    // The clock is right again: what was spent that day is unchanged.
+    // The clock is right again: the spending of that day is unchanged.
     expect(refusal(() => budgets.reserve([key], certain(0.5), noon)).kind).toBe("over_budget");
     budgets.reserve([key], certain(0.25), noon).settle(0.25);
   });
@@ -243,7 +243,7 @@ describe("a request of unknown price", () => {
 });
 
 describe("the budget counters", () => {
-  test("read what was spent once per period", () => {
+  test("read the spending once per period", () => {
     const { budgets, read } = createTestBudgets({ "key ci 2026-11-15": 1 });
     const key = budgeted({ day: 5, total: 50 });
     for (let reservation = 0; reservation < 10; reservation++)

@@ -132,8 +132,8 @@ describe("reported image usage", () => {
   });
 
   test("is accepted up to the documented maximum of any vendor, with its cost", () => {
-    const honest = response({ usage: usage(2 * 47_040), cost: 1.2 });
-    expect(dropImplausibleImageUsage(honest, query, () => expect.unreachable())).toBe(honest);
+    const plausible = response({ usage: usage(2 * 47_040), cost: 1.2 });
+    expect(dropImplausibleImageUsage(plausible, query, () => expect.unreachable())).toBe(plausible);
   });
 
   test("is kept although an implausible cost is dropped", () => {

@@ -1,4 +1,4 @@
-/** An upstream without credentials is refused at load, where one of several kinds of them would do. */
+/** An upstream without credentials is refused at load, also if it accepts one of several kinds of credentials. */
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

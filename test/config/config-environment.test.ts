@@ -1,5 +1,5 @@
 /**
- * A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so.
+ * A provider's key in the environment provisions its upstream and its known models, unless the file disables that.
  */
 import { describe, expect, test } from "bun:test";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";

@@ -6,7 +6,7 @@ import { editDistance, nearestMatch } from "../../server/lib/edit-distance.ts";
 import { matchesGlob } from "../../server/lib/glob.ts";
 import { tries } from "../depth.ts";
 
-/** The definition, read out aloud. */
+/** The definition of a glob as a simple recursion, to compare with. */
 function reference(glob: readonly string[], text: readonly string[]): boolean {
   const [g, ...gs] = glob;
   const [t, ...ts] = text;

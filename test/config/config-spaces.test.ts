@@ -1,4 +1,4 @@
-/** Targets of an embedding model are one vector space, by what is known of them or by the author's word. */
+/** The targets of an embedding model have one vector space, by the catalog or by the author's declaration. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -95,7 +95,7 @@ describe("one vector space", () => {
     expect(refused(["openai text-embedding-3-small", "azure our-vectors"])).toContain(
       '(vector space "azure/our-vectors")',
     );
-    // Even where another upstream has something of that name.
+    // Even if another upstream has a model of that name.
     expect(refused(["gpu our-vectors", "azure our-vectors"])).toContain("are different models");
     expect(model(["azure our-vectors", "azure-eu our-vectors"])?.space).toBe("azure/our-vectors");
   });

@@ -165,14 +165,14 @@ test("the substitution of variables changes no location and no other text", () =
       const masked = mask(text);
       if (!masked) throw new Error("too many");
       expect(masked.text.length).toBe(text.length);
-      // Whatever differs belongs to a reference, and a reference ends with its line.
+      // Every character that differs belongs to a reference, and a reference ends with its line.
       const spans = [...text.matchAll(/\$?\$\{[^}\r\n]*\}?/g)];
       const within = (i: number) => spans.some((s) => i >= s.index && i < s.index + s[0].length);
       for (let i = 0; i < text.length; i++)
         if (masked.text[i] !== text[i]) expect(within(i)).toBe(true);
       const breaks = (of: string) => [...of.matchAll(/[\r\n]/g)].map(({ index }) => index);
       expect(breaks(masked.text)).toEqual(breaks(text));
-      // And what was hidden comes back where it was.
+      // And expanding puts every reference back where it was.
       expect(
         masked.expand(masked.text, ({ offset, length }) => text.slice(offset, offset + length)),
       ).toBe(text);

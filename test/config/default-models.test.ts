@@ -84,7 +84,7 @@ describe("a request that names no model", () => {
       const { model, rows, statuses } = await modelsOf(gateway, "sk-own-defaults-00000");
       expect(model).toBe("text-embedding-ada-002");
       expect(rows).toEqual(["text-embedding-ada-002", "dall-e-3", "dall-e-3"]);
-      // dall-e-3 has no edits: it is the model that says so.
+      // dall-e-3 has no edits, so the default model refuses the third request.
       expect(statuses.slice(0, 2)).toEqual([200, 200]);
       expect(statuses[2]).toBeGreaterThanOrEqual(400);
     }

@@ -171,7 +171,7 @@ test.concurrent("a file that an editor renames into place is applied", async () 
   writeFileSync(`${path}.new`, model("b"));
   renameSync(`${path}.new`, path);
   await until(() => has("b"));
-  // Same length, and vim's way: away with the old one first.
+  // The same length, and saved as vim does: the old file is renamed away first.
   renameSync(path, `${path}~`);
   writeFileSync(path, model("c"));
   await until(() => has("c"));

@@ -1,4 +1,4 @@
-/** The console is on by default, so what it needs must not be loaded at the start of a gateway that nobody opens. */
+/** The console is on by default, so its packages must not be loaded at the start of a gateway whose console is never opened. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { root } from "../harness.ts";
@@ -10,7 +10,7 @@ test("the start loads neither the framework of the admin API, nor the bundler of
   const packages = new Set(
     loaded.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
   );
-  // The list is that of the packages: it has those that the start needs.
+  // The list is not empty by mistake: it has a package that the start needs.
   expect([...packages]).toContain("zod");
   for (const name of ["hono", "tailwindcss", "openid-client", "react"]) {
     expect([...packages]).not.toContain(name);

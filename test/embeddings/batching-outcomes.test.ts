@@ -151,7 +151,7 @@ describe("a client that disconnects", () => {
 });
 
 describe("a batch that fails", () => {
-  /** Everyone is sent while the target is busy; then the upstream serves as it likes. */
+  /** Sends all texts while the target is busy; then `serve` responds to the batches. */
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
     const requested: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();

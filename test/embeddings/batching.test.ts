@@ -133,7 +133,7 @@ describe("requests to a busy target", () => {
   test("need at most an eighth of the upstream requests", async () => {
     let [calls, free] = [0, 4];
     const queue: (() => void)[] = [];
-    // Four at a time, each takes a while; more wait inside.
+    // The upstream serves four requests at a time, each for 2 ms; further requests wait in its queue.
     const upstream: EmbeddingsSend = async (request) => {
       calls++;
       if (free > 0) free--;
@@ -281,7 +281,7 @@ describe("is not batched:", () => {
     upstream.requests[1]?.respond();
     await free();
     expect(upstream.requestedTexts.slice(2)).toEqual([["a", "b"]]);
-    // They have left, so others may wait.
+    // The queued requests have left, so others may queue.
     for (const text of ["d", "e", "f"]) void send(requestOf(text));
     expect(upstream.requestedTexts.slice(3)).toEqual([["f"]]);
   });

@@ -1,4 +1,4 @@
-/** Admission policy of the embedding cache: one large batch does not flush what interactive requests use. */
+/** Admission policy of the embedding cache: one large batch does not evict the entries of interactive requests. */
 import { describe, expect, test } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
@@ -72,7 +72,7 @@ describe.each(caches)("%s", (_, make) => {
     expect(hitRate(setup)).toBeGreaterThan(0.85);
   });
 
-  test("gives a batch all the space that nothing else uses", () => {
+  test("gives a batch all unused space", () => {
     const setup = setUpCache(make);
     addBulk(setup, setup.capacity);
     expect(setup.cache.size).toBe(setup.capacity);
@@ -168,7 +168,7 @@ describe("the cache stage", () => {
         if (isBatch) record.priority = "batch";
       });
     }
-    // In one request: the misses of one request after the other would evict what the next ones need.
+    // In one request: the misses of one request after the other would evict the entries that the next ones need.
     const misses = await embed(used);
     expect(misses / capacity).toBeLessThan(0.1);
   });

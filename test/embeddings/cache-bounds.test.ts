@@ -21,7 +21,7 @@ function roomFor(entries: number) {
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
       touch: (key) => evictions.push(`used ${key}`),
-      clear: () => evictions.push("forget"),
+      clear: () => evictions.push("clear"),
     },
   });
   const addVector = (...keys: string[]) => {
@@ -68,7 +68,7 @@ describe("a full cache", () => {
     }
     expect(cache.size).toBe(held);
     expect(slots + held * entryOverhead).toBeLessThanOrEqual(cache.bytes);
-    // In pages as small as these much is left over. It is filled all the same.
+    // Slabs as small as these have much unused space. The cache fills up nevertheless.
     expect(slots + held * entryOverhead).toBeGreaterThan(maxBytes / 3);
   });
 
@@ -84,7 +84,7 @@ describe("a full cache", () => {
       return (user + system) / keys.length;
     };
     turn();
-    // Microseconds. Walking past everything that was forgotten takes a hundred and more.
+    // In microseconds. Walking past all evicted entries would take a hundred or more.
     expect(turn()).toBeLessThan(20);
   });
 
@@ -137,8 +137,8 @@ describe("a restored vector", () => {
   test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
     const { cache, addVector } = roomFor(4);
     addVector("z");
-    const recalled = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
-    expect(recalled).toEqual([true, true, true, false, false]);
+    const restored = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
+    expect(restored).toEqual([true, true, true, false, false]);
     addVector("y");
     expect(cache.get("c", "float")).toBeUndefined();
     addVector("x");
@@ -156,7 +156,7 @@ describe("a restored vector", () => {
 });
 
 test("any order of set, get and restore has the same result as a plain list", () => {
-  const step = fc.tuple(fc.constantFrom("learn", "get", "recall"), fc.constantFrom(..."abcdefg"));
+  const step = fc.tuple(fc.constantFrom("set", "get", "restore"), fc.constantFrom(..."abcdefg"));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, room) => {
       const { cache } = roomFor(room);
@@ -166,11 +166,11 @@ test("any order of set, get and restore has the same result as a plain list", ()
         const held = list.includes(key);
         const others = list.filter((other) => other !== key);
         if (what === "get") expect(cache.get(key, "float") !== undefined).toBe(held);
-        if (what === "learn") cache.set(key, { vector: vectorOf(1), tokens: 1 });
-        if (what === "recall") {
+        if (what === "set") cache.set(key, { vector: vectorOf(1), tokens: 1 });
+        if (what === "restore") {
           expect(cache.restore(key, vectorOf(1), 1)).toBe(held || list.length < room);
           if (!held && list.length < room) list.push(key);
-        } else if (held || what === "learn") list = [key, ...others].slice(0, room);
+        } else if (held || what === "set") list = [key, ...others].slice(0, room);
         expect([cache.size, cache.bytes]).toEqual([list.length, list.length * entryBytes]);
       }
     }),

@@ -21,7 +21,7 @@ const encodings = ["float", "base64"] as const;
 const vectorOf = (seed: number, length: number): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + (at + 1) / 1024);
 
-/** Bit by bit: of numbers that are none, and of zeros, there are several. */
+/** To compare bit by bit: there are several NaNs, and two zeros. */
 const bitsOf = (vector: Vector | undefined): string | undefined =>
   vector === undefined ? undefined : encodeVector(vector);
 
@@ -93,15 +93,15 @@ describe("a slot", () => {
           expect(bitsOf(cache.get(key, "float")?.vector)).toBe(bitsOf(neighbor));
         }
       }),
-      // The last: bits after the end, which a lenient decoder passes over.
+      // The last one has bits after its end, which a lenient decoder ignores.
       { ...tries(2000), examples: [["AACAPw=="], ["AACAPw"], ["AACAPx=="]] },
     );
   });
 
   test("is not needed to detect a value that is not a vector", () => {
     const cache = new EmbeddingCache({ maxBytes: 0 });
-    const learn = (vector: string) => cache.set("a", { vector, tokens: 1 });
-    expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
+    const set = (vector: string) => cache.set("a", { vector, tokens: 1 });
+    expect([set("AACAPw=="), set("AACAPw"), set("AACA"), set("AAC?Pw==")]).toEqual([
       ...[true, false, false, false],
     ]);
   });
@@ -110,7 +110,7 @@ describe("a slot", () => {
 describe("with vectors of any length", () => {
   const lengths = [1, 128, 129, 300, 513, 700];
   const step = fc.record({
-    what: fc.constantFrom("learn", "learn", "get", "recall", "spoil"),
+    what: fc.constantFrom("set", "set", "get", "restore", "set invalid"),
     key: fc.nat(11),
     form: fc.constantFrom("base64", "numbers", "floats"),
     encoding: fc.constantFrom(...encodings),
@@ -127,24 +127,24 @@ describe("with vectors of any length", () => {
         const { pageBytes } = room;
         const maxBytes = room.pages * pageBytes + room.entries * entryOverhead;
         const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
-        /** Each learns another vector of the length that is its key's. */
+        /** The bits of the latest vector of each key. All vectors of a key have one length. */
         const latest = new Map<string, string>();
         const responses: { readonly vector: Vector; readonly expected: string }[] = [];
         for (const [at, { what, key: number, form, encoding }] of steps.entries()) {
           const key = `key ${number}`;
           const vector = vectorOf(at + 1, lengths[number % lengths.length] as number);
-          if (what === "learn") {
+          if (what === "set") {
             expect(cache.set(key, { vector: forms[form](vector), tokens: at })).toBe(true);
             latest.set(key, encodeVector(vector));
             const fits = sizeClassOf(vector.byteLength) <= pageBytes;
             const known = cache.get(key, encoding);
             expect(known?.tokens).toBe(fits ? at : undefined);
           }
-          if (what === "recall") {
+          if (what === "restore") {
             const held = cache.get(key, encoding) !== undefined;
             if (cache.restore(key, vector, at) && !held) latest.set(key, encodeVector(vector));
           }
-          if (what === "spoil") {
+          if (what === "set invalid") {
             expect(cache.set(key, { vector: `${encodeVector(vector)}=`, tokens: 0 })).toBe(false);
           }
           const known = cache.get(key, encoding);
@@ -166,7 +166,7 @@ describe("with vectors of any length", () => {
     let sizes = 1;
     for (let i = 0; i < 6000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
-      // Now mostly long ones, now mostly short ones.
+      // First mostly long vectors, then mostly short ones.
       const length = (i >> 10) % 2 ? 1 + (sizes % 300) : 1 + (sizes % 4000);
       const before = cache.size;
       cache.set(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
@@ -175,7 +175,7 @@ describe("with vectors of any length", () => {
     }
   });
 
-  /** How full it is: what its vectors and entries take, of all that it may. */
+  /** The share of the byte limit that vectors and entries take. */
   function fill(cache: EmbeddingCache, maxBytes: number, length: number, rounds: number): number {
     const entryBytes = sizeClassOf(length * 4) + entryOverhead;
     const count = Math.ceil((maxBytes / entryBytes) * rounds);
@@ -198,13 +198,13 @@ describe("with vectors of any length", () => {
   test("a rare length is cached beside a frequent one", () => {
     const maxBytes = 2048 * KiB;
     const cache = new EmbeddingCache({ maxBytes });
-    const learn = (key: string, length: number) =>
+    const set = (key: string, length: number) =>
       cache.set(key, { vector: vectorOf(1, length), tokens: 1 });
     fill(cache, maxBytes, 1536, 2);
     const others = 20;
     for (let i = 0; i < others; i++) {
-      learn(`rare ${i}`, 384);
-      for (let j = 0; j < 5; j++) learn(`usual ${i} ${j}`, 1536);
+      set(`rare ${i}`, 384);
+      for (let j = 0; j < 5; j++) set(`usual ${i} ${j}`, 1536);
     }
     for (let i = 0; i < others; i++) expect(cache.get(`rare ${i}`, "float")).toBeDefined();
     for (let i = 0; i < others; i++) {

@@ -309,19 +309,19 @@ test("similarity is the cosine of the directions, and -1 if vectors cannot be co
 test("a gateway detects drift by itself, logs it, and uses the other target only", async () => {
   const [referenceFake, driftedFake] = [startFake(), startFake()];
   const otherVectors = JSON.stringify({
-    data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }],
+    data: [{ index: 0, embedding: Array.from(fakeVector("other weights", 1536)) }],
     usage: { prompt_tokens: 1, total_tokens: 1 },
   });
   driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
   const gateway = startGateway({
-    // Empty counts as unset: as often as it does for everyone.
+    // An empty setting counts as unset: the canary runs at its default interval.
     settings: { VEXEL_CANARY_HOURS: "" },
     yaml: `
 upstreams:
-  - { id: honest, kind: openai, baseUrl: "${referenceFake.url}", apiKey: sk-fake }
-  - { id: liar, kind: openai, baseUrl: "${driftedFake.url}", apiKey: sk-fake }
+  - { id: reference, kind: openai, baseUrl: "${referenceFake.url}", apiKey: sk-fake }
+  - { id: drifted, kind: openai, baseUrl: "${driftedFake.url}", apiKey: sk-fake }
 models:
-  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: custom-embedding-1 }, { upstream: liar, model: custom-embedding-1 }] }
+  - { id: vectors, kind: embedding, targets: [{ upstream: reference, model: custom-embedding-1 }, { upstream: drifted, model: custom-embedding-1 }] }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -332,13 +332,17 @@ keys:
       .log()
       .split("\n")
       .find((one) => one.includes("target-drifted"));
-    expect(JSON.parse(line!)).toMatchObject({ level: "error", model: "vectors", upstream: "liar" });
-    expect(line).toContain("those of honest");
+    expect(JSON.parse(line!)).toMatchObject({
+      level: "error",
+      model: "vectors",
+      upstream: "drifted",
+    });
+    expect(line).toContain("those of reference");
     driftedFake.clear();
     driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
     referenceFake.script({ fail: "overloaded" }, { times: 3 });
     const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
-    // Better no vector than another model's.
+    // No vector is better than another model's vector.
     expect((await ask()).status).toBe(503);
     await expectVectors(await ask(), ["a"]);
     expect(driftedFake.requests).toHaveLength(0);

@@ -272,7 +272,7 @@ describe("tokens", () => {
     }
     expect(fake.requests).toHaveLength(1);
     expect(lastRequest().input).toEqual(["hello world", "日本語"]);
-    // One alone stays one alone.
+    // A single input stays a single input.
     const single = [...hello, ...hello];
     const response = await embed("cut", single, { dimensions: 8 });
     expect(parameterHeaders(response)).toEqual(["dimensions, input", null]);

@@ -5,9 +5,9 @@ import { startGateway, testKey } from "../harness.ts";
 import {
   adminToken,
   asOperator,
+  emitEvent,
   type Page,
   startWithAdmin,
-  tell,
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
@@ -102,7 +102,7 @@ describe("the admin API", () => {
 describe("GET /admin/api/events", () => {
   test("lists events newest first, page by page, without duplicates", async () => {
     const gateway = watched();
-    for (let i = 0; i < 25; i++) tell(gateway, i);
+    for (let i = 0; i < 25; i++) emitEvent(gateway, i);
     const received: unknown[] = [];
     let cursor = "";
     for (let pages = 0; pages < 4; pages++) {
@@ -121,7 +121,7 @@ describe("GET /admin/api/events", () => {
 
   test("filters by type or by a glob pattern", async () => {
     const gateway = watched();
-    tell(gateway, 0);
+    emitEvent(gateway, 0);
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
     gateway.events.emit({ type: "config.rejected", data: { problems: ["p"] } });
     const types = async (query: string) =>
@@ -136,7 +136,7 @@ describe("GET /admin/api/events", () => {
 
   test("refuses invalid parameters and names them", async () => {
     const gateway = watched();
-    tell(gateway, 0);
+    emitEvent(gateway, 0);
     const bad = [
       ["limit", "0"],
       ["limit", "201"],

@@ -9,13 +9,13 @@ import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 import {
   adminToken,
+  emitEvent,
   getAdmin,
   isGenuine,
   type Page,
   secret,
   startReceiver,
   startWithAdmin,
-  tell,
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
@@ -28,10 +28,10 @@ test("a hanging receiver blocks neither requests nor other receivers nor the shu
   const yaml = configFor(fake.url).replace(/^keys:[\s\S]*/m, "");
   const gateway = startWithAdmin({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
   open(fake, stuck, well);
-  for (let i = 0; i < 100; i++) tell(gateway, i);
+  for (let i = 0; i < 100; i++) emitEvent(gateway, i);
   await until(() => stuck.received.length === 1 && well.received.length === 100);
   for (let i = 0; i < 20; i++) {
-    tell(gateway, i);
+    emitEvent(gateway, i);
     const body = { model: "text-embedding-3-small", input: `text ${i}` };
     expect((await gateway.post("/v1/embeddings", body)).status).toBe(200);
   }

@@ -7,6 +7,7 @@ import { closeAfterEach } from "../clean-up.ts";
 import { until } from "../until.ts";
 import {
   asOperator,
+  emitEvent,
   isGenuine,
   type Page,
   type Received,
@@ -15,7 +16,6 @@ import {
   secret,
   startReceiver,
   startWithAdmin,
-  tell,
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
@@ -48,7 +48,7 @@ const payloadNames = (received: readonly Received[]) => received.map(({ data }) 
 describe("a webhook", () => {
   test("has a signature that standard libraries verify, and that no other message or secret matches", async () => {
     const { receiver, gateway } = setUp();
-    tell(gateway, "an umlaut: ü");
+    emitEvent(gateway, "an umlaut: ü");
     await until(() => receiver.received.length === 1);
     const delivery = receiver.received[0]!;
     expect(isGenuine(delivery, secret)).toBeTrue();
@@ -75,7 +75,7 @@ describe("a webhook", () => {
 
   test("has the type, time and ID of the event in the list of events", async () => {
     const { receiver, gateway, newest } = setUp();
-    tell(gateway, "2 models added");
+    emitEvent(gateway, "2 models added");
     await until(() => receiver.received.length === 1);
     const { id, headers, body, timestamp } = receiver.received[0]!;
     expect(headers.get("content-type")).toBe("application/json");
@@ -95,7 +95,7 @@ describe("a webhook", () => {
 
   test("gets the events it subscribes to, and no others", async () => {
     const { receiver, gateway } = setUp({ events: '["ledger.*", "config.rejected"]' });
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     gateway.events.emit({ type: "ledger.recovered", data: { reason: "" } });
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
     gateway.events.emit({ type: "config.rejected", data: { problems: [] } });
@@ -113,7 +113,7 @@ describe("a webhook", () => {
         return new Response(null, { status: 204 });
       },
     });
-    for (let i = 0; i < 50; i++) tell(gateway, i);
+    for (let i = 0; i < 50; i++) emitEvent(gateway, i);
     await until(() => receiver.received.length === 50);
     expect(payloadNames(receiver.received)).toEqual(
       Array.from({ length: 50 }, (_, i) => String(i)),
@@ -124,7 +124,7 @@ describe("a webhook", () => {
 describe("an event that a webhook does not accept", () => {
   test("is retried with the same ID and body and a new signature", async () => {
     const { receiver, gateway, webhookStatus, newest } = setUp({ respond: failing(500, 2) });
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     await until(() => receiver.received.length === 3);
     const [first, , third] = receiver.received as [Received, Received, Received];
     expect(third.id).toBe(first.id);
@@ -142,7 +142,7 @@ describe("an event that a webhook does not accept", () => {
       respond: ({ data }, count) =>
         new Response(null, { status: data.what === "0" && count === 1 ? 500 : 200 }),
     });
-    for (const what of [0, 1, 2]) tell(gateway, what);
+    for (const what of [0, 1, 2]) emitEvent(gateway, what);
     await until(() => receiver.received.length === 4);
     expect(payloadNames(receiver.received)).toEqual(["0", "1", "2", "0"]);
   });
@@ -152,7 +152,7 @@ describe("an event that a webhook does not accept", () => {
       respond: () => new Response("no", { status: 404 }),
       delays: [10, 10],
     });
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     await until(async () => (await webhookStatus()).abandoned === 1);
     expect(receiver.received).toHaveLength(3);
     expect(await webhookStatus()).toMatchObject({
@@ -179,7 +179,7 @@ describe("an event that a webhook does not accept", () => {
       respond: () => Response.redirect(elsewhere.url, 307),
       delays: [],
     });
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     await until(async () => (await webhookStatus()).abandoned === 1);
     expect((await webhookStatus()).last_attempt).toMatchObject({ status: 307, delivered: false });
     expect(elsewhere.received).toEqual([]);
@@ -188,7 +188,7 @@ describe("an event that a webhook does not accept", () => {
   test("waits for an unreachable receiver, with a log line", async () => {
     const { receiver, gateway, webhookStatus } = setUp({ delays: [60_000] });
     receiver.close();
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     await until(async () => (await webhookStatus()).consecutive_failures === 1);
     const { last_attempt, waiting } = await webhookStatus();
     expect(waiting).toBe(1);
@@ -203,10 +203,10 @@ describe("a receiver that", () => {
     const { receiver, gateway, webhookStatus } = setUp({
       respond: () => new Response(null, { status: gone ? 410 : 200 }),
     });
-    for (const what of [0, 1, 2]) tell(gateway, what);
+    for (const what of [0, 1, 2]) emitEvent(gateway, what);
     await until(async () => (await webhookStatus()).state === "gone");
     expect(await webhookStatus()).toMatchObject({ abandoned: 3, waiting: 0 });
-    tell(gateway, 3);
+    emitEvent(gateway, 3);
     await Bun.sleep(100);
     expect(receiver.received).toHaveLength(1);
     expect(gateway.log()).toContain('"event":"webhook-endpoint-gone"');
@@ -214,7 +214,7 @@ describe("a receiver that", () => {
     const { id } = await webhookStatus();
     const tested = await gateway.getAdmin(`/admin/api/webhooks/${id}/test`, "POST");
     expect(tested).toMatchObject({ delivered: true, status: 200, problem: null, webhook: id });
-    tell(gateway, 4);
+    emitEvent(gateway, 4);
     await until(() => payloadNames(receiver.received).includes("4"));
     expect(payloadNames(receiver.received)).not.toContain("3");
   });
@@ -224,9 +224,9 @@ describe("a receiver that", () => {
       respond: failing(429, 1, { "retry-after": "1" }),
       delays: [10],
     });
-    tell(gateway, 0);
+    emitEvent(gateway, 0);
     await until(() => receiver.received.length === 1);
-    tell(gateway, 1);
+    emitEvent(gateway, 1);
     await until(() => receiver.received.length === 3);
     const [first, second] = receiver.received as [Received, Received];
     expect(second.at - first.at).toBeGreaterThan(950);
@@ -249,7 +249,7 @@ describe("a receiver that", () => {
 
 test("neither the secret nor the token in the URL appears in a log line or a response", async () => {
   const { receiver, gateway, webhookStatus } = setUp({ respond: failing(500, 9), delays: [10] });
-  tell(gateway, 1);
+  emitEvent(gateway, 1);
   await until(async () => (await webhookStatus()).abandoned === 1);
   const responses = await Promise.all(
     ["/admin/api/events", "/admin/api/webhooks"].map(async (path) =>
@@ -260,6 +260,6 @@ test("neither the secret nor the token in the URL appears in a log line or a res
     "\n",
   );
   expect(output).toContain("127.0.0.1");
-  expect(output).not.toContain("do-not-tell");
+  expect(output).not.toContain("do-not-emitEvent");
   expect(output).not.toContain(secret.slice("whsec_".length));
 });

@@ -53,7 +53,7 @@ export function startReceiver(respond: Respond = ok, port = 0): Receiver {
     },
   });
   return {
-    url: `http://127.0.0.1:${server.port}/hooks?token=do-not-tell`,
+    url: `http://127.0.0.1:${server.port}/hooks?token=do-not-emitEvent`,
     received,
     of: (type) => received.filter((each) => each.type === type),
     close: () => void server.stop(true),
@@ -146,5 +146,5 @@ export interface ShownWebhook {
 }
 
 /** A numbered event without side effects. */
-export const tell = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
+export const emitEvent = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
   events.emit({ type: "config.reloaded", data: { what: String(count) } });

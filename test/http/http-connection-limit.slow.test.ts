@@ -51,7 +51,7 @@ describe("a server at its maximum number of connections", () => {
 
   test("closes the longest idle connection to make room", async () => {
     let now = 0;
-    // The clock of the server is looked at four times in `bodyMs`.
+    // The server reads the clock four times in `bodyMs`.
     const times = { idleMs: 1e9, bodyMs: 40, clock: () => now };
     await using served = serve(() => respondWith("served"), { maxConnections: 2, ...times });
     const [older, newer] = [await served.connect(), await served.connect()];
@@ -137,7 +137,7 @@ describe("a server at its maximum number of connections", () => {
     };
     expect([admits(), admits(), admits()]).toEqual([true, true, true]);
     expect(abandoned).toEqual(["key a 2", "key a 3", "key b 1"]);
-    // The last silent body has brought bytes half a second ago, and its key holds fewer connections than the
+    // The last silent connection has sent bytes half a second ago, and its key holds fewer connections than the
     // newcomer's.
     expect(admits()).toBe(false);
     limit.close();

@@ -144,7 +144,7 @@ describe("small chunks", () => {
 class NarrowSocket {
   readonly calls: string[] = [];
   accepted = "";
-  /** More than this it does not take. */
+  /** The most bytes that it accepts at a time. */
   room: number;
   constructor(room = 0) {
     this.room = room;
@@ -225,7 +225,7 @@ describe("a socket that accepts one byte at a time", () => {
     ["long chunks", () => pieces(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
     ["a file", () => new Blob(["file"]), "content-length: 4\r\n\r\nfile"],
   ])("gets all of %s, and of the next response", async (_, body, end) => {
-    // At first it takes nothing, or more than the characters of a long text and less than its bytes.
+    // At first it accepts nothing, or more than the characters of a long text and less than its bytes.
     for (const room of [0, 60_000]) {
       const socket = new NarrowSocket(room);
       const connection = new Connection(

@@ -49,7 +49,7 @@ test("clients that send as fast as they can do not keep another client from its 
   await using served = serve(async ({ head, body: content }) => {
     if (head.path === "/") return respondWith("served");
     while (await content.next()) {
-      // Read as fast as it comes.
+      // The handler reads the body as fast as it arrives.
     }
     return respondWith("read");
   });

@@ -40,7 +40,7 @@ describe("a client without a key that sends a body without end", () => {
     connection.send(head);
     const sent = await flood(connection, bytes, 500 * megabyte);
     expect((await connection.response()).status).toBe(401);
-    // 2 MiB are passed over and 32 MiB are dropped; the sockets hold some more.
+    // 2 MiB are discarded before the close and 32 MiB while lingering; the sockets hold some more.
     expect(sent).toBeLessThan(100 * megabyte);
   });
 
@@ -51,7 +51,7 @@ describe("a client without a key that sends a body without end", () => {
     const connection = await served.connect();
     connection.send(chunkedPost("/"));
     expect((await connection.response()).status).toBe(401);
-    // Sends all the time, so that it is never quiet. Passing over takes 10 s at most, and lingering as well.
+    // Sends all the time, so that it is never silent. Discarding takes at most 10 s, and so does lingering.
     for (let at = 0; at < 400 && !connection.isClosed; at++) {
       connection.send("1\r\nx\r\n");
       now += 100;

@@ -110,7 +110,7 @@ describe("a compressed body", () => {
     });
 
   test.each(Object.keys(packed))("%s: is refused, with the header and what to do", async (name) => {
-    // Small ones and large ones are read in different ways.
+    // Small and large bodies are read in different ways.
     for (const input of ["a", randomBytes(120_000).toString("hex")]) {
       const body = packed[name]!(JSON.stringify({ model: embeddingModel, input }));
       for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
@@ -180,7 +180,7 @@ describe("an error names the parameter of the wrong type:", () => {
   ];
   const word: readonly Case[] = [...notText, ["", "invalid_value"]];
   const images: Readonly<Record<string, readonly Case[]>> = {
-    // As of embeddings: an empty one is absent.
+    // As in an embeddings request, an empty model counts as absent.
     model: [...notText, ["", "missing_parameter"]],
     prompt: word,
     n: whole(0, -1),

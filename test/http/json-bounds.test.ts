@@ -113,7 +113,7 @@ test("the scan reads each byte once, wherever quotes and backslashes are", () =>
       return found;
     };
     new JsonBounds().take(bytes);
-    // Once for each of the two signs.
+    // Once for each of the two characters.
     expect(searched).toBeLessThanOrEqual(2 * bytes.length);
   }
 });
@@ -141,7 +141,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
         path: "/v1/embeddings",
         headers: { ...jsonHeaders, "content-length": String(most) },
       }),
-      // A list that is a list: otherwise the first values are refused as invalid JSON.
+      // Values are sent within a list: otherwise the first values are refused as invalid JSON.
       piece.endsWith(",") && !piece.includes(":") ? `${begin}[` : begin,
     );
     const block = repeat(piece, Math.ceil(1_000_000 / piece.length));

@@ -166,7 +166,7 @@ test("uploads that end in any way release all their temp storage", async () => {
   const endings: (() => Promise<unknown>)[] = [
     () => edit(url, bearer, 2 * megabyte),
     () => edit(url, bearer, 100_000),
-    // Too large a file, which was announced as a smaller form than all the room there is.
+    // A file that is too large, in a form whose announced length fits into the storage.
     () => edit(url, bearer, 21 * megabyte),
     // The client disconnects in the middle of its upload.
     async () => (await halfSent(url, 2 * megabyte, megabyte)).disconnect(),
@@ -178,7 +178,7 @@ test("uploads that end in any way release all their temp storage", async () => {
       await Bun.sleep(5);
       connection.disconnect();
     },
-    // A form that breaks off, and one that goes on behind its end.
+    // A form that breaks off, and one with bytes after its end.
     async () => {
       const connection = await halfSentChunked(url, megabyte);
       connection.send("0\r\n\r\n");

@@ -43,13 +43,13 @@ interface UpstreamResponse {
   readonly [fact: string]: unknown;
 }
 const read = async (response: Response) => (await response.json()) as UpstreamResponse;
-const gives = (body: object, status = 200) => {
+const respondWith = (body: object, status = 200) => {
   response = () => Response.json({ created: 1, ...body }, { status });
 };
 const imageBytes = base64Of(grayImage("an otter"));
 
 test("an image link that cannot be downloaded does not fail the other images", async () => {
-  gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
+  respondWith({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
   const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
   expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
@@ -57,7 +57,7 @@ test("an image link that cannot be downloaded does not fail the other images", a
 });
 
 test("if no image link can be downloaded, the ledger row has no delivered image, and the cost of the generated ones", async () => {
-  gives({ data: [{ url: `${origin}/page.html` }] });
+  respondWith({ data: [{ url: `${origin}/page.html` }] });
   expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
   expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 0 });
   expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ test("if no image link can be downloaded, the ledger row has no delivered image,
 
 test("without storage for image links the image is delivered in base64, and a header says so", async () => {
   const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(4096)]));
-  gives({ data: [{ b64_json: large }] });
+  respondWith({ data: [{ b64_json: large }] });
   const response = await ask({ response_format: "url" });
   expect(response.status).toBe(200);
   expect(response.headers.get("vexel-dropped")).toBe("response_format");
@@ -73,13 +73,13 @@ test("without storage for image links the image is delivered in base64, and a he
 });
 
 test("fewer images than requested are reported as missing", async () => {
-  gives({ data: [{ b64_json: imageBytes }] });
+  respondWith({ data: [{ b64_json: imageBytes }] });
   const response = await ask({ n: 3 });
   expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
 });
 
 test("an image in another format than requested is converted", async () => {
-  gives({ data: [{ b64_json: base64Of(grayImage("an otter", 16, "jpeg")) }] });
+  respondWith({ data: [{ b64_json: base64Of(grayImage("an otter", 16, "jpeg")) }] });
   const response = await ask({ output_format: "webp" });
   const { data, output_format } = await read(response);
   expect(output_format).toBe("webp");
@@ -88,7 +88,7 @@ test("an image in another format than requested is converted", async () => {
 });
 
 test("a link into the operator's own network is replaced by a link of the gateway", async () => {
-  gives({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
+  respondWith({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
   const { data, size } = await read(await ask({ model: "d2" }));
   const [{ url = "" } = {}] = data as { url?: string }[];
   expect(url).toStartWith(gateway.url);
@@ -122,7 +122,10 @@ test("a target whose account lacks permission, or that has no such model, is ski
 test("no part of a key and no address is passed on in an upstream's error message, wherever it is truncated", async () => {
   const tail = " key: CSECRET1234567890 at gpu-7.corp.internal:8000 (10.1.2.3)";
   for (const length of [0, 1984, 1990, 2000]) {
-    gives({ error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } }, 400);
+    respondWith(
+      { error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } },
+      400,
+    );
     const text = await (await ask({})).text();
     for (const secret of ["CSEC", "gpu-7", "10.1.2.3"]) expect(text).not.toContain(secret);
   }

@@ -113,7 +113,7 @@ models:
       - ${target("openai")}
       - ${target("openai", ", surface: responses, via: gpt-5.1")}
       - ${target("azure")}
-  - { id: told, kind: image, targets: [${target("openai", ", surface: responses")}] }
+  - { id: via-responses, kind: image, targets: [${target("openai", ", surface: responses")}] }
   - id: unwatched
     kind: image
     moderation: { upstream: openai, onFailure: allow }
@@ -248,7 +248,7 @@ describe("a chain", () => {
 describe("the Responses API", () => {
   test("generates with the image tool, and returns the revised prompt", async () => {
     const upstreamResponse = await client.images.generate({
-      model: "told",
+      model: "via-responses",
       prompt: "an otter",
       size: "1024x1024",
       quality: "low",
@@ -286,7 +286,11 @@ describe("the Responses API", () => {
   });
 
   test("generates several images with several requests", async () => {
-    const { data } = await client.images.generate({ model: "told", prompt: "an otter", n: 3 });
+    const { data } = await client.images.generate({
+      model: "via-responses",
+      prompt: "an otter",
+      n: 3,
+    });
     expect(data).toHaveLength(3);
     expect(paths()).toEqual(["responses", "responses", "responses"]);
     expect(imageRow()).toMatchObject({ images: 3, outputTokens: 3 * 272 });
@@ -295,7 +299,7 @@ describe("the Responses API", () => {
   test("edits, with images and a mask in the body", async () => {
     const [image, mask] = [grayImage("a"), await maskOf()];
     await client.images.edit({
-      model: "told",
+      model: "via-responses",
       prompt: "add a hat",
       image: await toFile(image, "a.png"),
       mask: await toFile(mask, "mask.png"),
@@ -317,7 +321,7 @@ describe("the Responses API", () => {
 
   test("streams partial images and the image", async () => {
     const stream = await client.images.generate({
-      model: "told",
+      model: "via-responses",
       prompt: "an otter",
       stream: true,
       partial_images: 1,
@@ -337,7 +341,7 @@ describe("the Responses API", () => {
     ];
     instead = { responses: () => Response.json({ ...response({}), output }) };
     const error = await refusalOf(
-      client.images.generate({ model: "told", prompt: "x" }),
+      client.images.generate({ model: "via-responses", prompt: "x" }),
       BadRequestError,
     );
     expect(error).toMatchObject({ code: "moderation_blocked" });
@@ -346,7 +350,10 @@ describe("the Responses API", () => {
     };
     instead = { responses: () => Response.json(response({ ...refused, result: null })) };
     expect(
-      await refusalOf(client.images.generate({ model: "told", prompt: "x" }), BadRequestError),
+      await refusalOf(
+        client.images.generate({ model: "via-responses", prompt: "x" }),
+        BadRequestError,
+      ),
     ).toMatchObject({ code: "moderation_blocked" });
   });
 
@@ -354,7 +361,7 @@ describe("the Responses API", () => {
     const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
     instead = { responses: () => Response.json({ ...response({}), output }) };
     const upstreamResponse = await gateway.post("/v1/images/generations", {
-      model: "told",
+      model: "via-responses",
       prompt: "x",
     });
     expect(upstreamResponse.status).toBe(502);

@@ -9,7 +9,7 @@ export interface Arrived {
   readonly mask?: Uint8Array;
 }
 
-/** `form` is OpenAI's own way, `json` that of AUTOMATIC1111, and `d2` reads PNG alone. */
+/** `form` gets OpenAI's multipart form, `json` the JSON of AUTOMATIC1111, and `d2` accepts only PNG. */
 export function startEdits() {
   const arrived: Arrived[] = [];
   const shown = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -56,7 +56,7 @@ keys: [{ name: test, key: ${testKey} }]
       const headers = { authorization: `Bearer ${testKey}` };
       return fetch(`${gateway.baseURL}/images/edits`, { method: "POST", headers, body });
     },
-    /** The same by links. */
+    /** As `edit`, with links to the image and the mask. */
     editLinked: (model: string, image: Uint8Array, mask?: Uint8Array) => {
       const link = (name: string, bytes: Uint8Array) => {
         shown.set(name, new Uint8Array(bytes));
@@ -98,7 +98,7 @@ async function ofForm(form: FormData): Promise<Arrived> {
   };
 }
 
-/** Four bytes for each pixel, as they are stored: whatever the file says about turning it. */
+/** Four bytes for each pixel, as stored: the EXIF orientation is not applied. */
 export async function storedIn(image: Uint8Array) {
   const { orientation, format, hasAlpha } = await sharp(image).metadata();
   const { data, info } = await sharp(image)

@@ -1,9 +1,9 @@
 /** Images that may have been generated and billed without a response are not requested again, and they are counted. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { breaks, openOrders, sameAs, slowDown } from "./fill-missing-fixture.ts";
+import { breaks, sameAs, slowDown, startFixture } from "./fill-missing-fixture.ts";
 
-const { ask, close, east, forget, north, row, stream, west } = openOrders();
-beforeEach(forget);
+const { ask, close, east, reset, north, row, stream, west } = startFixture();
+beforeEach(reset);
 afterAll(close);
 
 describe("an image that may have been generated", () => {

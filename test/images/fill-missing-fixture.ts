@@ -78,7 +78,7 @@ const house = (name: string, tier: number) =>
   `{ upstream: ${name}-house, model: image-model, tier: ${tier} }`;
 const richKey = "sk-test-rich-0123456789";
 
-export function openOrders() {
+export function startFixture() {
   const [east, west, north] = [
     new Upstream("east", 1024),
     new Upstream("west", 512),
@@ -109,7 +109,7 @@ keys:
   - { name: rich, key: ${richKey}, budget: { total: 1000 } }
 `,
   });
-  function forget(): void {
+  function reset(): void {
     for (const each of Object.values(all)) each.clear();
     gateway.resetTargets();
   }
@@ -151,5 +151,5 @@ keys:
       missing: response.headers.get("vexel-missing"),
     };
   }
-  return { east, west, north, gateway, forget, close, row, ask, stream };
+  return { east, west, north, gateway, reset, close, row, ask, stream };
 }

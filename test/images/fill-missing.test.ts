@@ -10,14 +10,14 @@ import {
   breaks,
   completedWith,
   limitFrame,
-  openOrders,
   sameAs,
   sent,
   slowDown,
+  startFixture,
 } from "./fill-missing-fixture.ts";
 
-const { ask, close, east, forget, gateway, north, row, stream, west } = openOrders();
-beforeEach(forget);
+const { ask, close, east, reset, gateway, north, row, stream, west } = startFixture();
+beforeEach(reset);
 afterAll(close);
 
 describe("two of four images fail with a rate limit", () => {

@@ -9,14 +9,14 @@ interface SentRequest {
 }
 
 const requested: SentRequest[] = [];
-let gives: (body: SentRequest, call: number) => number | Response = () => 1;
+let imagesFor: (body: SentRequest, call: number) => number | Response = () => 1;
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
     const body = (await request.json()) as SentRequest;
     const call = requested.push(body) - 1;
-    const images = gives(body, call);
+    const images = imagesFor(body, call);
     if (typeof images !== "number") return images;
     const data = Array.from({ length: images }, (_, at) => ({
       b64_json: base64Of(grayImage(`${call}/${at}`)),
@@ -36,11 +36,11 @@ keys: [{ name: test, key: ${testKey} }]
 const start = () => startGateway({ yaml });
 let gateway = start();
 beforeEach(async () => {
-  // A new one: what one learned of a server, the next does not know.
+  // A new gateway for each test: a gateway remembers that a server generates one image per request.
   await gateway.close();
   gateway = start();
   requested.length = 0;
-  gives = () => 1;
+  imagesFor = () => 1;
 });
 afterAll(async () => {
   await gateway.close();
@@ -78,7 +78,7 @@ describe("a server that generates one image, whatever n says", () => {
   });
 
   test("delivers its images when a further request fails, and the response says why the rest is missing", async () => {
-    gives = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
+    imagesFor = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
     const { response, images, missing } = await ask({ n: 2 });
     expect(response.status).toBe(200);
     expect(images).toHaveLength(1);
@@ -94,7 +94,7 @@ describe("a server that generates one image, whatever n says", () => {
 });
 
 test("a server that generates several images, but not all, supports n: the others are reported as missing", async () => {
-  gives = ({ n = 1 }) => n - 1;
+  imagesFor = ({ n = 1 }) => n - 1;
   const { images, missing } = await ask({ n: 3 });
   expect(images).toHaveLength(2);
   expect(missing).toBe("1; error=upstream_invalid");
@@ -102,7 +102,7 @@ test("a server that generates several images, but not all, supports n: the other
 });
 
 test("images beyond the requested number are not delivered; the ledger has the number delivered, and the cost of all", async () => {
-  gives = ({ n = 1 }) => n + 2;
+  imagesFor = ({ n = 1 }) => n + 2;
   const { images, missing } = await ask({ n: 2 });
   expect(images).toEqual([base64Of(grayImage("0/0")), base64Of(grayImage("0/1"))]);
   expect(missing).toBeNull();
@@ -110,7 +110,7 @@ test("images beyond the requested number are not delivered; the ledger has the n
 });
 
 test("a stream that is assembled from several responses has as many images as requested", async () => {
-  gives = (_, call) => (call === 0 ? 1 : 3);
+  imagesFor = (_, call) => (call === 0 ? 1 : 3);
   const body = { model: "image-model", prompt: "x", n: 2, stream: true };
   const events = await (await gateway.post("/v1/images/generations", body)).text();
   expect(events.match(/^event: image_generation\.completed$/gm)).toHaveLength(2);
@@ -118,7 +118,7 @@ test("a stream that is assembled from several responses has as many images as re
 });
 
 test("a client that omits n, and requests several by a vendor field, gets all images", async () => {
-  gives = () => 3;
+  imagesFor = () => 3;
   const { images, missing } = await ask({ sequential_image_generation: "auto" });
   expect(images).toHaveLength(3);
   expect(missing).toBeNull();

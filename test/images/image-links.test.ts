@@ -95,11 +95,11 @@ describe("no image is served", () => {
     outsider((link) => changed(link, "signature", (text) => text.slice(0, 20))));
   test("with a signature that is too long", () =>
     outsider((link) => changed(link, "signature", (text) => `${text}AAAA`)));
-  test.each(["!!!!", "=", "%20", "%0A"])("with signs behind its signature: %s", (signs) =>
+  test.each(["!!!!", "=", "%20", "%0A"])("with characters after its signature: %s", (signs) =>
     outsider((link) => `${link}${signs}`),
   );
   test("with a signature in the other alphabet of base64", async () => {
-    // Several images: not every signature has a sign that differs between the two.
+    // Several images: not every signature has a character that differs between the two alphabets.
     for (let at = 0; at < 8; at++) {
       await outsider((link) =>
         changed(link, "signature", (text) => `${text.replaceAll("-", "+").replaceAll("_", "/")}=`),

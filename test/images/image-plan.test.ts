@@ -211,7 +211,7 @@ describe("output_compression, which applies to jpeg and webp only", () => {
     ["adapt", "sent", "done here", "refused"],
     ["strict", "sent", "refused", "refused"],
     ["drop", "sent", "done here", "dropped"],
-    // To who speaks OpenAI's language all goes as it came; to another it is as if nothing were said.
+    // An OpenAI-compatible target gets the option unchanged; for any other target, it is omitted.
     ["pass", "sent", "done here", "refused"],
   ])("%s: %s, or else %s, with jpeg and webp; %s with others", (policy, reported, done, else_) => {
     for (const format of ["jpeg", "webp"]) {
@@ -237,7 +237,7 @@ describe("output_compression, which applies to jpeg and webp only", () => {
     expect(reported().message).toStartWith(
       "Compression less than 100 is not supported without an output_format.",
     );
-    // Where it is known that there are no gifs, that is what is wrong, in whichever order it was said.
+    // If the model is known to have no gifs, the error is about the format, in any order of the options.
     expect(reported("gif", "dall-e-3").details.param).toBe("output_format");
   });
 });
@@ -253,7 +253,7 @@ describe("the parameters that OpenAI's models support", () => {
       { output_format: "gif", frame_count: 4, frame_duration_ms: 100 },
       { output_format: "svg", svg: { model: "writer" } },
       { complexity: "low" },
-      // Microsoft has a least number of pixels for it, OpenAI has none.
+      // Microsoft documents a minimum number of pixels for it, OpenAI none.
       { size: "512x512" },
     ];
     for (const policy of ["adapt", "strict", "drop"] as const) {

@@ -50,7 +50,7 @@ const verdict = (image: Exclude<ImageContent, { kind: "url" }>): Promise<string>
   );
 
 describe.each(["small", "large"] as const)("a %s image", (size) => {
-  test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
+  test.each(kinds)("%s that is complete passes, also with zeros or text after it", async (kind) => {
     const imageBytes = await createImage("whole", { ...canvases[size], kind });
     for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
       for (const image of await everywhere(Buffer.concat([imageBytes, tail]))) {

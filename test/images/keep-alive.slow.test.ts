@@ -25,7 +25,7 @@ beforeEach(() => gateway.resetTargets());
 closeAfterAll(gateway, fake);
 
 const image = base64Of(grayImage("an otter"));
-/** Too large to be held while it is read, so that it leaves in pieces. */
+/** Too large to be held in memory, so that it is sent in chunks. */
 const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(300_000)]));
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });

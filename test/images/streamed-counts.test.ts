@@ -16,13 +16,13 @@ interface SentRequest {
 }
 
 let calls: SentRequest[] = [];
-let gives: (body: SentRequest, call: number) => Response | Promise<Response>;
+let respond: (body: SentRequest, call: number) => Response | Promise<Response>;
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
     const body = (await request.json()) as SentRequest;
-    return gives(body, calls.push(body) - 1);
+    return respond(body, calls.push(body) - 1);
   },
 });
 
@@ -79,7 +79,7 @@ const everySecondFails = (_: SentRequest, call: number) =>
 
 describe("when some of several upstream requests fail", () => {
   test("the same Idempotency-Key replays the same stream, and nothing is billed again", async () => {
-    gives = everySecondFails;
+    respond = everySecondFails;
     const key = { "idempotency-key": crypto.randomUUID() };
     const first = await ask({ n: 4, prompt: "paid" }, key);
     const text = await first.text();
@@ -96,7 +96,7 @@ describe("when some of several upstream requests fail", () => {
 
   test("a client that disconnects can fetch the generated images", async () => {
     const held = Promise.withResolvers<void>();
-    gives = async (body, call) => {
+    respond = async (body, call) => {
       await held.promise;
       return everySecondFails(body, call);
     };
@@ -123,7 +123,7 @@ describe("when some of several upstream requests fail", () => {
   });
 
   test("the error says how many are missing and keeps its code, and generated images have their cost", async () => {
-    gives = everySecondFails;
+    respond = everySecondFails;
     const { images, error } = await read(await ask({ n: 4 }));
     expect(images).toHaveLength(2);
     expect(error?.code).toBe("rate_limit_exceeded");
@@ -166,7 +166,7 @@ describe("when some of several upstream requests fail", () => {
 
 describe("an upstream that generates fewer than requested", () => {
   test("is reported at the end of its stream", async () => {
-    gives = () => streamed(done(image("only")));
+    respond = () => streamed(done(image("only")));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toEqual([image("only")]);
     expect(error?.code).toBe("upstream_invalid");
@@ -175,14 +175,14 @@ describe("an upstream that generates fewer than requested", () => {
   });
 
   test("is reported at the end of the client's stream, if it does not stream itself", async () => {
-    gives = () => whole(image("one"), image("two"));
+    respond = () => whole(image("one"), image("two"));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toHaveLength(2);
     expect(error?.message).toStartWith("1 of 3 images is missing.");
   });
 
   test("is called again for the missing images if it generates one at a time, in a stream as well", async () => {
-    gives = (_, call) => streamed(done(image(`${call}`)));
+    respond = (_, call) => streamed(done(image(`${call}`)));
     const { images, error } = await read(await ask({ model: "house", n: 3 }));
     expect(new Set(images).size).toBe(3);
     expect(error).toBeUndefined();
@@ -191,14 +191,14 @@ describe("an upstream that generates fewer than requested", () => {
   });
 
   test("is not called again if the policy is strict", async () => {
-    gives = () => streamed(done(image("only")));
+    respond = () => streamed(done(image("only")));
     const { error } = await read(await ask({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
   test("is reported in a header of the buffered response, if it streams although the client did not request it", async () => {
-    gives = () => streamed(done(image("only")));
+    respond = () => streamed(done(image("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image("only") }] });
@@ -207,7 +207,7 @@ describe("an upstream that generates fewer than requested", () => {
 
 describe("an invalid image", () => {
   test("among others of a stream does not fail them, and is billed", async () => {
-    gives = () => streamed(done(image("a")), done("aGVsbG8="), done(image("b")));
+    respond = () => streamed(done(image("a")), done("aGVsbG8="), done(image("b")));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("1 of 3 images is missing.");
@@ -216,7 +216,7 @@ describe("an invalid image", () => {
   });
 
   test("among others of a buffered response does not fail them either", async () => {
-    gives = () => whole(image("a"), "aGVsbG8=", image("b"));
+    respond = () => whole(image("a"), "aGVsbG8=", image("b"));
     const { images, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("not an image");
@@ -224,7 +224,7 @@ describe("an invalid image", () => {
 
   test("in place of a partial image is dropped", async () => {
     const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
-    gives = () => streamed(preview, done(image("a")));
+    respond = () => streamed(preview, done(image("a")));
     const { images, error } = await read(await ask({ model: "g1", partial_images: 1 }));
     expect([images, error]).toEqual([[image("a")], undefined]);
   });

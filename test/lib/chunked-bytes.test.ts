@@ -6,7 +6,7 @@ import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 
-/** Few different bytes, so that what is sought is there, and often nearly. */
+/** Few different bytes, so that matches and near matches are frequent. */
 const texts = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });
 const sought = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 5 });
 const cuts = fc.array(fc.nat(60), { maxLength: 8 });
