@@ -55,7 +55,7 @@ export interface RequestCharging {
    * the milliseconds waited.
    */
   waitAndReserve(request: ChargedRequest, signal: AbortSignal): Promise<number>;
-  /** After the request has ended and its cost, if it is known, is in the record; before its ledger row is made. */
+  /** Called after the request has ended and its known cost is in the record, and before its ledger row is made. */
   end(record: RequestRecord, error?: GatewayError): void;
 }
 

@@ -24,7 +24,7 @@ export async function loadConsole(): Promise<ConsoleFiles> {
   );
 }
 
-/** The executable contains the files of the console, and few others. */
+/** The embedded files of the executable whose names end with .gz are those of the console. */
 async function embeddedConsole(): Promise<ConsoleFiles> {
   const files = Bun.embeddedFiles as readonly (Blob & { readonly name: string })[];
   const gzipped = files.filter(({ name }) => name.endsWith(".gz"));

@@ -1,4 +1,4 @@
-/** GET /console and the paths below it: the files of the console. Any other path returns the page, which routes it. */
+/** GET /console and the paths below it: the files of the console. Any other path returns the console's page. */
 import { randomBytes } from "node:crypto";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -173,7 +173,7 @@ class Batcher {
     const key = compatibilityKey(query);
     let batch = this.#pending.get(key);
     if (batch && batch.route !== route) return this.send(request);
-    // The batch has no room for this request: it is sent now.
+    // The batch has no room for this request: the batch is sent now, and the request starts another one.
     if (batch && !this.#hasRoom(batch, load)) {
       this.#flush(batch);
       batch = undefined;

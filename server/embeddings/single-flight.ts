@@ -34,12 +34,12 @@ export class InFlightQuery {
     if (inputs <= maxInputsToContinue) owner.deadline.mayContinue = this.#hasWaiters;
   }
 
-  /** Its client has disconnected or its timeout has passed, so it will not succeed. */
+  /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
   get isAborted(): boolean {
     return this.#owner.signal.aborted;
   }
 
-  /** It ended because of its own client, which says nothing about the inputs. */
+  /** It ended because of the owner's client or timeout, not because of its inputs. */
   get wasAbandoned(): boolean {
     return this.#failure?.wasAbandoned === true;
   }

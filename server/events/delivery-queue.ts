@@ -197,7 +197,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     return Math.max(due > latestDue(now()) ? 0 : due, pauseEnd(state));
   };
 
-  /** Starts a worker for each webhook with a due delivery. Returns when the next delivery of the others is due. */
+  /** Starts a worker for each webhook with a due delivery. Returns the time of the next delivery to other webhooks. */
   const startWorkers = async (): Promise<number> => {
     let soonest = Number.POSITIVE_INFINITY;
     await saveOutcomes();

@@ -101,7 +101,7 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
   // A path that matches no route is matched again with repeated slashes folded: some clients double them.
   return (path) => {
     const found = find(path);
-    // No model id ends with a slash, so a parameter that does contains a doubled one: `/deployments/m//embeddings`.
+    // No model id ends with a slash: a parameter with a slash at its end has a doubled one, `/deployments/m//embeddings`.
     if (found && !lastParameter(found).endsWith("/")) return found;
     return findFolded(path) ?? found;
   };

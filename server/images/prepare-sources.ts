@@ -221,6 +221,6 @@ const tooLargeAfterConversion = (
 ): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Invalid '${field}': ${what}, and at most ${maxBytes} are taken. ${advice}.`,
+    `Invalid '${field}': ${what}, and at most ${maxBytes} are accepted. ${advice}.`,
     { param: field, notSent: true, overrides: { retry: "elsewhere", clientShouldNotRetry: true } },
   );

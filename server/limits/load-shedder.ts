@@ -23,7 +23,7 @@ export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
 /** How a request was admitted: counted for its key, uncounted while slots are plentiful, or cache-only. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
-/** Above the limit, up to an eighth of the limit is admitted in addition, cache-only. */
+/** Above the limit, further requests are admitted cache-only, up to an eighth of the limit. */
 const spareShare = 1 / 8;
 /** A larger body takes too long to read for a request that may only be looked up in the cache. */
 const smallBytes = 64 * 1024;

@@ -59,14 +59,14 @@ export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[
     {
       ...route,
       path: "/budgets",
-      summary: "List the budgets of projects and keys with what is spent, reserved and left.",
+      summary: "List the budgets of projects and keys with the amounts spent, reserved and left.",
       response: "Page<ShownBudget>",
       handle: listBudgets,
     },
     {
       ...route,
       path: "/limits",
-      summary: "List the limits of projects, models and keys with what is used and left.",
+      summary: "List the limits of projects, models and keys with the amounts used and left.",
       response: "Page<ShownLimit>",
       handle: listLimits,
     },

@@ -43,7 +43,7 @@ export class Passwords {
 
   /**
    * The hash of a random password: a sign-in with an unknown name takes as long as one with a known name. Computed at
-   * the first sign-in: requests with an API token need none.
+   * the first sign-in: requests with the admin token need no hash.
    */
   #placeholderHash(): Promise<string> {
     this.#placeholder ??= this.#hash(crypto.randomUUID());

@@ -45,7 +45,7 @@ export class RequestHead {
   /** In lower case. */
   readonly #lowerCase: string;
 
-  /** `text`: up to the empty line, without it, in latin1. Throws GatewayError. */
+  /** `text`: the head without the empty line at its end, in latin1. Throws GatewayError. */
   constructor(text: string) {
     const [, method, target, minor] = requestLine.exec(text) ?? [];
     if (method === undefined || target === undefined)

@@ -194,7 +194,7 @@ class SentCount {
     if (sentBytes === this.#expected) return;
     const difference = sentBytes - this.#expected;
     throw new Error(
-      `The bytes of a response do not add up: ${difference} compared with what was announced.`,
+      `The socket accepted a wrong number of bytes of a response: ${difference} compared with those written.`,
     );
   }
 }
