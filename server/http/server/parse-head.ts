@@ -11,6 +11,7 @@ import {
   isWholePreface,
   startsHttp2,
 } from "./http2.ts";
+import { checkFirstBytes, invalidHttp } from "./refuse-client.ts";
 
 /** Maximum size of the request line and all headers together. No common client sends more. */
 const maxHeadBytes = 16 * 1024;
@@ -158,32 +159,6 @@ function withoutDotSegments(path: string): string {
 
 const withoutTrailingSlash = (path: string): string =>
   path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-
-export const invalidHttp = (reason: string, status?: number): GatewayError =>
-  new GatewayError(
-    "invalid_http",
-    `The request is not valid HTTP/1.1: ${reason}.`,
-    status === undefined ? {} : { overrides: { status } },
-  );
-
-/**
- * Bytes that cannot start a request. They are refused before the head is complete: such a client waits for a response.
- */
-function checkFirstBytes(bytes: Uint8Array, start: number): GatewayError | undefined {
-  const first = bytes[start];
-  // Nothing yet, or the first half of a line break.
-  if (first === undefined || (first === 0x0d && bytes.length === start + 1)) return undefined;
-  if (first === 0x16) {
-    return invalidHttp(
-      "the client started a TLS handshake, and the gateway serves plain HTTP (http://, not https://)",
-    );
-  }
-  if (first < 0x21 || first > 0x7e) return invalidHttp("its first byte cannot start a request");
-  const end = bytes.indexOf(0x0a, start);
-  return end > 0 && bytes[end - 1] !== 0x0d
-    ? invalidHttp("its lines must end in CR LF")
-    : undefined;
-}
 
 const headTooLarge = (): GatewayError =>
   new GatewayError(

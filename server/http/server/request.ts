@@ -7,7 +7,8 @@ import { ChunkedDecoder } from "../../lib/http1.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { maxDiscardedBytes } from "./client-socket.ts";
 import type { RequestBody as BodyReader, ServerRequest } from "./http-server.ts";
-import { type Framing, invalidHttp, type RequestHead } from "./parse-head.ts";
+import type { Framing, RequestHead } from "./parse-head.ts";
+import { invalidHttp } from "./refuse-client.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
 /** The functions of a connection that its request calls. */

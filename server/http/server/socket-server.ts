@@ -10,7 +10,7 @@ import { Connection } from "./connection.ts";
 import type { ConnectionEntry } from "./connection-entry.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import type { HttpServer, HttpServerOptions, TlsCredentials } from "./http-server.ts";
-import { invalidHttp } from "./parse-head.ts";
+import { invalidHttp } from "./refuse-client.ts";
 import { createServerContext, dateLine } from "./server-context.ts";
 import { closingResponse, resetSlowReaders } from "./socket-writer.ts";
 
