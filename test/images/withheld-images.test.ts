@@ -9,7 +9,7 @@ import { recraft } from "../../server/upstream/adapters/recraft.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import { xai } from "../../server/upstream/adapters/xai.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
-import { file, query, read, targetOf } from "../upstream/image-jobs-fixture.ts";
+import { file, query, read, targetOf } from "../upstream/image-adapter-fixture.ts";
 
 const safe = { url: "https://ideogram.ai/api/images/a.png", prompt: "an otter", seed: 7 };
 const link = "https://imgen.x.ai/a.jpg";

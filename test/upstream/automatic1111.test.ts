@@ -12,20 +12,13 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { fileOf, upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { query } from "./image-adapter-fixture.ts";
 
 const checkpoint = "v1-5-pruned-emaonly";
 const target: Target = {
   model: `${checkpoint}.safetensors [6ce0161689]`,
   upstream: { id: "hidden", kind: "automatic1111", headers: {}, options: {} },
 };
-const query: GenerationQuery = {
-  model: "image-model",
-  prompt: "an otter",
-  stream: false,
-  options: {},
-  extraFields: {},
-};
-
 const responseOf = (images: readonly string[], info: object = {}): UpstreamResponse =>
   upstreamResponseOf(
     JSON.stringify({
@@ -48,7 +41,7 @@ const { signal } = new AbortController();
 const draw = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
-) => clientWith(send).generations({ ...query, ...more }, target, signal, noRequestTemp);
+) => clientWith(send).generations(query(more), target, signal, noRequestTemp);
 
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
@@ -126,7 +119,7 @@ describe("a checkpoint", () => {
   const drawnBy = async (model: string, name: unknown): Promise<string> => {
     const client = clientWith(async () => responseOf(["picture"], { sd_model_name: name }));
     const { kind } = await client
-      .generations(query, { ...target, model }, signal, noRequestTemp)
+      .generations(query(), { ...target, model }, signal, noRequestTemp)
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;
         return { kind: error.kind };
@@ -171,7 +164,7 @@ test("only the requested images are delivered, with their seeds; no grid, no mas
 describe("an edit", () => {
   const file = fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71));
   const bodyFor = async (more: Partial<EditQuery>): Promise<Record<string, unknown>> => {
-    const edit: EditQuery = { ...query, images: [{ kind: "file", file }], files: [], ...more };
+    const edit: EditQuery = { ...query(), images: [{ kind: "file", file }], files: [], ...more };
     const body = automatic1111.adapter.edits?.toUpstream(edit, target).body;
     if (typeof body !== "object") throw new Error("no picture is in it");
     return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());

@@ -3,13 +3,9 @@ import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
-import type {
-  EditQuery,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../../server/upstream/contract.ts";
+import type { EditQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { fileOf } from "../laws/adapter-cases.ts";
+import { bodyOf, query } from "./image-adapter-fixture.ts";
 
 const { adapter } = bedrock;
 
@@ -30,15 +26,6 @@ const targetOf = (model: string, upstreamConfig = upstream()): Target => ({
   upstream: upstreamConfig,
 });
 
-const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "image-model",
-  prompt: "an otter",
-  stream: false,
-  options: {},
-  extraFields: {},
-  ...more,
-});
-
 const image = (content: string) =>
   ({
     kind: "file",
@@ -46,7 +33,7 @@ const image = (content: string) =>
   }) as const;
 
 const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
-  ...wish(),
+  ...query(),
   images: [image("an otter")],
   files: [],
   ...more,
@@ -59,14 +46,11 @@ async function textOf({ body }: UpstreamRequest): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-const sent = async (request: UpstreamRequest): Promise<Record<string, unknown>> =>
-  JSON.parse(await textOf(request)) as Record<string, unknown>;
-
-const upstreamRequest = (model: string, query = wish()) =>
-  sent(adapter.generations!.toUpstream(query, targetOf(model)));
+const upstreamRequest = (model: string, imageQuery = query()) =>
+  bodyOf(adapter.generations!.toUpstream(imageQuery, targetOf(model)));
 
 const edited = (model: string, query = edit()) =>
-  sent(adapter.edits!.toUpstream(query, targetOf(model)));
+  bodyOf(adapter.edits!.toUpstream(query, targetOf(model)));
 
 function errorKindOf(act: () => unknown): GatewayError {
   try {
@@ -122,12 +106,12 @@ test.each([
 
 test("the family of an unknown model is not guessed: the operator must set it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
-  const error = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  const error = errorKindOf(() => adapter.generations!.toUpstream(query(), targetOf(model)));
   expect(error.kind).toBe("unsupported_operation");
-  expect(error.message).toContain("'image-model'");
+  expect(error.message).toContain("'public-model'");
   expect(error.message).not.toContain("471147114711");
   const configured = upstream({ options: { ...upstream().options, family: "stability" } });
-  const body = await sent(adapter.generations!.toUpstream(wish(), targetOf(model, configured)));
+  const body = await bodyOf(adapter.generations!.toUpstream(query(), targetOf(model, configured)));
   expect(body).toEqual({ prompt: "an otter" });
 });
 
@@ -149,7 +133,7 @@ test("an image family gets no embeddings request", () => {
 test("Amazon-specific options are sent in the fields that Amazon reads", async () => {
   const extraFields = { seed: 42, cfgScale: 7.5, negativeText: "text" };
   expect(
-    await upstreamRequest("amazon.nova-canvas-v1:0", wish({ extraFields, options: { n: 3 } })),
+    await upstreamRequest("amazon.nova-canvas-v1:0", query({ extraFields, options: { n: 3 } })),
   ).toEqual({
     taskType: "TEXT_IMAGE",
     textToImageParams: { negativeText: "text", text: "an otter" },
@@ -207,7 +191,7 @@ test("a style is transferred from the second image to the first", async () => {
 
 test("a model that only edits rejects a generation", () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
-  const error = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  const error = errorKindOf(() => adapter.generations!.toUpstream(query(), targetOf(model)));
   expect(error.kind).toBe("unsupported_operation");
 });
 

@@ -1,36 +1,18 @@
 /** Alibaba Model Studio images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
-import type { ExtraFields, GenerationQuery, Target } from "../../server/upstream/contract.ts";
-import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import type { ExtraFields, GenerationQuery } from "../../server/upstream/contract.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
+import { query, read, targetOf } from "./image-adapter-fixture.ts";
 
 const { adapter } = dashscope;
 
-const targetOf = (model: string): Target => ({
-  model,
-  upstream: { id: "u", kind: "dashscope", apiKey: "sk-0123456789abcdef", headers: {}, options: {} },
-});
-
-const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "public-model",
-  prompt: "an otter",
-  stream: false,
-  options: {},
-  extraFields: {},
-  ...more,
-});
-
 const bodyOf = (model: string, imageQuery: GenerationQuery): Record<string, ExtraFields> =>
-  JSON.parse(adapter.generations!.toUpstream(imageQuery, targetOf(model)).body as string);
+  JSON.parse(
+    adapter.generations!.toUpstream(imageQuery, targetOf("dashscope", model)).body as string,
+  );
 
-const read = async (model: string, body: object) =>
-  adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
-    query: query(),
-    target: targetOf(model),
-    temp: noRequestTemp,
-  });
+const readFrom = (model: string, body: object) => read(adapter, targetOf("dashscope", model), body);
 
 test("one image is requested explicitly: Wan would generate, and bill, four by default", () => {
   for (const model of ["wan2.7-image", "wan2.6-t2i", "wan2.2-t2i-flash", "qwen-image-3.0"]) {
@@ -69,7 +51,7 @@ test("a model that only edits rejects a generation", async () => {
 test("of several images those that were generated are delivered, even if others failed", async () => {
   const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
   const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });
-  const response = await read(
+  const response = await readFrom(
     "wan2.2-t2i-flash",
     output([{ url: "https://x.example/1.png" }, failed]),
   );
@@ -77,19 +59,19 @@ test("of several images those that were generated are delivered, even if others 
     kind: "buffered",
     results: [{ image: { kind: "url", url: "https://x.example/1.png" } }],
   });
-  const none = await errorKindOf(() => read("wan2.2-t2i-flash", output([failed])));
+  const none = await errorKindOf(() => readFrom("wan2.2-t2i-flash", output([failed])));
   expect(none?.kind).toBe("upstream_error");
 });
 
 test("a job that the vendor no longer knows fails, and is not polled again", async () => {
   const output = { task_id: "a", task_status: "UNKNOWN" };
-  const error = await errorKindOf(() => read("wan2.7-image", { output }));
+  const error = await errorKindOf(() => readFrom("wan2.7-image", { output }));
   expect(error?.kind).toBe("upstream_error");
 });
 
 test("a job is polled at the vendor's host, and an id that leads elsewhere is not followed", async () => {
   const started = (task_id: string) =>
-    read("wan2.7-image", { output: { task_id, task_status: "PENDING" } });
+    readFrom("wan2.7-image", { output: { task_id, task_status: "PENDING" } });
   const response = await started("0385dc79-5ff8-4d82-bcb6-000000000000");
   if (response.kind !== "pending") throw new Error("it is not pending");
   const root = "https://dashscope-intl.aliyuncs.com/api/v1/";
@@ -106,5 +88,5 @@ test("tokens that were not counted are not reported as zero", async () => {
     choices: [{ message: { content: [{ image: "https://x.example/1.png" }] } }],
   };
   const usage = { total_tokens: 0, input_tokens: 0, output_tokens: 0, image_count: 1 };
-  expect(await read("wan2.6-t2i", { output, usage })).not.toHaveProperty("usage");
+  expect(await readFrom("wan2.6-t2i", { output, usage })).not.toHaveProperty("usage");
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
-import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 
 const image = { kind: "file", file } as const;
 const capabilities = (model: string, operation: "generations" | "edits" = "edits") =>

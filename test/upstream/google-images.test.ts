@@ -11,6 +11,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { query } from "./image-adapter-fixture.ts";
 
 const key = "AIzaSyVexel0123456789abcdefghijklmnop";
 const image = Buffer.from("not looked at here").toString("base64");
@@ -20,22 +21,13 @@ const target = (model: string, options: Record<string, unknown> = {}): Target =>
   upstream: { id: "google", kind: "gemini", apiKey: key, headers: {}, options },
 });
 
-const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "image-model",
-  prompt: "an otter",
-  stream: false,
-  options: {},
-  extraFields: {},
-  ...more,
-});
-
 const flash = target("gemini-3.1-flash-image");
 
-const sent = (query: GenerationQuery, to = flash): unknown =>
-  JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
+const sent = (imageQuery: GenerationQuery, to = flash): unknown =>
+  JSON.parse(gemini.adapter.generations!.toUpstream(imageQuery, to).body as string);
 
 const read = async (response: object, to = flash): Promise<BufferedImageResponse> => {
-  const imageRequest = { query: wish(), target: to, temp: createRequestTemp(tmpdir()) };
+  const imageRequest = { query: query(), target: to, temp: createRequestTemp(tmpdir()) };
   const upstreamResponse = upstreamResponseOf(JSON.stringify(response));
   return (await gemini.adapter.generations!.fromUpstream(
     upstreamResponse,
@@ -58,7 +50,7 @@ test("Google-specific options are sent in the fields that Google reads", () => {
     imageConfig: { imageSize: "4K", aspectRatio: "1:1" },
     generationConfig: { temperature: 0.5, responseModalities: ["TEXT"] },
   };
-  expect(sent(wish({ extraFields, aspectRatio: "16:9" }))).toEqual({
+  expect(sent(query({ extraFields, aspectRatio: "16:9" }))).toEqual({
     safetySettings: extraFields.safetySettings,
     contents: [{ role: "user", parts: [{ text: "an otter" }] }],
     generationConfig: {
@@ -81,7 +73,7 @@ test("a model with several resolutions gets the class nearest to the size", () =
   ] as const;
   for (const [size, imageSize] of classes) {
     for (const to of [pro, flash]) {
-      const { generationConfig } = sent(wish({ aspectRatio: "1:1", requestedSize: size }), to) as {
+      const { generationConfig } = sent(query({ aspectRatio: "1:1", requestedSize: size }), to) as {
         generationConfig: object;
       };
       const imageConfig = { aspectRatio: "1:1", ...(imageSize && { imageSize }) };
@@ -93,17 +85,17 @@ test("a model with several resolutions gets the class nearest to the size", () =
 test("a model with one resolution gets no other resolution, unless the client's own field sets it", () => {
   const large = { aspectRatio: "1:1", requestedSize: "2048x2048" };
   for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
-    expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
+    expect(JSON.stringify(sent(query(large), target(model)))).not.toContain("imageSize");
   }
   const extraFields = { imageConfig: { imageSize: "1K" } };
-  expect(sent(wish({ ...large, extraFields }))).toMatchObject({
+  expect(sent(query({ ...large, extraFields }))).toMatchObject({
     generationConfig: { imageConfig: { imageSize: "1K" } },
   });
 });
 
 test("complexity becomes the thinking level of models that have one", () => {
   const options = { complexity: "high" };
-  expect(sent(wish({ options }))).toMatchObject({
+  expect(sent(query({ options }))).toMatchObject({
     generationConfig: { thinkingConfig: { thinkingLevel: "HIGH" } },
   });
   const takes = (model: string) =>
@@ -121,12 +113,12 @@ test("gemini-nano-banana-2.1 supports 14 aspect ratios at 1K, 2K or 4K and three
     expect(ratios).toHaveLength(14);
     expect(ratios).toEqual(expect.arrayContaining(["1:4", "4:1", "1:8", "8:1"]));
   }
-  const query = wish({
+  const wanted = query({
     aspectRatio: "16:9",
     requestedSize: "4096x2304",
     options: { complexity: "medium" },
   });
-  expect(sent(query, target(model))).toMatchObject({
+  expect(sent(wanted, target(model))).toMatchObject({
     generationConfig: {
       imageConfig: { aspectRatio: "16:9", imageSize: "4K" },
       thinkingConfig: { thinkingLevel: "MEDIUM" },
@@ -195,7 +187,7 @@ test.each([
 
 test("Imagen gets the client's `n`, and not its default of four", () => {
   const imagen = target("imagen-4.0-generate-001", { project: "p", location: "us-central1" });
-  const { url, body } = vertex.adapter.generations!.toUpstream(wish(), imagen);
+  const { url, body } = vertex.adapter.generations!.toUpstream(query(), imagen);
   expect(url).toEndWith("/publishers/google/models/imagen-4.0-generate-001:predict");
   expect(JSON.parse(body as string)).toEqual({
     instances: [{ prompt: "an otter" }],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
-import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 
 const { adapter } = ideogram;
 const root = "https://api.ideogram.ai";

@@ -6,7 +6,7 @@ import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
-import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
+import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./image-adapter-fixture.ts";
 
 describe("the API key is sent only to the vendor", () => {
   const elsewhere = [

@@ -13,7 +13,7 @@ import { stability } from "../../server/upstream/adapters/stability/stability.ts
 import { pollJob } from "../../server/upstream/poll-job.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
-import { query, targetOf } from "./image-jobs-fixture.ts";
+import { query, targetOf } from "./image-adapter-fixture.ts";
 
 const image = "https://example.com/image.png";
 const falLinks = (id: string) => {

@@ -5,19 +5,9 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { localai } from "../../server/upstream/adapters/localai/localai.ts";
-import type { EditQuery, ImageSource, Target } from "../../server/upstream/contract.ts";
+import type { EditQuery, ImageSource } from "../../server/upstream/contract.ts";
 import { fileOf, partsOf } from "../laws/adapter-cases.ts";
-
-const targetOf = (model: string): Target => ({
-  model,
-  upstream: {
-    id: "hidden",
-    kind: "localai",
-    baseUrl: "http://localai.internal:8080/v1",
-    headers: {},
-    options: {},
-  },
-});
+import { bodyOf, edit, targetOf } from "./image-adapter-fixture.ts";
 
 const image = (at: number): ImageSource => ({
   kind: "file",
@@ -27,23 +17,9 @@ const image = (at: number): ImageSource => ({
 const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
   const { edits } = localai.adapter;
   if (!edits) throw new Error("LocalAI edits");
-  const query: EditQuery = {
-    model: "image-model",
-    prompt: "an otter",
-    stream: false,
-    options: {},
-    extraFields: {},
-    images: [image(0)],
-    files: [],
-    ...more,
-  };
-  return edits.toUpstream(query, targetOf(model));
+  const target = targetOf("localai", model, "http://localai.internal:8080/v1");
+  return edits.toUpstream({ ...edit(image(0)), ...more }, target);
 };
-
-async function jsonOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {
-  if (typeof body !== "object") throw new Error("no file is in it");
-  return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
-}
 
 const refusalOf = (asking: () => unknown): { kind: string; param?: string } => {
   try {
@@ -58,13 +34,13 @@ const refusalOf = (asking: () => unknown): { kind: string; param?: string } => {
 
 describe("an image without a mask", () => {
   test("is sent as bare base64: a data URL would be ignored silently", async () => {
-    const { file, ref_images } = await jsonOf(ask("dreamshaper", {}));
+    const { file, ref_images } = await bodyOf(ask("dreamshaper", {}));
     expect(file).toBe(Buffer.from([137, 80, 78, 71, 0]).toString("base64"));
     expect(ref_images).toBeUndefined();
   });
 
   test("is a reference for models that edit, and there may be several", async () => {
-    const { file, ref_images } = await jsonOf(
+    const { file, ref_images } = await bodyOf(
       ask("flux.1-kontext-dev", { images: [image(0), image(1)] }),
     );
     expect(file).toBeUndefined();

@@ -6,7 +6,7 @@ import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
 import { anyEdges } from "../../server/upstream/image-capabilities.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
-import { bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, edit, file, query, read, targetOf } from "./image-adapter-fixture.ts";
 import { declaredSchemas } from "./runware-schemas.ts";
 
 describe("Photon edits images behind links", () => {

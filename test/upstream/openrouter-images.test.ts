@@ -3,33 +3,23 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
-import type { GenerationQuery, ImageEvent, Target } from "../../server/upstream/contract.ts";
+import type { GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { query, targetOf } from "./image-adapter-fixture.ts";
 
-const target: Target = {
-  model: "openai/gpt-image-1.5",
-  upstream: {
-    id: "hidden",
-    kind: "openrouter",
-    apiKey: "sk-or-v1-0123456789abcdef",
-    headers: {},
-    options: {},
-  },
-};
-const query: GenerationQuery = {
-  model: "image-model",
-  prompt: "an otter",
-  stream: true,
-  options: { partial_images: 1 },
-  extraFields: {},
-};
+const target = targetOf("openrouter", "openai/gpt-image-1.5");
+const streamed = query({ stream: true, options: { partial_images: 1 } });
 
 const { generations } = openrouter.adapter;
 if (!generations) throw new Error("OpenRouter draws");
 
 async function read(body: string, type: string): Promise<readonly ImageEvent[]> {
   const response = upstreamResponseOf(body, { headers: { "content-type": type } });
-  const read = await generations?.fromUpstream(response, { query, target, temp: noRequestTemp });
+  const read = await generations?.fromUpstream(response, {
+    query: streamed,
+    target,
+    temp: noRequestTemp,
+  });
   if (read?.kind === "buffered") return [{ type: "buffered", response: read }];
   if (read?.kind !== "stream") throw new Error("it is not done");
   return Array.fromAsync(read.events);
@@ -54,10 +44,8 @@ const completed = (name: string, usage?: object) => ({
 const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cost: 0.25 };
 
 describe("the request to OpenRouter", () => {
-  const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> => {
-    const imageQuery = { ...query, stream: false, options: {}, ...more };
-    return JSON.parse(generations?.toUpstream(imageQuery, { ...target, model }).body as string);
-  };
+  const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> =>
+    JSON.parse(generations?.toUpstream(query(more), { ...target, model }).body as string);
   const takes = (model: string) =>
     openrouter.adapter.imageCapabilities?.({ ...target, model }, "generations").takes;
 

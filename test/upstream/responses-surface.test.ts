@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { bodyOf, query, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, query, targetOf } from "./image-adapter-fixture.ts";
 
 const openai = adapters.get("openai")!;
 const target: Target = { ...targetOf("openai", "gpt-image-2.6-flare"), surface: "responses" };

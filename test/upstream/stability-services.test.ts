@@ -5,7 +5,7 @@ import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
-import { apiKey, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
+import { apiKey, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 
 const { adapter } = stability;
 const root = "https://api.stability.ai/v2beta/stable-image";

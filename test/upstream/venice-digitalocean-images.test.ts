@@ -5,7 +5,7 @@ import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
 import { venice } from "../../server/upstream/adapters/venice/venice.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
-import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 
 describe("Venice", () => {
   const target = targetOf("venice", "qwen-image-3-edit");

@@ -2,32 +2,14 @@
 import { expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
-import type {
-  ExtraFields,
-  GenerationQuery,
-  ImageEvent,
-  Target,
-} from "../../server/upstream/contract.ts";
+import type { ExtraFields, GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
+import { query, targetOf } from "./image-adapter-fixture.ts";
 
 const { adapter } = volcengine;
 
-const targetOf = (model: string): Target => ({
-  model,
-  upstream: { id: "u", kind: "volcengine", apiKey: "0123456789abcdef", headers: {}, options: {} },
-});
-
-const seedream4 = targetOf("doubao-seedream-4-0-250828");
-
-const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "public-model",
-  prompt: "an otter",
-  stream: false,
-  options: {},
-  extraFields: {},
-  ...more,
-});
+const seedream4 = targetOf("volcengine", "doubao-seedream-4-0-250828");
 
 const bodyOf = (imageQuery: GenerationQuery, target = seedream4): ExtraFields =>
   JSON.parse(adapter.generations!.toUpstream(imageQuery, target).body as string);
@@ -66,13 +48,13 @@ test("a model that does not stream gets no `stream` parameter", () => {
   const stream = query({ stream: true, options: { response_format: "url" } });
   expect(bodyOf(stream)).toMatchObject({ stream: true, response_format: "b64_json" });
   for (const model of ["doubao-seedream-5-0-pro-260628", "ep-20260125201054-pfrb4"]) {
-    expect(bodyOf(stream, targetOf(model))).not.toHaveProperty("stream");
+    expect(bodyOf(stream, targetOf("volcengine", model))).not.toHaveProperty("stream");
   }
 });
 
 test("transparency is requested together with the only format that supports it", () => {
   const options = { background: "transparent", output_format: "jpeg" };
-  const body = bodyOf(query({ options }), targetOf("doubao-seedream-5-0-pro-260628"));
+  const body = bodyOf(query({ options }), targetOf("volcengine", "doubao-seedream-5-0-pro-260628"));
   expect(body).toMatchObject({ background: "transparent", output_format: "png" });
 });
 

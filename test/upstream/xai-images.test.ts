@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { xai } from "../../server/upstream/adapters/xai.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";
-import { bodyOf, query, targetOf } from "./image-jobs-fixture.ts";
+import { bodyOf, query, targetOf } from "./image-adapter-fixture.ts";
 
 const sent = (more: Partial<GenerationQuery>) =>
   bodyOf(

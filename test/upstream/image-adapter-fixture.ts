@@ -1,4 +1,4 @@
-/** Fixture of the job polling tests: a query, a target, and scripted responses. */
+/** Fixture of the tests of image adapters: a query, a target, and scripted responses. */
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
