@@ -11,7 +11,7 @@ export interface Shape {
 export function noisePng(shape: Shape, seed: number): Buffer {
   const rows = rowsOf(shape);
   const words = new Uint32Array(rows.buffer, 0, Math.floor(rows.length / 4));
-  const next = chance(seed);
+  const next = xorshift(seed);
   for (let at = 0; at < words.length; at++) words[at] = next();
   markRows(rows, shape, 0);
   return png(shape, deflateSync(rows, { level: 0 }));
@@ -22,7 +22,7 @@ export function photoPng(shape: Shape): Buffer {
   const { width, height } = shape;
   const rows = rowsOf(shape);
   const row = 1 + width * 3;
-  const next = chance(0);
+  const next = xorshift(0);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
       const inside = Math.hypot(x - width * 0.6, y - height * 0.4) < width / 5;
@@ -42,8 +42,8 @@ export function photoPng(shape: Shape): Buffer {
   return png(shape, deflateSync(rows));
 }
 
-/** Marsaglia's xorshift: random numbers of 32 bits. */
-function chance(seed: number): () => number {
+/** Marsaglia's xorshift: pseudorandom numbers of 32 bits. */
+function xorshift(seed: number): () => number {
   // Never 0, which is a fixed point.
   let state = ((seed + 1) * 0x9e3779b1) | 1;
   return () => {

@@ -34,7 +34,7 @@ export type WrittenResponse =
 
 export interface WriteContext {
   /**
-   * Runs the steps of a long computation in turns with other requests: those of one API key one after the other.
+   * Runs the steps of a long computation in turns with other API keys. The requests of one key run one after the other.
    * Rejects if the client disconnects.
    */
   runInTurns<T>(steps: Iterator<void, T>): Promise<T>;

@@ -191,7 +191,7 @@ export class RequestLifetime {
     try {
       return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
     } catch (failure) {
-      // The client gets this error in place of the response, and the log line says so, as the row does.
+      // The client gets this error instead of the response. The log line and the ledger row have the same error.
       if (!error && failure instanceof GatewayError) {
         outcome.status = failure.definition.status;
         outcome.error = failure.kind;

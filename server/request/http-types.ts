@@ -72,7 +72,7 @@ export interface OutgoingResponse {
   readonly status: number;
   /** Owned by this response: the transport adds to them. */
   readonly headers: Record<string, string>;
-  /** Each is a `set-cookie` header of its own: unlike others, they cannot be joined by commas. */
+  /** Each is a `set-cookie` header of its own: unlike other headers, cookies cannot be joined by commas. */
   readonly setCookies?: readonly string[];
   readonly body:
     | string
@@ -135,7 +135,6 @@ export interface Usage {
  */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;
 
-/** The forms of a response body. */
 export const isStreamed = (body: ResponseBody): body is StreamedJson =>
   typeof body === "object" && "open" in body;
 

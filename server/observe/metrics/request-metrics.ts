@@ -136,8 +136,8 @@ export class RequestMetrics {
   }
 
   #seriesOf(endpoint: string, model: string): ModelSeries {
-    const ofEndpoint = this.#seriesByModel.get(endpoint);
-    return ofEndpoint?.get(model) ?? this.#addSeries(endpoint, model);
+    const seriesOfEndpoint = this.#seriesByModel.get(endpoint);
+    return seriesOfEndpoint?.get(model) ?? this.#addSeries(endpoint, model);
   }
 
   #addSeries(endpoint: string, model: string): ModelSeries {
@@ -148,11 +148,11 @@ export class RequestMetrics {
       cachedInputs: undefined,
       inputTokens: undefined,
     };
-    const ofEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
-    this.#seriesByModel.set(endpoint, ofEndpoint);
+    const seriesOfEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
+    this.#seriesByModel.set(endpoint, seriesOfEndpoint);
     // The map may hold models of earlier configurations. It fills again with the models in use.
-    if (ofEndpoint.size >= maxModels) ofEndpoint.clear();
-    ofEndpoint.set(model, series);
+    if (seriesOfEndpoint.size >= maxModels) seriesOfEndpoint.clear();
+    seriesOfEndpoint.set(model, series);
     return series;
   }
 

@@ -91,7 +91,7 @@ export class AdaptiveConcurrency {
     this.#set(Math.max(minimumLimit, this.#limit * decreaseFactor));
   }
 
-  /** The target reported overload: the limit becomes hard. The requests still in flight are its capacity, or more. */
+  /** The target reported overload: the limit becomes hard. The target serves at most the requests still in flight. */
   onOverload(now: number): void {
     const accepted = Math.max(minimumLimit, this.slots.inFlight * decreaseFactor);
     this.#limit = this.isHardLimited ? Math.min(this.#limit, accepted) : accepted;

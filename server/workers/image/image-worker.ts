@@ -155,7 +155,7 @@ export function createImageWorker({
       let response = await sendToChild(send, job, canReadPaths);
       if (failureOf(response.parts)?.reason === "unreachable") {
         response = await sendToChild(send, job, false);
-        // The file is readable in this process, so the child cannot open the path.
+        // This process could read the file, so children cannot open its paths: bytes are sent from now on.
         canReadPaths = false;
       }
       const failure = failureOf(response.parts);

@@ -154,7 +154,7 @@ class EventReading<D extends DataReader> {
     return data && { event, data };
   }
 
-  /** Returns the event that the stream ended without its closing blank line. */
+  /** Returns the last event, if the stream ended without the blank line that closes the event. */
   end(): ServerSentEvent<D> | undefined {
     // The name may be cut off.
     if (this.#field === "event") return undefined;

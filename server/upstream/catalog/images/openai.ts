@@ -85,14 +85,14 @@ const anySize: SizeRule = {
 };
 
 const fidelity = { input_fidelity: ["high", "low"] } as const;
-const later = { ...gpt, sizes: { rule: anySize } } as const;
+const laterCapabilities = { ...gpt, sizes: { rule: anySize } } as const;
 /**
  * The SDK names models that support `input_fidelity`, and gpt-image-2 as one that does not. It does not mention later
  * models.
  */
 const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
 /** Edits with a `markup` file; its specification: "Supports GPT Image 2.5". */
-const withMarkup = { ...later, edits: { ...gptEdits, files: true } } as const;
+const withMarkup = { ...laterCapabilities, edits: { ...gptEdits, files: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
 
 const animationTakes = {
@@ -170,7 +170,7 @@ export const openaiImageModels: readonly KnownImage[] = [
     name: "gpt-image-2",
     also: ["gpt-image-2-2026-04-21"],
     capabilities: {
-      ...later,
+      ...laterCapabilities,
       // developers.openai.com/api/docs/guides/image-generation: it always uses high input fidelity, and refuses the
       // option.
       always: { input_fidelity: "high" },

@@ -78,9 +78,10 @@ function explainError(error: unknown): unknown {
 }
 
 function chooseOutput({ outputNames }: Session, options: NativeOptions): string {
-  const tokens = outputNames.find((name) => perToken.includes(name));
-  const whole = outputNames.find((name) => name === perSentence);
-  const output = (options.pooling ? (tokens ?? whole) : (whole ?? tokens)) ?? outputNames[0];
+  const ofTokens = outputNames.find((name) => perToken.includes(name));
+  const ofSentence = outputNames.find((name) => name === perSentence);
+  const preferred = options.pooling ? (ofTokens ?? ofSentence) : (ofSentence ?? ofTokens);
+  const output = preferred ?? outputNames[0];
   if (output === undefined)
     throw new GatewayError("upstream_error", "The ONNX model has no output.");
   if (output !== perSentence && options.unsupported) {
