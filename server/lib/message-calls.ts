@@ -10,7 +10,7 @@ export type CallMessage =
 export interface MessageCallsOptions {
   readonly send: (message: CallMessage) => void;
   /** Serves the calls of the other end. */
-  readonly answer: (name: string, input: unknown) => unknown;
+  readonly serve: (name: string, input: unknown) => unknown;
   /** The longest time until a reply. Longer than the timeouts of the calls that the other end makes to produce it. */
   readonly timeoutMs: number;
 }
@@ -39,7 +39,7 @@ export class MessageCalls {
 
   async receive(message: CallMessage): Promise<void> {
     if (message.kind === "reply") return this.#settle(message.id, message.value);
-    const value = await this.#options.answer(message.name, message.input);
+    const value = await this.#options.serve(message.name, message.input);
     this.#options.send({ kind: "reply", id: message.id, value });
   }
 

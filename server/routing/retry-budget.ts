@@ -57,7 +57,7 @@ export class RetryBudget {
     const second = Math.max(0, Math.floor(now / 1000));
     if (second === this.#second) return;
     const passed = second - this.#second;
-    // A clock that jumps back refunds nothing: what was spent stays counted until its time has passed again.
+    // A clock that jumps back refunds nothing: taken retries count until the clock has passed their time again.
     if (passed < 0 && passed > -seconds) return;
     this.#second = second;
     const expired = passed < 0 ? seconds : Math.min(passed, seconds);

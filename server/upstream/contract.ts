@@ -78,7 +78,7 @@ export interface EmbeddingCapabilities {
   readonly base64: boolean;
   /** Supports token arrays in the model's own vocabulary. */
   readonly tokens: boolean;
-  /** The vocabulary of all its models. Absent: they differ, and the catalog may know. */
+  /** The vocabulary of all its models. Absent: models differ, and the catalog has the vocabularies of some. */
   readonly tokenizer?: TokenizerName;
   /** Supports `dimensions`: any, or these values. Absent: not supported. */
   readonly dimensions?: "any" | readonly number[];

@@ -30,7 +30,7 @@ export function remapInputIndex(error: unknown, indexes: readonly number[]): unk
       indexes[Number(index)] === undefined ? all : `${before}${indexes[Number(index)]}`,
     );
   const { param } = error.details;
-  // A sub-batch with one input: that input is the one that is too long.
+  // A sub-batch has one input: that input is too long.
   const isOnlyInput =
     indexes.length === 1 &&
     (param === undefined || param === "input") &&

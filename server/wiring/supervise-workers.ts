@@ -34,17 +34,21 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
   const { settings, stop } = options;
   const workers: readonly Worker[] = Array.from(
     { length: settings.VEXEL_WORKERS },
-    (_, at) => new Worker(at + 1, { ...options, answer: (...call) => answer(...call) }),
+    (_, at) => new Worker(at + 1, { ...options, serveCall: (...call) => reportOthers(...call) }),
   );
-  /** What the other workers report. */
-  const answer = async (requester: Worker, name: string, input: unknown): Promise<unknown> => {
+  /** The reports of all workers except the requester. */
+  const reportOthers = async (
+    requester: Worker,
+    name: string,
+    input: unknown,
+  ): Promise<unknown> => {
     const others = workers.filter((worker) => worker !== requester);
     if (name === "metrics")
       return mergeMetrics([
         requester.earlierCounters,
         ...(await Promise.all(others.map((worker) => worker.metrics()))),
       ]);
-    const values = await Promise.all(others.map((worker) => worker.ask(name, input)));
+    const values = await Promise.all(others.map((worker) => worker.call(name, input)));
     return values.filter((value) => value !== undefined);
   };
   const [first, ...others] = workers;
@@ -83,7 +87,7 @@ function serveMerged(settings: Settings, workers: readonly Worker[]) {
 
 interface WorkerOptions extends SuperviseOptions {
   /** Serves the calls of a worker. */
-  readonly answer: (requester: Worker, name: string, input: unknown) => Promise<unknown>;
+  readonly serveCall: (requester: Worker, name: string, input: unknown) => Promise<unknown>;
 }
 
 class Worker {
@@ -113,13 +117,13 @@ class Worker {
   }
 
   /** Undefined: no reply within a second. */
-  async ask(name: string, input?: unknown): Promise<unknown> {
+  async call(name: string, input?: unknown): Promise<unknown> {
     return this.#calls?.call(name, input);
   }
 
-  /** The metrics of all its processes. If the worker does not reply, those of its last reply. */
+  /** The metrics of all its processes. If the worker does not reply, the metrics of its last reply. */
   async metrics(): Promise<readonly MetricSnapshot[]> {
-    const values = (await this.ask("metrics")) as readonly MetricSnapshot[] | undefined;
+    const values = (await this.call("metrics")) as readonly MetricSnapshot[] | undefined;
     if (values) this.#latest = values;
     return mergeMetrics([this.earlierCounters, this.#latest]);
   }
@@ -161,7 +165,7 @@ class Worker {
   }
 
   #spawn(port: number, onListening: (port: number) => void): Bun.Subprocess {
-    const { settings, env, answer } = this.#options;
+    const { settings, env, serveCall } = this.#options;
     const child = Bun.spawn([process.execPath, ...ownArguments()], {
       env: {
         ...env,
@@ -187,7 +191,7 @@ class Worker {
       send: (message: CallMessage) => {
         if (child.exitCode === null && child.signalCode === null) child.send(message);
       },
-      answer: (name, input) => answer(this, name, input),
+      serve: (name, input) => serveCall(this, name, input),
       timeoutMs: 1000,
     });
     return child;

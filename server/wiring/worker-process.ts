@@ -45,18 +45,20 @@ export function openWorkerChannel(): WorkerChannel {
   let own: WorkerReports | undefined;
   const calls = new MessageCalls({
     send,
-    answer: (name, input) => own?.[name as keyof WorkerReports](input as RequestFilter),
+    serve: (name, input) => own?.[name as keyof WorkerReports](input as RequestFilter),
     timeoutMs: 2000,
   });
   process.on("message", (message: CallMessage) => void calls.receive(message));
-  const ask = async <T>(name: keyof WorkerReports, input?: unknown): Promise<readonly T[]> =>
-    ((await calls.call(name, input)) ?? []) as readonly T[];
+  const requestReports = async <T>(
+    name: keyof WorkerReports,
+    input?: unknown,
+  ): Promise<readonly T[]> => ((await calls.call(name, input)) ?? []) as readonly T[];
   return {
     others: {
-      metrics: () => ask<MetricSnapshot>("metrics"),
-      statistics: () => ask<ShownStatistics>("statistics"),
-      targets: () => ask<readonly ShownTarget[]>("targets"),
-      liveRequests: (filter) => ask<LiveBatch>("liveRequests", filter),
+      metrics: () => requestReports<MetricSnapshot>("metrics"),
+      statistics: () => requestReports<ShownStatistics>("statistics"),
+      targets: () => requestReports<readonly ShownTarget[]>("targets"),
+      liveRequests: (filter) => requestReports<LiveBatch>("liveRequests", filter),
     },
     open: (url, reports) => {
       own = reports;

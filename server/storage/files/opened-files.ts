@@ -62,7 +62,7 @@ export class OpenedFiles {
     return undefined;
   }
 
-  /** A log is watched from when it is first seen. Its removal and replacement are found like those of other files. */
+  /** A log is watched once it exists. Its removal and its replacement are detected as for other files. */
   #watchLog(log: WriteAheadLog): string | undefined {
     const found = statOrError(log.path);
     if (typeof found !== "object") return undefined;

@@ -1,5 +1,5 @@
 /**
- * What all replicas have spent, as far as PostgreSQL knows: a local copy of the spend table for budgets, which are
+ * The spending of all replicas, as stored in PostgreSQL: a local copy of the spend table for budgets, which are
  * checked synchronously. The table is read whole once, and then only its changes.
  */
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";

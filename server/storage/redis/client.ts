@@ -1,6 +1,6 @@
 /**
- * The connection to Redis or Valkey (`REDIS_URL`). It connects and reconnects by itself, and says whether Redis can be
- * used. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable after a
+ * The connection to Redis or Valkey (`REDIS_URL`). It connects and reconnects by itself, and reports whether Redis is
+ * available. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable after a
  * second. While Redis is unavailable, commands are rejected at once and never queued.
  */
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * Objects in an S3 bucket (`BLOB_URL`). Every operation has a timeout. After the object store did not respond, it gets no
- * requests for a moment (backoff), so that requests do not wait for it one by one.
+ * Objects in an S3 bucket (`BLOB_URL`). Every operation has a timeout. After the object store did not respond, it gets
+ * no requests for a moment (backoff), so that requests do not wait for it one by one.
  */
 import { S3Client, type S3File } from "bun";
 import { errorCode } from "../../lib/error-code.ts";
@@ -45,14 +45,14 @@ export class ObjectStore {
   }
 
   /**
-   * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with the
-   * error of the source.
+   * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with
+   * the error of the source.
    */
   async write(key: string, chunks: AsyncIterable<Uint8Array>, type: string): Promise<void> {
     const source = stoppable(chunks);
     const upload = async (): Promise<void> => {
       try {
-        // A stream that fails ends the upload without an object; Bun's writer would store what it has.
+        // If this stream fails, no object is stored. Bun's writer would store the chunks written before the failure.
         const body = new Response(source.chunks());
         await this.#file(key).write(body, { type, partSize, queueSize: 1 });
       } catch (error) {

@@ -18,7 +18,7 @@ import { StoreError } from "./open-database.ts";
 export interface LedgerQueryThreadOptions {
   /** The path of `ledger.db`. */
   readonly path: string;
-  /** Queries that wait for the one that is running. Above it, a query is rejected. */
+  /** The maximum number of queries that wait for the running query. Further queries are rejected. */
   readonly maxQueued?: number;
   /** The longest wait for a result, with the time in the queue. */
   readonly timeoutMs?: number;

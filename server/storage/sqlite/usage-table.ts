@@ -1,8 +1,8 @@
 /**
- * Roll-ups of the ledger: usage by hour, key, project, model and target. They are written in the same transaction as the
- * rows, so the two always agree, and they stay when old rows are pruned. The hours that are over have coarser roll-ups:
- * usage by day, without the API key, and by API key alone. They are added up from `usage_by_hour` in small steps, one
- * with each transaction of rows, and let charts over months read few rows.
+ * Roll-ups of the ledger: usage by hour, key, project, model and target. They are written in the same transaction as
+ * the rows, so the two always agree, and they stay when old rows are pruned. The hours that are over have coarser
+ * roll-ups: usage by day, without the API key, and by API key alone. They are added up from `usage_by_hour` in small
+ * steps, one with each transaction of rows, and let charts over months read few rows.
  */
 import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
@@ -209,7 +209,7 @@ export class FinishedUsage {
     );
   }
 
-  /** After the groups were added to `usage_by_hour`, in the same transaction. */
+  /** Called after the groups were added to `usage_by_hour`, in the same transaction. */
   add(groups: Iterable<UsageGroup>): void {
     const done = this.#position.get() ?? { hour: 0, key: null };
     let latest = done.hour;

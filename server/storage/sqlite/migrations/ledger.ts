@@ -64,7 +64,7 @@ const tables: Migration = {
       dollars REAL NOT NULL,
       PRIMARY KEY (scope, id, period)
     ) WITHOUT ROWID`,
-    // The index of the ledger: what is in each run of rows.
+    // The index of the ledger: a summary of each segment of rows.
     `CREATE TABLE ledger_segments (
       first_id       TEXT PRIMARY KEY,
       last_id        TEXT NOT NULL,

@@ -33,7 +33,7 @@ const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
   rule: { multipleOf: 1, minEdge, maxEdge },
 });
 
-/** Models that take images also download them from links. All their pages document 10 MB. */
+/** Models that take images also download them from links. For all of them, 10 MB per image are documented. */
 const inputImages = (
   maxImages: number,
   mask?: EditCapabilities["mask"],

@@ -1,4 +1,4 @@
-/** Capabilities of models on Replicate. Each has its own input schema; those of one vendor are similar. */
+/** Capabilities of models on Replicate. Each model has its own input schema; the schemas of one vendor are similar. */
 import { anyEdges, type ImageCapabilities, type Sizes } from "../../image-capabilities.ts";
 
 export interface ReplicateFamily {

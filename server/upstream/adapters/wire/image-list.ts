@@ -14,7 +14,7 @@ import { LongText, readDocument } from "./document.ts";
 import { invalidResponse, listIn, memberOf } from "./members.ts";
 import { toMappedError } from "./native-errors.ts";
 
-/** Else the response is one document. */
+/** Whether the response is a stream of events. Otherwise it is one document. */
 export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
   /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
