@@ -53,7 +53,7 @@ export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions
    */
   const timeLeft = ({ bytes, waitedMs }: Progress): number =>
     minRate === 0 ? idleMs : idleMs + (bytes / minRate) * 1000 - waitedMs;
-  // The timer need not keep the process alive: each wait belongs to a connection, which keeps it alive.
+  // The timer need not keep the process alive: each wait belongs to a connection, which does so.
   ticker.unref();
   return {
     // One promise made by hand: this runs once per request, and Promise.race would make four.

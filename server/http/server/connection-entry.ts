@@ -7,7 +7,7 @@ import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
-/** The time of a surplus connection. Less than a second, the interval of the checks: the second check finds it over. */
+/** How long a surplus connection may wait. Less than the second between two checks, so that the second check ends it. */
 const surplusMs = 900;
 
 /** The properties of a connection that its entry reads. */
