@@ -126,8 +126,8 @@
           (i32.gt_u
             (i32.add (local.get $v) (i32.and (local.get $below) (i32.const 1)))
             (i32.add (i32.add (local.get $at) (i32.const 2)) (i32.shl (local.get $one) (i32.const 2)))))))
-        ;; The multiple of ten inside the interval, if there is one. Of one float32, 7.0385307e-26, it is so close to the
-        ;; end of the interval that a reader who rounds it to a double first gets the neighbor: not that one.
+        ;; The multiple of ten inside the interval, if there is one. One float32 is excepted, 7.0385307e-26: its multiple of
+        ;; ten is so close to the end of the interval that a reader who rounds it to a double first gets the neighbor.
         (local.set $tens (i32.wrap_i64 (i64.shr_u
           (i64.mul (i64.extend_i32_u (local.get $below)) (i64.const 3435973837)) (i64.const 35))))
         (local.set $at (i32.mul (local.get $tens) (i32.const 40)))
