@@ -1,4 +1,5 @@
 /** A gateway whose keys, models and upstreams have limits, in front of a fake OpenAI. */
+import { afterEach } from "bun:test";
 import OpenAI from "openai";
 import { type Fake, type RecordedRequest, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
@@ -84,6 +85,22 @@ export function startLimited(options: LimitedOptions): Limited {
     },
   };
 }
+
+/** Returns a function that starts a gateway, which is closed after the test. For a test file. */
+export function limitedTests(): typeof startLimited {
+  let limited: Limited | undefined;
+  afterEach(async () => {
+    await limited?.close();
+    limited = undefined;
+  });
+  return (options) => {
+    limited = startLimited(options);
+    return limited;
+  };
+}
+
+export const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
 
 /** An input of `count` token IDs, whose size the gateway knows exactly. */
 export const tokens = (count: number): number[] => Array.from({ length: count }, () => 1);

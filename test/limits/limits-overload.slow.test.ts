@@ -3,19 +3,11 @@
  * served.
  */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
-import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
+import { limitedTests, statuses, times } from "./limits-fixture.ts";
 
-let limited: Limited;
-const start = (...args: Parameters<typeof startLimited>): Limited => {
-  limited = startLimited(...args);
-  return limited;
-};
-afterEach(() => limited.close());
-const times = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
-const errors = (): (string | null)[] => limited.gateway.rows().map(({ error }) => error);
+const start = limitedTests();
 
 describe("beyond VEXEL_MAX_CONCURRENT", () => {
   test("a new request is refused, and requests in flight finish", async () => {
@@ -30,7 +22,7 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
   });
 
   test("a queued request is shed before a request in flight and before a new one", async () => {
-    const { embed, fake } = start({
+    const { embed, fake, gateway } = start({
       keys: { many: "limits: { concurrent: 1 }", few: "" },
       settings: { VEXEL_MAX_CONCURRENT: "4" },
     });
@@ -44,7 +36,7 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
     const counts = await statuses(flood);
     expect(counts.get(503)).toBe(1);
     expect(counts.get(200)).toBe(3);
-    expect(errors().filter((error) => error === "overloaded")).toHaveLength(1);
+    expect(gateway.rows().filter(({ error }) => error === "overloaded")).toHaveLength(1);
   });
 
   test("the shed request is of the key with the most queued requests", async () => {

@@ -1,13 +1,9 @@
 /** Batch priority over HTTP: by a header or by the API key. */
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { until as waitUntil } from "../until.ts";
-import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
+import { embedder, type Limited, limitedTests } from "./limits-fixture.ts";
 
-let limited: Limited | undefined;
-afterEach(async () => {
-  await limited?.close();
-  limited = undefined;
-});
+const start = limitedTests();
 
 /** `priority`: the value of the header. Undefined: without it. */
 const embed = ({ client }: Limited, key: string, input: string, priority?: string) =>
@@ -23,7 +19,7 @@ const embed = ({ client }: Limited, key: string, input: string, priority?: strin
 
 /** One slot that a slow request holds; then batch and interactive requests queue for it, in this order. */
 async function startQueued(batchKey: string, priority?: string): Promise<readonly string[]> {
-  limited = startLimited({
+  const limited = start({
     keys: { people: "", index: batchKey },
     embedderLimits: "concurrent: 1",
     settings: { VEXEL_CACHE_BYTES: "0" },
@@ -69,7 +65,7 @@ test("without a priority, requests are interactive and keys take turns", async (
 });
 
 test("an unknown priority is refused with the name of the header, and no upstream is called", async () => {
-  limited = startLimited({ keys: { people: "" } });
+  const limited = start({ keys: { people: "" } });
   for (const value of ["urgent", "batch, interactive", " "]) {
     const error = await embed(limited, "people", "a", value);
     expect(error).toMatchObject({
@@ -84,14 +80,14 @@ test("an unknown priority is refused with the name of the header, and no upstrea
 });
 
 test("under overload a batch request gets 503 while an interactive one is served", async () => {
-  limited = startLimited({
+  const limited = start({
     keys: { people: "", index: "" },
     settings: { VEXEL_MAX_CONCURRENT: "8", VEXEL_CACHE_BYTES: "0" },
   });
   const { fake } = limited;
   const { promise: until, resolve: finish } = Promise.withResolvers<void>();
   fake.script({ until }, { times: 7 });
-  const running = Array.from({ length: 7 }, (_, at) => embed(limited!, "people", `slow ${at}`));
+  const running = Array.from({ length: 7 }, (_, at) => embed(limited, "people", `slow ${at}`));
   await fake.arrived(7);
   expect(await embed(limited, "index", "b", "batch")).toMatchObject({ status: 503 });
   expect(await embed(limited, "index", "i")).toBe("served");

@@ -1,17 +1,10 @@
 /** Concurrency limits and their queue: fair queueing by key, queue timeouts, and refusals when the queue is full. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
-import { embedder, type Limited, maxConcurrent, startLimited, statuses } from "./limits-fixture.ts";
+import { embedder, limitedTests, maxConcurrent, statuses, times } from "./limits-fixture.ts";
 
-let limited: Limited;
-const start = (...args: Parameters<typeof startLimited>): Limited => {
-  limited = startLimited(...args);
-  return limited;
-};
-afterEach(() => limited.close());
-const times = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
+const start = limitedTests();
 
 describe("a concurrency limit", () => {
   test.each([
@@ -97,7 +90,7 @@ describe("queued requests", () => {
   });
 
   test("are refused with Retry-After if the queue is full", async () => {
-    const { embed, fake } = start({
+    const { embed, fake, gateway } = start({
       keys: { one: "limits: { concurrent: 1 }" },
       settings: { VEXEL_MAX_QUEUE: "2" },
     });
@@ -110,7 +103,7 @@ describe("queued requests", () => {
     expect(await first.json()).toMatchObject({
       error: { type: "requests", code: "rate_limit_exceeded" },
     });
-    expect(limited.gateway.rows().filter(({ error }) => error === "queue_full")).toHaveLength(2);
+    expect(gateway.rows().filter(({ error }) => error === "queue_full")).toHaveLength(2);
   });
 
   test("are refused when the queue timeout is over", async () => {

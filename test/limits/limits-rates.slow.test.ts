@@ -2,23 +2,11 @@
  * Rate limits per minute (token bucket): exact counts, OpenAI's error messages and headers, and clients that honor
  * Retry-After.
  */
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import {
-  embedder,
-  imageModel,
-  type Limited,
-  startLimited,
-  statuses,
-  tokens,
-} from "./limits-fixture.ts";
+import { embedder, imageModel, limitedTests, statuses, tokens } from "./limits-fixture.ts";
 
-let limited: Limited;
-const start = (...args: Parameters<typeof startLimited>): Limited => {
-  limited = startLimited(...args);
-  return limited;
-};
-afterEach(() => limited.close());
+const start = limitedTests();
 
 const refusal = async (promise: Promise<unknown>) => {
   const error = await promise.then(

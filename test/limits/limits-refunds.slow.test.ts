@@ -1,20 +1,13 @@
 /** A request that reached no upstream, for a reason outside its client, is refunded its rate limits. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
-import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
+import { type Limited, limitedTests, statuses, times } from "./limits-fixture.ts";
 
-let limited: Limited;
-const start = (...args: Parameters<typeof startLimited>): Limited => {
-  limited = startLimited(...args);
-  return limited;
-};
-afterEach(() => limited.close());
+const start = limitedTests();
 
 const remaining = async ({ embed }: Limited, what: string): Promise<string | null> =>
   (await embed("one", [])).headers.get(`x-ratelimit-remaining-${what}`);
-const times = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
 
 describe("while no upstream serves", () => {
   test("clients get a server error however often they retry, never a rate limit error", async () => {

@@ -1,18 +1,14 @@
 /** Fair shares of the load shedder: under overload, a key with very many requests does not lock out the others. */
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
 import type { Priority } from "../../server/request/http-types.ts";
-import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
+import { embedder, limitedTests } from "./limits-fixture.ts";
 
-let limited: Limited | undefined;
-afterEach(async () => {
-  await limited?.close();
-  limited = undefined;
-});
+const start = limitedTests();
 
 test("a key with little traffic is served while another key takes every slot and retries at once whenever it is shed", async () => {
-  limited = startLimited({
+  const limited = start({
     keys: { greedy: "", modest: "" },
     settings: { VEXEL_MAX_CONCURRENT: "8" },
   });

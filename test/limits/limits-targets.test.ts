@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
-import { maxConcurrent, statuses } from "./limits-fixture.ts";
+import { maxConcurrent, statuses, times } from "./limits-fixture.ts";
 
 const [first, second] = [startFake(), startFake()];
 let gateway: TestGateway;
@@ -54,8 +54,6 @@ const embed = (model: string, input: unknown = "a red boat") =>
   gateway.post("/v1/embeddings", { model, input });
 const generate = (more: object = {}) =>
   gateway.post("/v1/images/generations", { model: "image-model", prompt: "a red boat", ...more });
-const times = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
 
 describe("a target at its limit", () => {
   test("is skipped, and every request succeeds at the next target", async () => {
