@@ -1,6 +1,6 @@
 /**
- * Authentication by API key (step 2 of a request): finds the key by its hash and compares the hashes in constant time
- * (timing-safe, against timing attacks). Returns a `Caller`.
+ * Authentication by API key (ARCHITECTURE.md, step 2): finds the key by its hash and compares the hashes in constant
+ * time (timing-safe, against timing attacks). Returns a `Caller`.
  */
 
 import { timingSafeEqual } from "node:crypto";

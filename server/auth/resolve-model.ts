@@ -1,5 +1,6 @@
 /**
- * Authorization of the model (step 5 of a request): resolves a model ID to a `Route`, which only a `Caller` can get.
+ * Authorization of the model (ARCHITECTURE.md, step 5): resolves a model ID to a `Route`, which only a `Caller` can
+ * get.
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";

@@ -1,6 +1,6 @@
 /**
- * Step 1: finds the route of a request and calls its handler. An unknown path gets 404; a method that the path does not
- * have gets 405 with the allowed methods.
+ * Finds the route of a request and calls its handler (ARCHITECTURE.md, step 1). An unknown path gets 404; a method that
+ * the path does not have gets 405 with the allowed methods.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type ErrorResponse, toErrorResponse } from "../request/error-response.ts";

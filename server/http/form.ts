@@ -1,6 +1,6 @@
 /**
- * Step 3: reads a multipart form as a stream, within the body size limit and the upload limits (files, fields, bytes);
- * files are spooled.
+ * Reads a multipart form as a stream (ARCHITECTURE.md, step 3), within the body size limit and the upload limits
+ * (files, fields, bytes); files are spooled.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";

@@ -1,6 +1,6 @@
 /**
- * Step 1: the HTTP listener. Turns an HTTP request into an `IncomingRequest`, finds its route, and adds the headers
- * that every response has.
+ * The HTTP listener (ARCHITECTURE.md, step 1): turns an HTTP request into an `IncomingRequest`, finds its route, and
+ * adds the headers that every response has.
  */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,4 +1,6 @@
-/** Step 3: reads a request body once, within the body size limit: as JSON, or in chunks for a form. */
+/**
+ * Reads a request body once, within the body size limit (ARCHITECTURE.md, step 3): as JSON, or in chunks for a form.
+ */
 
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";

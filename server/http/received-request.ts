@@ -1,4 +1,7 @@
-/** Step 1: a request as the pipeline sees it: its head, and its body within the bounds of the settings. */
+/**
+ * A request as the pipeline sees it (ARCHITECTURE.md, step 1): its head, and its body within the bounds of the
+ * settings.
+ */
 
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";

@@ -1,4 +1,4 @@
-/** Step 1: the routing table: one row per method and path. A test compares docs/api.md with it. */
+/** The routing table (ARCHITECTURE.md, step 1): one row per method and path. A test compares docs/api.md with it. */
 
 import type { Handler, ParametersOf, RouteRow } from "./route.ts";
 

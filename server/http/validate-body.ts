@@ -1,6 +1,6 @@
 /**
- * Step 4: removes null members from a body, and validates it against its schema. The first issue becomes the error that
- * OpenAI would give, with the parameter and the fix.
+ * Removes null members from a body, and validates it against its schema (ARCHITECTURE.md, step 4). The first issue
+ * becomes the error that OpenAI would give, with the parameter and the fix.
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,5 +1,6 @@
 /**
- * Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to a built-in model.
+ * The upstream client (ARCHITECTURE.md, steps 11 and 12): sends a request over HTTP through an adapter, or to a
+ * built-in model.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

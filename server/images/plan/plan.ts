@@ -1,6 +1,6 @@
 /**
- * Step 6 for images: plans the upstream requests, and which options the gateway emulates, drops or rejects. A pure
- * function of the query, the target's capabilities and the policy; every change is reported.
+ * Plans the upstream requests of an image request (ARCHITECTURE.md, step 7), and which options the gateway emulates,
+ * drops or rejects. A pure function of the query, the target's capabilities and the policy; every change is reported.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type {

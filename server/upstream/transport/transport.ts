@@ -1,4 +1,7 @@
-/** Step 12: the transport sends a request with the gateway's own HTTP client, or with `fetch` where that is needed. */
+/**
+ * The transport (ARCHITECTURE.md, step 12): sends a request with the gateway's own HTTP client, or with `fetch` where
+ * that is needed.
+ */
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import type { TlsTrust } from "./connection.ts";
