@@ -16,8 +16,7 @@ export async function alternate(
   for (let round = 1; round <= context.rounds; round++) {
     context.log(`${scenario.name}: round ${round} of ${context.rounds}`);
     for (const [proxy, list] of lists) {
-      // The proxy was idle during the rounds of the others, which a proxy in service is not. This run-in is not
-      // counted.
+      // The proxy was idle while the others were measured, unlike a proxy in service. This run-in is not counted.
       await underLoad(context, proxy, scenario, runInSeconds);
       list.push(await underLoad(context, proxy, scenario, context.seconds));
     }

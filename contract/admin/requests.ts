@@ -65,7 +65,7 @@ export interface RequestDetail extends ShownRequest {
   readonly timeline: readonly RequestAttempt[];
   /** The number of targets that could serve the request. */
   readonly candidates: number | null;
-  /** How one of them was selected. `null`: there was no choice, or it is not recorded. */
+  /** The routing policy that selected one of these targets. `null`: there was no choice, or it is not recorded. */
   readonly policy: string | null;
   /** The number of requests in the same micro-batch. */
   readonly batch_size: number | null;

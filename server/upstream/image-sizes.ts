@@ -88,8 +88,8 @@ export type Resolution = "1K" | "2K" | "4K";
 
 /**
  * The class of the requested size: 1K is about as many pixels as 1024x1024, 2K four times and 4K sixteen times as many.
- * A size in between is given the nearer class in proportion. Without a requested size it is 1K, the default of these
- * vendors.
+ * A size in between has the class whose edge is nearer by ratio. Without a requested size it is 1K, the default of
+ * these vendors.
  */
 export function resolutionOf({ requestedSize: wanted = "" }: GenerationQuery): Resolution {
   const [width = 0, height = 0] = wanted.split("x").map(Number);

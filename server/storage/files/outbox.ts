@@ -36,7 +36,7 @@ export interface OutboxFileOptions {
   readonly id: string;
   /** Called with the disk's error when a record that is written later cannot be written. */
   readonly onError: (error: unknown) => void;
-  /** The files that must not be lost: the outbox becomes one of them, and takes no rows after a problem. */
+  /** Watches the files that must not be lost. The outbox adds its file, and refuses rows after a problem. */
   readonly opened?: Pick<OpenedFiles, "watch" | "problem">;
   /** Above this size the file is compacted: rewritten with open reservations and unstored rows only. */
   readonly compactBytes?: number;

@@ -49,8 +49,8 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[4])
 /** How long requests that wait for a failed one find its error. */
 const failureMs = 10_000;
 /**
- * At the beginning of an outage, claims wait this long for Redis: a restart, or a server that responds late, must not make
- * two replicas generate the same images.
+ * At the beginning of an outage, claims wait this long for Redis: a restart, or a server that responds late, must not
+ * make two replicas generate the same images.
  */
 const outageMs = 3000;
 const retryMs = 50;
@@ -118,7 +118,7 @@ export class RedisRequestClaims implements RequestClaims {
   #hold(key: string, token: string): (outcome: ClaimOutcome) => Promise<void> {
     const renew = () =>
       this.#redis.evaluate(renewScript, [key], [token, this.#leaseMs, this.#retentionMs]);
-    // After an outage of Redis that is longer than the lease, the claim is abandoned for the others.
+    // If Redis is unavailable for longer than the lease, the other replicas treat the claim as abandoned.
     const renewing = setInterval(() => ignoreRejection(renew()), this.#leaseMs / 3);
     renewing.unref();
     return async (outcome) => {

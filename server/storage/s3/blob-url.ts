@@ -51,7 +51,7 @@ function credentialsOf(url: URL, env: Environment) {
   if (url.username !== "") {
     const token = ["AWS_SESSION_TOKEN", "S3_SESSION_TOKEN"].find((name) => env[name]);
     if (token !== undefined) {
-      // Bun's client takes a token of the environment along with the credentials that it is given.
+      // Bun's client would send the session token of the environment with the credentials of the URL.
       throw invalid(
         `it has credentials, and ${token} is set, which belongs to other credentials. Remove one of them`,
       );

@@ -94,7 +94,7 @@ export class HttpClient {
 
   /**
    * Whether this client supports the request; `fetch` supports every request. Streamed responses over `https://` are
-   * left to `fetch`: they come from the internet, where the network takes longer than the CPU.
+   * left to `fetch`: they come from the internet, and the network takes longer than the CPU time that is saved.
    */
   static carries({ url, body, streams, method }: UpstreamRequest): boolean {
     if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;

@@ -82,7 +82,7 @@ function taskOf(query: GenerationQuery): string | undefined {
 
 /**
  * modules/progress.py. /sdapi/v1/progress shows the current image, which may be another client's; this endpoint shows
- * only the image of the given task. Servers started with --nowebui do not have it, and so no previews.
+ * only the image of the given task. A server started with --nowebui lacks this endpoint, and gives no previews.
  */
 const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {

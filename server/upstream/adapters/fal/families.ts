@@ -105,8 +105,8 @@ const formatRules: Rule<readonly string[]> = [
 export const isOpenaiSize = (model: string): boolean => /\/gpt-image-1\b/.test(model);
 
 /**
- * Generating and editing are two endpoints of one model, and a configuration names one of them. For these endpoints the
- * other name can be derived; an endpoint that is already the right one stays.
+ * A model has one endpoint for generating and one for editing, and a configuration names one of the two. Returns the
+ * endpoint of the operation, for models whose other endpoint can be derived from the name, otherwise `model`.
  */
 export function falEndpoint(model: string, operation: "generations" | "edits", images = 0): string {
   const edits = operation === "edits";
