@@ -78,7 +78,7 @@ function fieldsOf(model: ImageModel, operation: Operation): Record<string, Check
 
 function modelOf(fields: Record<string, unknown>, operation: Operation): ImageModel {
   const name = fields.model;
-  // What OpenAI does without a model is undocumented since dall-e-2 is gone; the fake wants one.
+  // OpenAI documents no default model since it shut dall-e-2 down, so the fake requires a model.
   if (name === undefined) throw missingField("model");
   text(name, "model");
   if (String(name) in embeddingModels)

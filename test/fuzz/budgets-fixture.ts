@@ -21,7 +21,7 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** Stores ledger rows and sums what they say was spent. */
+/** Stores ledger rows, and sums their spending. */
 export interface Books {
   write(row: LedgerRow): void;
   spent(owner: BudgetOwner, period: string): number;

@@ -78,7 +78,7 @@ export const respondWith = (body: OutgoingResponse["body"], status = 200): Outgo
   body,
 });
 
-/** Responds with what it has read. */
+/** Responds with the method, the path and the body of the request. */
 export const echo: Handle = async (exchange) => {
   const { method, path, search } = exchange.head;
   const body = await readBody(exchange);

@@ -2,7 +2,7 @@
 import { randomFillSync } from "node:crypto";
 import { fakeImage } from "../fake-upstream.ts";
 
-/** A PNG that decodes to 64x64 pixels, with so many random bytes in a chunk that decoders ignore. */
+/** A PNG that decodes to 64x64 pixels. `bytes`: the random bytes in a chunk that decoders ignore. */
 export function largePng(bytes: number): Buffer<ArrayBuffer> {
   const small = Buffer.from(
     fakeImage("large", 0, { format: "png", width: 64, height: 64 }),

@@ -73,7 +73,7 @@ function subjectsOf({ about, alike }: ImageLaw): Subject[] {
       .map((operation) => ({ name: `${name}, ${operation}`, vendor, operation }));
   });
   if (!alike) return all;
-  // Of those that are alike, the first: the others are written before it, and replaced.
+  // Keeps the first of several alike subjects: in reverse order, it is the last to be written into the map.
   const different = new Map(
     all.toReversed().map((each) => [alike(each.vendor, each.operation), each]),
   );

@@ -166,7 +166,7 @@ async function simulate(limitPerSecond: number, requestsPerSecond: number, secon
     );
     await Promise.all(arrivals.map((at) => send(counters[at] as RateCounter)));
     if (now % tickMs === 0) await Promise.all(replicas.map((replica) => replica.tick()));
-    // The bucket is full at first. Never more than that, and what was refilled.
+    // The bucket is full at first: never more than the full bucket and its refill is admitted.
     expect(admitted).toBeLessThanOrEqual(limitPerSecond * (60 + (now + 1) / 1000));
   }
   const calls = replicas.reduce((sum, replica) => sum + replica.calls, 0);
@@ -286,7 +286,7 @@ testWithRedis(
     expect(Math.max(...shares)).toBeLessThanOrEqual(300);
     isReachable = true;
     await Promise.all(replicas.map((replica) => replica.tick()));
-    // What was spent without Redis counts.
+    // The requests that were admitted without Redis count.
     const rest = await Promise.all(counters.map((counter) => takeAll(counter, 0)));
     expect(sum(rest)).toBeLessThanOrEqual(Math.max(0, 600 - sum(shares)));
   },

@@ -232,8 +232,8 @@ export class Connection {
   }
 
   /**
-   * More than one response came for one request. On a connection that carried another request before, the first of them
-   * may belong to that one, so neither is delivered: it could be another client's.
+   * More than one response came for one request. On a connection that carried an earlier request, the first response
+   * may belong to that request and so to another client: none of the responses is delivered.
    */
   #onSurplus(): void {
     if (this.#isReused) this.#refuseAmbiguous("it sent more than one response to a request");

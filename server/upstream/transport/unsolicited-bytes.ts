@@ -59,7 +59,7 @@ export function peekByLibrary(): Peek | undefined {
   for (const library of platform.libraries) {
     try {
       const { symbols } = dlopen(library, {
-        // Of the result, which is as wide as a pointer, the lower half is enough: `peekBuffer` is short.
+        // The result is as wide as a pointer, but its lower half is enough: `peekBuffer` is short.
         recv: { args: ["i32", "ptr", "u64", "i32"], returns: "i32" },
       });
       const into: Pointer = ptr(peekBuffer);

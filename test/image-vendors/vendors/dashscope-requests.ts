@@ -114,7 +114,7 @@ function limits(model: string): number {
 
 const fixed = ["1664*928", "1472*1104", "1328*1328", "1104*1472", "928*1664"];
 
-/** Each in its own way: so many pixels, edges within bounds, or one of a list. */
+/** Each model limits the size differently: by its pixels, by its edges, or to a list. */
 function sizeIn(size: unknown, model: string): string | undefined {
   if (size === undefined || (/^[12]K$/.test(String(size)) && model.startsWith("wan2.7"))) {
     return undefined;

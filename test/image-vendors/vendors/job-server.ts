@@ -36,7 +36,7 @@ export function plainImage(value: unknown, refuse: () => VendorResponse): Uint8A
   return bytes;
 }
 
-/** A data URL that says truly what is in it. */
+/** The image of a data URL. A data URL with a wrong media type is refused. */
 export function wrappedImage(value: unknown, refuse: () => VendorResponse): Uint8Array {
   const [, type, base64] = /^data:(image\/\w+);base64,(.*)$/s.exec(String(value)) ?? [];
   const bytes = plainImage(base64, refuse);

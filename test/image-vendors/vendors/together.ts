@@ -46,7 +46,7 @@ const fields = [
 
 interface Rules {
   readonly model: string;
-  /** The member that holds what is to be changed. */
+  /** The member that holds the images to edit. */
   readonly reads: "image_url" | "reference_images";
   readonly formats: boolean;
 }

@@ -115,7 +115,8 @@ function unpackedLength(
     return inflateSync(packed, bounds).length;
   } catch (error) {
     if (errorCode(error) === "ERR_BUFFER_TOO_LARGE") throw unpackedTooLarge();
-    // Damaged after an unknown length: the decoder may still read the image, and decompress as much again.
+    // The data is damaged after an unknown length, and the decoder may still read the image: half of the rest of the
+    // limit counts as used.
     return Math.ceil(most / 2);
   }
 }
