@@ -99,6 +99,20 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       await readAll(subject, body);
     }
   },
+  "an error code of any type causes a gateway error": async ({ adapter, target }) => {
+    for (const code of [{ toString: "" }, [{ valueOf: 1 }], "constructor", "__proto__", null, 7]) {
+      const codes = { code, error_code: code, failure_code: code, status: code, __type: code };
+      const body = JSON.stringify({
+        ...codes,
+        error: { ...codes, message: "refused", details: [{ reason: code, retryDelay: code }] },
+        errors: [codes],
+        base_resp: { status_code: code },
+      });
+      const response = upstreamResponseOf(body, { status: 400 });
+      const error = await adapter.readError(response, { target, model: "public-model" });
+      expect(Object.keys(errorTable), body).toContain(error.kind);
+    }
+  },
   "every failure is an error of the table, with a message, without the API key": async ({
     adapter,
     target,

@@ -23,7 +23,14 @@ import { asBase64, headersOf, imageJsonRequest, modelPath } from "./wire/build-r
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn, revised } from "./wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
+import {
+  codeIn,
+  extraFieldsOf,
+  invalidResponse,
+  listOf,
+  memberOf,
+  textIn,
+} from "./wire/members.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";
@@ -163,7 +170,7 @@ function failed(response: unknown, context: ImageRequestContext<GenerationQuery>
     textIn(details, "error") ??
     textIn(details, "message") ??
     textIn(response, "details");
-  const code = String(memberOf(response, "error"));
+  const code = codeIn(response, "error");
   return toMappedError(
     /content_policy|moderat/i.test(code) ? "moderated" : undefined,
     message,

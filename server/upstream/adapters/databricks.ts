@@ -4,7 +4,7 @@ import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearer, jsonRequest, ownHeaders, type WireHeaders } from "./wire/build-request.ts";
-import { memberOf, membersOfList } from "./wire/members.ts";
+import { codeIn, membersOfList } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
@@ -86,7 +86,7 @@ export const databricks: Vendor = {
     readError: nativeErrorReader({
       names: (upstream) => [clientOf(upstream)],
       classify: ({ status, message, body }) => {
-        const code = String(memberOf(body, "error_code"));
+        const code = codeIn(body, "error_code");
         if (/^(RESOURCE_DOES_NOT_EXIST|ENDPOINT_NOT_FOUND)$/.test(code)) return "no such model";
         if (/^Input embeddings size is too large\b/.test(message)) return "too many inputs";
         return status === 403 && /\b(invalid|expired) access token\b/i.test(message) && "wrong key";

@@ -7,7 +7,7 @@ import { bearer, imageJsonRequest, openaiEndpoints } from "./wire/build-request.
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn } from "./wire/image-list.ts";
-import { invalidResponse, memberOf, textIn } from "./wire/members.ts";
+import { codeIn, invalidResponse, memberOf, textIn } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
@@ -97,8 +97,8 @@ const meanings: Readonly<Record<number, ErrorMeaning>> = {
   2056: "no credit",
 };
 
-const codeIn = (response: unknown): number =>
-  Number(memberOf(memberOf(response, "base_resp"), "status_code") ?? 0);
+const statusCodeIn = (response: unknown): number =>
+  Number(codeIn(memberOf(response, "base_resp"), "status_code"));
 
 /** Every response has the status 200; `base_resp` has the actual result. */
 async function read(
@@ -106,7 +106,7 @@ async function read(
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const body = await readDocument(response, context.temp);
-  const code = codeIn(body);
+  const code = statusCodeIn(body);
   if (code !== 0) {
     const message = textIn(memberOf(body, "base_resp"), "status_msg");
     const meaning = modelUnknown(message ?? "") ? "no such model" : meanings[code];
@@ -122,7 +122,7 @@ async function read(
   if (results.length > 0) return { kind: "buffered", results, metadata: {} };
   // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. Its meaning is not documented; most likely
   // images that the safety filter withheld, because all other failures have codes.
-  const failed = Number(memberOf(memberOf(body, "metadata"), "failed_count"));
+  const failed = Number(codeIn(memberOf(body, "metadata"), "failed_count"));
   if (failed > 0) throw toMappedError("moderated", undefined, context);
   throw invalidResponse("it has no image");
 }
@@ -132,7 +132,7 @@ const modelUnknown = (message: string): boolean =>
 
 const readError = nativeErrorReader({
   classify: ({ status, message, body }) => {
-    const code = codeIn(body);
+    const code = statusCodeIn(body);
     if (code !== 0) return meanings[code];
     if (modelUnknown(message)) return "no such model";
     return (status === 400 || status === 422) && /\bsensitive\b/i.test(message) && "moderated";

@@ -20,7 +20,7 @@ import {
   type Part,
 } from "./wire/build-request.ts";
 import { createdIn, readImageList, revised } from "./wire/image-list.ts";
-import { extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
+import { codeIn, extraFieldsOf, isCount, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
 
 const baseUrl = "https://external.api.recraft.ai/v1";
@@ -130,7 +130,7 @@ function fromUpstream(
 
 /** `{code, message}`. Its documentation does not list the codes: these are from user reports. */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
-  const code = String(memberOf(body, "code"));
+  const code = codeIn(body, "code");
   if (code === "prompt_is_improper" || /content filter/i.test(message)) return "moderated";
   if (status === 402 || /not[_ ]enough[_ ](credits|units)/i.test(`${code} ${message}`)) {
     return "no credit";

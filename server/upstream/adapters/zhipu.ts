@@ -5,7 +5,7 @@ import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { createdIn, readImageList } from "./wire/image-list.ts";
-import { extraFieldsOf, memberOf } from "./wire/members.ts";
+import { codeIn, extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
@@ -62,16 +62,18 @@ function read(
 }
 
 // docs.z.ai/api-reference/api-code: codes are texts.
-const meanings: Readonly<Record<string, ErrorMeaning>> = {
-  1000: "wrong key",
-  1001: "wrong key",
-  1002: "wrong key",
-  1003: "wrong key",
-  1004: "wrong key",
-  1113: "no credit",
-  1211: "no such model",
-  1301: "moderated",
-};
+const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
+  Object.entries<ErrorMeaning>({
+    1000: "wrong key",
+    1001: "wrong key",
+    1002: "wrong key",
+    1003: "wrong key",
+    1004: "wrong key",
+    1113: "no credit",
+    1211: "no such model",
+    1301: "moderated",
+  }),
+);
 
 export const zhipu: Vendor = fromDialect(
   {
@@ -85,7 +87,7 @@ export const zhipu: Vendor = fromDialect(
     generations,
     imageCapabilities,
     readError: nativeErrorReader({
-      classify: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
+      classify: ({ body }) => meanings.get(codeIn(memberOf(body, "error"), "code")),
       fallback: readOpenaiError,
     }),
   },

@@ -2,7 +2,7 @@
  * Maps Amazon Bedrock errors: the error type is in a header, the message in the body, and the status is not reliable.
  */
 import type { Adapter } from "../../adapter.ts";
-import { memberOf, textIn } from "../wire/members.ts";
+import { codeIn, textIn } from "../wire/members.ts";
 import {
   type ErrorMeaning,
   nativeErrorReader,
@@ -27,7 +27,7 @@ const aboutCredentials =
   /^(UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|RequestExpired|MissingAuthenticationToken)/;
 
 function classify({ message, body, headers }: VendorError): ErrorMeaning | undefined {
-  const type = String(headers.get("x-amzn-errortype") ?? memberOf(body, "__type"));
+  const type = headers.get("x-amzn-errortype") ?? codeIn(body, "__type");
   // A URL may follow the error type: `ValidationException:http://internal.amazon.com/…`.
   const [name = ""] = type.replace(/^.*#/, "").split(":");
   if (aboutCredentials.test(name)) return "wrong key";

@@ -27,6 +27,7 @@ import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { bareBase64, imageContentIn } from "../wire/image-list.ts";
 import {
+  codeIn,
   invalidResponse,
   isCount,
   listIn,
@@ -139,7 +140,7 @@ async function readResponse(
       "model_not_found",
       "The Stable Diffusion server behind this model does not have it. Ask the operator of this gateway to check the model's target.",
       {
-        logDetail: `the server used ${String(memberOf(info, "sd_model_name"))} instead of ${model}`,
+        logDetail: `the server used ${codeIn(info, "sd_model_name")} instead of ${model}`,
       },
     );
   }

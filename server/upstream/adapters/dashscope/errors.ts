@@ -1,5 +1,5 @@
 /** Maps Alibaba Model Studio errors: a code and a message, with a status or inside a failed job. */
-import { memberOf } from "../wire/members.ts";
+import { codeIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 
 /** From the image models' pages on content moderation. */
@@ -14,7 +14,7 @@ function meaningOf(code: string): ErrorMeaning | undefined {
 
 export const dashscopeErrorReader = nativeErrorReader({
   classify: ({ status, message, body }) => {
-    const code = String(memberOf(body, "code"));
+    const code = codeIn(body, "code");
     if (/^Model not exist\b/i.test(message)) return "no such model";
     if (code === "Throttling.AllocationQuota" && /\bfree\b/i.test(message)) return "no credit";
     if (status === 400 && /\bbatch size is invalid\b/.test(message)) return "too many inputs";

@@ -28,7 +28,7 @@ import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, stillPending } from "../wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
+import { codeIn, extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 
 export const baseUrl = "https://api.fireworks.ai/inference/v1";
@@ -171,7 +171,7 @@ function readJob(
   response: unknown,
   context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse | PendingJob {
-  const status = String(memberOf(response, "status"));
+  const status = codeIn(response, "status");
   if (/moderated/i.test(status)) throw toMappedError("moderated", status, context);
   if (/^(error|failed)$/i.test(status)) {
     throw toMappedError(

@@ -1,6 +1,6 @@
 /** Maps Google errors: `{error: {code, message, status, details}}`, on the Gemini API and on Vertex AI. */
 import type { Adapter } from "../../adapter.ts";
-import { listOf, memberOf } from "../wire/members.ts";
+import { codeIn, listOf, memberOf } from "../wire/members.ts";
 import {
   type ErrorMeaning,
   nativeErrorReader,
@@ -22,9 +22,7 @@ const detailsIn = (body: unknown): readonly unknown[] => listOf(memberOf(errorIn
 
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   // A key that is wrong, expired or reported as leaked is refused with 400 or 403, not with 401.
-  const aboutKey = detailsIn(body).some((entry) =>
-    String(memberOf(entry, "reason")).startsWith("API_KEY_"),
-  );
+  const aboutKey = detailsIn(body).some((entry) => codeIn(entry, "reason").startsWith("API_KEY_"));
   if (aboutKey || ((status === 400 || status === 403) && /\bAPI key\b/i.test(message))) {
     return "wrong key";
   }
@@ -46,7 +44,7 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
 /** google.rpc.RetryInfo: `{"retryDelay": "34.07s"}`. */
 function delayIn(details: readonly unknown[]): number | undefined {
   for (const entry of details) {
-    const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(String(memberOf(entry, "retryDelay"))) ?? [];
+    const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(codeIn(entry, "retryDelay")) ?? [];
     if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000);
   }
   return undefined;

@@ -108,7 +108,10 @@ export const gemini: Vendor = {
         headers: authHeaders(upstream),
       }),
       read: (body) =>
-        membersOfList("models", "name")(body)?.map((name) => String(name).replace(/^models\//, "")),
+        membersOfList(
+          "models",
+          "name",
+        )(body)?.map((name) => (typeof name === "string" ? name.replace(/^models\//, "") : name)),
     },
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/models?pageSize=1`,

@@ -17,7 +17,7 @@ import {
   type Part,
 } from "../wire/build-request.ts";
 import { readImageList, revised } from "../wire/image-list.ts";
-import { extraFieldsOf, memberOf } from "../wire/members.ts";
+import { codeIn, extraFieldsOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./models.ts";
 
@@ -79,7 +79,7 @@ function fromUpstream(
       ...extraFieldsOf(entry, ["seed", "style_type"]),
     }),
     responseFields: (body) => {
-      const created = Date.parse(String(memberOf(body, "created")));
+      const created = Date.parse(codeIn(body, "created"));
       return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
     },
   });

@@ -12,7 +12,7 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { asBase64, bearer, fileOf } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
+import { codeIn, invalidResponse, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";
 
@@ -61,21 +61,23 @@ const done = (generation: unknown): BufferedImageResponse => ({
 });
 
 /** docs.agents.lumalabs.ai/guides/error-handling, failure_code; other codes are plain failures. */
-const meanings: Readonly<Record<string, ErrorMeaning>> = {
-  content_moderated: "moderated",
-  budget_exhausted: "no credit",
-  rate_limited: "too fast",
-  image_too_large: "rejected",
-  unsupported_format: "rejected",
-  corrupt_input: "rejected",
-  invalid_request: "rejected",
-};
+const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
+  Object.entries<ErrorMeaning>({
+    content_moderated: "moderated",
+    budget_exhausted: "no credit",
+    rate_limited: "too fast",
+    image_too_large: "rejected",
+    unsupported_format: "rejected",
+    corrupt_input: "rejected",
+    invalid_request: "rejected",
+  }),
+);
 
 const api: LumaApi = {
   baseUrlOf,
   createPath: "generations",
   done,
-  meaningOf: (generation) => meanings[String(memberOf(generation, "failure_code"))],
+  meaningOf: (generation) => meanings.get(codeIn(generation, "failure_code")),
 };
 const fromUpstream = readGeneration(api);
 

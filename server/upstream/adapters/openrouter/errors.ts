@@ -2,7 +2,7 @@
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { messageIn, replayBody } from "../wire/error-body.ts";
-import { isCount, memberOf } from "../wire/members.ts";
+import { codeIn, isCount, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { readOpenaiError, readStreamError } from "../wire/openai-errors.ts";
 
@@ -44,7 +44,7 @@ export async function errorIn(
 
 const isModeration = (metadata: unknown): boolean =>
   Array.isArray(memberOf(metadata, "reasons")) ||
-  ["content_policy_violation", "refusal"].includes(String(memberOf(metadata, "error_type")));
+  ["content_policy_violation", "refusal"].includes(codeIn(metadata, "error_type"));
 
 /** The raw error of the vendor behind OpenRouter. */
 function rawIn(body: unknown): { readonly text: string; readonly message?: string } {

@@ -1,5 +1,5 @@
 /** Maps Runware's error codes: hundreds of names that follow a few patterns. */
-import { listOf, memberOf } from "../wire/members.ts";
+import { codeIn, listOf, memberOf } from "../wire/members.ts";
 import type { ErrorMeaning } from "../wire/native-errors.ts";
 
 // Source: github.com/Runware/runware-typescript, src/errors.ts, which sorts them in the same way.
@@ -12,7 +12,7 @@ interface ReportedCode {
 
 function reportedCodeIn(body: unknown): ReportedCode {
   const first = listOf(memberOf(body, "errors"))[0] ?? memberOf(body, "error");
-  return { code: String(memberOf(first, "code") ?? ""), parameter: memberOf(first, "parameter") };
+  return { code: codeIn(first, "code"), parameter: memberOf(first, "parameter") };
 }
 
 // `invalidProviderContent` reports the content filter of the model's vendor; undocumented, but in many clients.

@@ -23,7 +23,7 @@ import { isUsage } from "../openai/images.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageIn, isEventStream } from "../wire/image-list.ts";
-import { invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { codeIn, invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { readSeedreamEvents } from "./events.ts";
@@ -74,7 +74,7 @@ async function read(
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const toError = (error: unknown): GatewayError => {
-    const meaning = meaningOf(String(memberOf(error, "code")));
+    const meaning = meaningOf(codeIn(error, "code"));
     return toMappedError(meaning, textIn(error, "message"), imageRequest, response.headers);
   };
   if (isEventStream(response)) {
@@ -136,7 +136,7 @@ const readErrorWithParam: Adapter["readError"] = async (response, context) => {
 
 const readError = nativeErrorReader({
   classify: ({ body }) => {
-    const meaning = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
+    const meaning = meaningOf(codeIn(memberOf(body, "error"), "code"));
     return meaning !== "rejected" && meaning;
   },
   fallback: readErrorWithParam,

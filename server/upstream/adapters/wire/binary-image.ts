@@ -26,7 +26,8 @@ export async function readBinaryImage(
   return { kind: "buffered", results: [{ image, ...seedField }], metadata: {} };
 }
 
-export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
+export const isFiltered = (reason: unknown): boolean =>
+  typeof reason === "string" && /^content_filtered$/i.test(reason);
 
 /** One image: the body or, if that is JSON, the result of `find`. */
 export async function readSingleImage(

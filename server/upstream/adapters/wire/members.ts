@@ -14,6 +14,12 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
+/** A member that is a text or a number, such as an error code, as text. Empty if the member is neither. */
+export function codeIn(value: unknown, name: string): string {
+  const code = memberOf(value, name);
+  return typeof code === "string" || typeof code === "number" ? String(code) : "";
+}
+
 /** An empty list if the value is not a list. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
