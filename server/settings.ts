@@ -213,7 +213,7 @@ export const settingsTable = {
   VEXEL_OIDC_CLIENT_SECRET: z
     .string()
     .default("")
-    .describe("Client secret. Empty: Vexel is a public client, unless the file has the secret."),
+    .describe("Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set."),
   VEXEL_OIDC_CLIENT_SECRET_FILE: z
     .string()
     .default("")
@@ -239,7 +239,7 @@ export const settingsTable = {
     .enum(["on", "off"])
     .default("off")
     .describe(
-      "Whether e-mail addresses count as verified if the issuer sends no `email_verified`, as Microsoft Entra ID does.",
+      "Whether e-mail addresses count as verified if the issuer, like Microsoft Entra ID, sends no `email_verified`.",
     ),
   VEXEL_OIDC_CLAIM: z
     .string()

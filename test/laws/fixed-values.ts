@@ -39,7 +39,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ["docs/api.md", "Images in one edit request", "16", "server/api/edits.ts", "maxImages = 16"],
   [
     "docs/embeddings.md",
-    "Chunks of one split request in parallel",
+    "Sub-requests of one split request in parallel",
     "8",
     "server/embeddings/split.ts",
     "maxParallel = 8",
