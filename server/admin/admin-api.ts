@@ -19,7 +19,10 @@ export interface AdminApiOptions extends AuthenticationOptions {
 
 export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
   const app = new Hono<AdminApiEnv>().basePath("/admin/api");
-  /** The methods of each path, for the `allow` header. Every method name is registered under GET, so that one lookup finds all of them. */
+  /**
+   * The methods of each path, for the `allow` header. Every method name is registered under GET, so that one lookup
+   * finds all of them.
+   */
   const methodsOfPath = new TrieRouter<string>();
   for (const route of options.routes) {
     methodsOfPath.add("GET", `/admin/api${route.path}`, route.method);
@@ -32,7 +35,8 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       if (route.scope === "all-projects") requireAllProjects(actor);
       refuseUnknownParameters(context, route);
       context.res = await route.handle(context);
-      // The token rotates after the handler has succeeded: an error response would not carry the cookie with the new token.
+      // The token rotates after the handler has succeeded: an error response would not carry the cookie with the new
+      // token.
       const rotated = session && (await options.sessions?.rotate(session));
       if (rotated) setSessionCookie(context, rotated);
       return context.res;

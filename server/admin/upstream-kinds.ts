@@ -1,4 +1,7 @@
-/** The kinds of upstreams and their fields, from the schemas that validate vexel.yaml. The console renders its forms from them. */
+/**
+ * The kinds of upstreams and their fields, from the schemas that validate vexel.yaml. The console renders its forms
+ * from them.
+ */
 import { z } from "zod";
 import type { FormField, UpstreamKind } from "../../contract/admin.ts";
 import { secretFieldsOf } from "../config/entities/secret-fields.ts";

@@ -13,8 +13,8 @@ export type Threshold = (typeof thresholds)[number];
 const tolerance = 1e-9;
 
 /**
- * The US dollars that one key or project has spent in one period, and those reserved for its requests in flight: sums in
- * memory, loaded from the ledger.
+ * The US dollars that one key or project has spent in one period, and those reserved for its requests in flight: sums
+ * in memory, loaded from the ledger.
  */
 export class BudgetCounter {
   readonly id: string;
@@ -64,8 +64,8 @@ export class BudgetCounter {
   }
 
   /**
-   * The reported threshold cannot be derived from `spent`: if this counter were evicted, the threshold would be reported
-   * twice.
+   * The reported threshold cannot be derived from `spent`: if this counter were evicted, the threshold would be
+   * reported twice.
    */
   get hasUnderivableThresholds(): boolean {
     return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
@@ -171,8 +171,8 @@ export class BudgetCounters {
   }
 
   /**
-   * The counter of an owner's budget in a period such as 2026-11-15, with the amount spent according to the ledger. While
-   * a counter has reservations, it is always the same object. Throws if the ledger cannot be read.
+   * The counter of an owner's budget in a period such as 2026-11-15, with the amount spent according to the ledger.
+   * While a counter has reservations, it is always the same object. Throws if the ledger cannot be read.
    */
   counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
     const id = idOf(budgeted, period);

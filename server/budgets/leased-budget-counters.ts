@@ -8,7 +8,10 @@ import { BudgetCounter, BudgetCounters, type BudgetCountersOptions } from "./bud
 
 /** A pool is deleted when it was not used for longer than its period; then it is loaded from the ledger again. */
 const retentionMs = 32 * 86_400_000;
-/** How often the sum of the ledger is loaded: it also has the cost of requests whose replica died before it reported them. */
+/**
+ * How often the sum of the ledger is loaded: it also has the cost of requests whose replica died before it reported
+ * them.
+ */
 const reloadMs = 10_000;
 
 const toNano = (dollars: number): number => Math.round(dollars * 1e9);

@@ -271,8 +271,8 @@ function vectorProperties(id: string, targets: readonly Target[]) {
   const [space = ""] = spaces;
   const dimensions = first?.dimensions;
   return {
-    // `sameSpace` declares several spaces to be one. It is unknown which, so no other model shares it. The prefix is part
-    // of stored cache keys: another one would make every stored vector of such a model a cache miss.
+    // `sameSpace` declares several spaces to be one. It is unknown which, so no other model shares it. The prefix is
+    // part of stored cache keys: another one would make every stored vector of such a model a cache miss.
     space: spaces.size > 1 ? `vouched:${id}` : space,
     ...(first && known.every((row) => row === first) && { known: first }),
     ...(dimensions !== undefined &&

@@ -1,4 +1,7 @@
-/** Schemas that read a configuration with errors: a value of the wrong type counts as absent: the strict schema reports it. */
+/**
+ * Schemas that read a configuration with errors: a value of the wrong type counts as absent: the strict schema reports
+ * it.
+ */
 import { z } from "zod";
 
 export const lenientText = z.string().optional().catch(undefined);

@@ -1,4 +1,6 @@
-/** Environment variables that provision an upstream by themselves. A test checks docs/upstreams.md against this table. */
+/**
+ * Environment variables that provision an upstream by themselves. A test checks docs/upstreams.md against this table.
+ */
 
 export interface Provider {
   /** The upstream's id, and the prefix of a model id that two providers serve. */

@@ -1,4 +1,7 @@
-/** A child process that builds the console into a folder: `bun build.ts SOURCES FOLDER`. The gateway keeps serving meanwhile. */
+/**
+ * A child process that builds the console into a folder: `bun build.ts SOURCES FOLDER`. The gateway keeps serving
+ * meanwhile.
+ */
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundleConsole } from "./bundle.ts";

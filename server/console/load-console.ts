@@ -48,7 +48,8 @@ async function build(folder: string): Promise<void> {
   });
   const output = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`The console could not be built: ${output}`);
-  // Builds of earlier states are of no use any more. A name with a dot is a build that another process has not finished.
+  // Builds of earlier states are of no use any more. A name with a dot is a build that another process has not
+  // finished.
   for (const name of readdirSync(cache)) {
     const path = join(cache, name);
     if (path !== folder && !name.includes(".")) rmSync(path, { recursive: true, force: true });

@@ -76,7 +76,9 @@ interface SubBatch {
 
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
-  /** The state of the server, derived from the halves. Absent: no half has settled, or only one, with a server error. */
+  /**
+   * The state of the server, derived from the halves. Absent: no half has settled, or only one, with a server error.
+   */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */
   failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };

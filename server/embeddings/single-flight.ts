@@ -18,8 +18,8 @@ type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 const maxInputsToContinue = 64;
 
 /**
- * An upstream request in flight, and its owner: the client request that started it. When the owner's client disconnects,
- * the upstream request continues for the requests that wait for its inputs, until the owner's timeout.
+ * An upstream request in flight, and its owner: the client request that started it. When the owner's client
+ * disconnects, the upstream request continues for the requests that wait for its inputs, until the owner's timeout.
  */
 export class InFlightQuery {
   readonly #owner: EmbeddingsRequest;
@@ -63,7 +63,10 @@ export class InFlightQuery {
     this.#failure = { error, wasAbandoned: isDisconnect(error) || this.isAborted };
   }
 
-  /** Adds a waiter. From now on a disconnect of the owner's client does not cancel the request: it is not paid for twice. */
+  /**
+   * Adds a waiter. From now on a disconnect of the owner's client does not cancel the request: it is not paid for
+   * twice.
+   */
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();
     this.#waiters.add(onSettled);

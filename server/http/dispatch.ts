@@ -88,7 +88,9 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
     return undefined;
   };
 
-  /** Folds repeated slashes, only for the routes of OpenAI and Azure: proxies may protect other routes by path prefix. */
+  /**
+   * Folds repeated slashes, only for the routes of OpenAI and Azure: proxies may protect other routes by path prefix.
+   */
   const findFolded = (path: string): PathPattern<Row> | undefined => {
     const folded = path.replace(/\/{2,}/g, "/");
     if (folded === path || !/^\/(?:v1|openai)\//.test(folded)) return undefined;
@@ -101,7 +103,8 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
   // A path that matches no route is matched again with repeated slashes folded: some clients double them.
   return (path) => {
     const found = find(path);
-    // No model id ends with a slash: a parameter with a slash at its end has a doubled one, `/deployments/m//embeddings`.
+    // No model id ends with a slash: a parameter with a slash at its end has a doubled one,
+    // `/deployments/m//embeddings`.
     if (found && !lastParameter(found).endsWith("/")) return found;
     return findFolded(path) ?? found;
   };

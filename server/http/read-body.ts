@@ -187,9 +187,9 @@ export async function* readChunks(
 }
 
 /**
- * Like `readChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is requested:
- * left to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share one buffer,
- * which is released with the last of them.
+ * Like `readChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is
+ * requested: left to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share
+ * one buffer, which is released with the last of them.
  */
 export async function* readReleasedChunks(
   incoming: IncomingBody,

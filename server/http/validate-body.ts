@@ -16,7 +16,10 @@ export function parse<S extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue;
 
-/** Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets. Any other error is thrown. */
+/**
+ * Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets. Any other error is
+ * thrown.
+ */
 export function refused(context: z.RefinementCtx, error: unknown): never {
   if (!(error instanceof GatewayError)) throw error;
   context.issues.push({ code: "custom", input: context.value, params: { error } });

@@ -104,8 +104,8 @@ function responseCost(
 
 /**
  * The size that was requested from the target. A target that takes only aspect ratios got the resolution class of the
- * client's size, which is enough for a price per class. For a price per megapixel the size is unknown, because the target
- * chooses the exact pixels.
+ * client's size, which is enough for a price per class. For a price per megapixel the size is unknown, because the
+ * target chooses the exact pixels.
  */
 function requestedSize(request: UpstreamImageRequest): string | undefined {
   const { options, requestedSize: clientSize } = request.query;

@@ -1,6 +1,6 @@
 /**
- * Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel; and the metadata of a
- * delivered image, which are those facts and otherwise what the upstream reported or the client requested.
+ * Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel; and the metadata of
+ * a delivered image, which are those facts and otherwise what the upstream reported or the client requested.
  */
 import { decodeBase64Stream } from "../lib/base64-stream.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";

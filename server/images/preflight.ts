@@ -132,8 +132,8 @@ export function checkMask(
 }
 
 /**
- * A mask of a photo with an EXIF orientation may be for the photo as stored or as shown (rotated): some tools rotate the
- * photo before they show it, some do not. If the sizes match both, it is for the photo as shown. Undefined: it fits
+ * A mask of a photo with an EXIF orientation may be for the photo as stored or as shown (rotated): some tools rotate
+ * the photo before they show it, some do not. If the sizes match both, it is for the photo as shown. Undefined: it fits
  * neither.
  */
 export function maskOrientation(
@@ -282,7 +282,10 @@ export const preflight =
     return next({ ...request, query: { ...query, ...checked.query } });
   };
 
-/** `reasons`: why each target cannot serve the request. The first is reported: its target is the operator's preferred one. */
+/**
+ * `reasons`: why each target cannot serve the request. The first is reported: its target is the operator's preferred
+ * one.
+ */
 export function requireCapableTarget(reasons: readonly unknown[]): void {
   if (reasons.length > 0 && reasons.every((reason) => reason !== undefined)) throw reasons[0];
 }

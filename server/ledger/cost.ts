@@ -1,5 +1,6 @@
 /**
- * The cost of a request in US dollars (pricing): the price of each unit times the billed quantity. If one required part is unknown, the whole is unknown: never 0, never a guess.
+ * The cost of a request in US dollars (pricing): the price of each unit times the billed quantity. If one required part
+ * is unknown, the whole is unknown: never 0, never a guess.
  */
 import type { Price } from "../lib/price.ts";
 

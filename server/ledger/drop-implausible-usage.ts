@@ -1,6 +1,7 @@
 /**
- * Plausibility check of reported usage: clients are charged for the usage that an upstream reports, so one absurd number
- * must not use up a month's budget. Usage above the possible maximum is dropped: the usage is unknown then, never a guess.
+ * Plausibility check of reported usage: clients are charged for the usage that an upstream reports, so one absurd
+ * number must not use up a month's budget. Usage above the possible maximum is dropped: the usage is unknown then,
+ * never a guess.
  */
 import type {
   BufferedImageResponse,

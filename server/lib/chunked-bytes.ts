@@ -1,7 +1,7 @@
 /**
- * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. The bytes have
- * one owner, which may release their memory: left to the garbage collector, large bodies accumulate faster than they are
- * collected. Views are valid until the release; reading the bytes later throws.
+ * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. The bytes
+ * have one owner, which may release their memory: left to the garbage collector, large bodies accumulate faster than
+ * they are collected. Views are valid until the release; reading the bytes later throws.
  */
 import { freeBuffer } from "./spill-buffer.ts";
 

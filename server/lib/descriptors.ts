@@ -20,8 +20,8 @@ const spareCount = 8;
 
 /**
  * Detects that the process is out of file descriptors. The listening socket then stays readable and accepts no
- * connection, which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can
- * be accepted and refused.
+ * connection, which keeps a core busy without any error. Some spare descriptors are released in that case, so that
+ * connections can be accepted and refused.
  */
 export class SpareDescriptors {
   #held: number[] = [];

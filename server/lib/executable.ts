@@ -1,7 +1,7 @@
 /**
  * The single executable (`npm run release`): the gateway and the console in one file. Workers with native libraries and
- * model weights run from the npm package in the folder `lib` beside it; without that folder there are no built-in models
- * and no image conversions.
+ * model weights run from the npm package in the folder `lib` beside it; without that folder there are no built-in
+ * models and no image conversions.
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";

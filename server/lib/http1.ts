@@ -4,8 +4,8 @@
 const maxLineBytes = 16 * 1024;
 
 /**
- * The most excess bytes of chunk framing, as in Go's net/http: a size line may have 16 bytes plus twice the length of its
- * chunk, and longer lines count as excess. Otherwise megabytes of chunk extensions could carry one byte of body.
+ * The most excess bytes of chunk framing, as in Go's net/http: a size line may have 16 bytes plus twice the length of
+ * its chunk, and longer lines count as excess. Otherwise megabytes of chunk extensions could carry one byte of body.
  */
 const maxExcessBytes = 16 * 1024;
 const freeBytesPerChunk = 16;

@@ -1,6 +1,6 @@
 /**
- * Finds the separators at which a large JSON object is cut into slices, while its bytes arrive. A list or an object that
- * is much longer than a slice is cut as well, at any depth up to a maximum.
+ * Finds the separators at which a large JSON object is cut into slices, while its bytes arrive. A list or an object
+ * that is much longer than a slice is cut as well, at any depth up to a maximum.
  */
 import { JsonScan } from "./json-scan.ts";
 
@@ -118,7 +118,7 @@ export class JsonCuts extends JsonScan {
     }
   }
 
-  /** `offset`: a comma at this depth. Cuts until it is near the last cut. */
+  /** `offset`: a comma at this depth. Cuts until less than a slice is left before the comma. */
   #cut(depth: number, offset: number): void {
     while (offset - this.#lastCut > this.#sliceBytes) {
       const cutDepth = this.#cutDepth;

@@ -115,7 +115,8 @@ function indexOf(bytes: Uint8Array, byte: number, from: number): number {
 }
 
 /**
- * Whether a text could be nested deeper than `maxDepth`: a quick upper bound, which also counts brackets within strings.
+ * Whether a text could be nested deeper than `maxDepth`: a quick upper bound, which also counts brackets within
+ * strings.
  */
 export function mayExceedDepth(text: string, maxDepth: number): boolean {
   let brackets = 0;

@@ -155,7 +155,8 @@ export class JsonSlices extends JsonCuts {
     const slice = this.#slice(from, to, openBracket, closeBracket);
     const entries = this.#plainText(slice) ?? (JSON.parse(slice.toString()) as unknown[]);
     if (entries.length === 0) throw new SyntaxError("an entry is missing after a comma");
-    // Both are garbage later: the parser's copies while its array grew, and this array once it is joined with the others.
+    // Both are garbage later: the parser's copies while its array grew, and this array once it is joined with the
+    // others.
     this.#garbage.add(2 * entries.length * bytesPerEntry);
     return entries;
   }

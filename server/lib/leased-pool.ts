@@ -143,8 +143,8 @@ export class LeasedPool {
   }
 
   /**
-   * Leases `count` items, or at least `least`. Resolves when the reply has arrived. Undefined: there is nothing to lease
-   * now.
+   * Leases `count` items, or at least `least`. Resolves when the reply has arrived. Undefined: there is nothing to
+   * lease now.
    */
   lease(count: number, now: number, least = count): Promise<void> | undefined {
     if (least <= this.held(now) || !this.isReachable) return undefined;
@@ -283,7 +283,8 @@ export class LeasedPool {
         : Number.NEGATIVE_INFINITY;
       this.#refusedCount = leastHeld;
     } catch {
-      // The connection has reported the error. Items that were granted without a reply are given back with the next request.
+      // The connection has reported the error. Items that were granted without a reply are given back with the next
+      // request.
     } finally {
       this.#running = undefined;
     }

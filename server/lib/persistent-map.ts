@@ -1,7 +1,7 @@
 /**
  * Persistent (immutable) map with structural sharing: a change copies one bucket of about a thousandth of the entries
- * and shares the others with the previous map. Both maps stay valid, and their differences are found without reading all
- * entries.
+ * and shares the others with the previous map. Both maps stay valid, and their differences are found without reading
+ * all entries.
  */
 
 /** A power of two. With 100,000 entries a bucket has about a hundred. */

@@ -1,6 +1,6 @@
 /**
- * Spill buffer: bytes of one request, in memory while the memory budget of all requests allows it, and otherwise spilled
- * to disk. A single image need not touch the disk; a hundred concurrent images must.
+ * Spill buffer: bytes of one request, in memory while the memory budget of all requests allows it, and otherwise
+ * spilled to disk. A single image need not touch the disk; a hundred concurrent images must.
  */
 import type { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 

@@ -1,4 +1,7 @@
-/** Runs asynchronous work: with bounded concurrency, one after the other, all despite failures, or until a signal aborts. */
+/**
+ * Runs asynchronous work: with bounded concurrency, one after the other, all despite failures, or until a signal
+ * aborts.
+ */
 import { GatewayError } from "./gateway-error.ts";
 
 /**
@@ -36,8 +39,8 @@ export function runConcurrently<T>(
 }
 
 /**
- * Starts every release, also after another has failed, and waits for all of them. Then rejects with the failure, or with
- * an AggregateError if there are several.
+ * Starts every release, also after another has failed, and waits for all of them. Then rejects with the failure, or
+ * with an AggregateError if there are several.
  */
 export async function releaseAll(
   releases: readonly (() => Promise<unknown> | unknown)[],
@@ -78,7 +81,9 @@ export function ignoreRejection(work: Promise<unknown> | undefined): void {
   work?.catch(() => undefined);
 }
 
-/** The reason of the signal if it is a GatewayError. Any other reason means that the client has closed the connection. */
+/**
+ * The reason of the signal if it is a GatewayError. Any other reason means that the client has closed the connection.
+ */
 export function abortError({ reason }: AbortSignal): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError(

@@ -73,7 +73,10 @@ const names = [
   },
 ] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
 
-/** Reports the scope with the least remaining items for each rate. Writes into the given object: this runs for every response. */
+/**
+ * Reports the scope with the least remaining items for each rate. Writes into the given object: this runs for every
+ * response.
+ */
 export function writeRateLimitHeaders(
   scopes: readonly LimitScope[],
   now: number,

@@ -1,8 +1,8 @@
 /**
  * Bounds the memory of large embeddings responses: each reserves its expected size before it is requested from an
- * upstream or read from the cache, until its last byte is sent. A request waits until there is room. API keys share the memory
- * by the dynamic threshold of `lib/temp-storage.ts`: a key may hold at most as much as is still free, so that clients of
- * one key that do not read their responses cannot lock out the others.
+ * upstream or read from the cache, until its last byte is sent. A request waits until there is room. API keys share the
+ * memory by the dynamic threshold of `lib/temp-storage.ts`: a key may hold at most as much as is still free, so that
+ * clients of one key that do not read their responses cannot lock out the others.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
@@ -23,7 +23,9 @@ interface Waiter {
 /** About the time after which a client that does not read its response is reset. */
 const retryAfterMs = 2000;
 
-/** The bytes of responses that may begin in one turn of the event loop: reading them from the cache takes about 10 ms. */
+/**
+ * The bytes of responses that may begin in one turn of the event loop: reading them from the cache takes about 10 ms.
+ */
 const maxBytesPerTurn = 8 * 1024 * 1024;
 
 export class ResponseMemory {

@@ -82,7 +82,10 @@ class Parser {
     return { name, parameters, bases: [], type, description };
   }
 
-  /** `const names = ["a", "b"] as const`: `(typeof names)[number]` is the union of its strings. Other constants are skipped. */
+  /**
+   * `const names = ["a", "b"] as const`: `(typeof names)[number]` is the union of its strings. Other constants are
+   * skipped.
+   */
   #list(): readonly Declaration[] {
     const name = this.#word();
     const members: TypeNode[] = [];

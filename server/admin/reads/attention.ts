@@ -111,7 +111,10 @@ const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
       return { item, owner: "gateway" };
     });
 
-/** Checks all projects, which are few, and the keys that a budget event has named. The current sums of their budgets decide. */
+/**
+ * Checks all projects, which are few, and the keys that a budget event has named. The current sums of their budgets
+ * decide.
+ */
 async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;
   const owners = [

@@ -33,7 +33,9 @@ export interface LiveRequestsOptions {
 }
 
 const batchMs = 100;
-/** A batch that no worker has collected for this many ticks is dropped: a worker with viewers collects at every tick. */
+/**
+ * A batch that no worker has collected for this many ticks is dropped: a worker with viewers collects at every tick.
+ */
 const uncollectedTicks = 20;
 const heartbeatTicks = 150;
 const encoder = new TextEncoder();

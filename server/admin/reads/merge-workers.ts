@@ -1,4 +1,7 @@
-/** Merges the statistics and targets of all workers of one gateway: a client of their shared port cannot choose a worker. */
+/**
+ * Merges the statistics and targets of all workers of one gateway: a client of their shared port cannot choose a
+ * worker.
+ */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
 
 export type ShownStatistics = Omit<Statistics, "object">;

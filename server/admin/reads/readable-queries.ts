@@ -1,4 +1,7 @@
-/** Ledger queries for the admin API: a query that cannot run now fails with an error that names the fix, not with an internal error. */
+/**
+ * Ledger queries for the admin API: a query that cannot run now fails with an error that names the fix, not with an
+ * internal error.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 

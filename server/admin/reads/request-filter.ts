@@ -97,7 +97,9 @@ function statusFilter(status: string | undefined): Pick<RequestFilter, "status" 
   return { status: { min, max: isClass ? min + 99 : min } };
 }
 
-/** Whether a request that has ended matches. Runs for every request while there are viewers, so it allocates nothing. */
+/**
+ * Whether a request that has ended matches. Runs for every request while there are viewers, so it allocates nothing.
+ */
 export function matchesRecord(filter: RequestFilter, record: RequestRecord): boolean {
   const { caller, routing, outcome, cost } = record;
   const project = caller?.project;

@@ -20,7 +20,9 @@ export interface BudgetRoutesOptions {
 export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[] {
   const { snapshot, budgets, admission, now, clock } = options;
 
-  /** Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small. */
+  /**
+   * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
+   */
   const respond = <Owner, Line>(
     context: AdminApiContext,
     owners: Iterable<Owner>,

@@ -1,4 +1,7 @@
-/** /image-estimates: what an image request would cost. The images playground shows the estimate before the request is sent. */
+/**
+ * /image-estimates: what an image request would cost. The images playground shows the estimate before the request is
+ * sent.
+ */
 import { z } from "zod";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admin.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";

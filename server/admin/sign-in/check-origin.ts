@@ -1,4 +1,7 @@
-/** Refuses changes that the page of another site sends, also a sign-in (login CSRF). Browsers send `origin` with every change. */
+/**
+ * Refuses changes that the page of another site sends, also a sign-in (login CSRF). Browsers send `origin` with every
+ * change.
+ */
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 /** `publicUrl`: the base URL that the client used. */

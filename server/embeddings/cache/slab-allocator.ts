@@ -119,8 +119,8 @@ export class Slab<T> {
 /**
  * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an
  * array per vector, the garbage collector would decide when evicted vectors are freed, and would let several times as
- * much memory accumulate. No view may leave the cache: a slot is overwritten as soon as its vector is evicted. Tracks the slabs and
- * their free slots. The cache decides which vector is evicted.
+ * much memory accumulate. No view may leave the cache: a slot is overwritten as soon as its vector is evicted. Tracks
+ * the slabs and their free slots. The cache decides which vector is evicted.
  */
 export class SlabAllocator<T extends SlotOwner<T>> {
   readonly slabBytes: number;

@@ -96,8 +96,8 @@ export class ClientSocket {
   }
 
   /**
-   * Lingering close: sends FIN and lets the connection discard the bytes that still arrive. A full close while the client sends would
-   * reset the connection, and lose the response.
+   * Lingering close: sends FIN and lets the connection discard the bytes that still arrive. A full close while the
+   * client sends would reset the connection, and lose the response.
    */
   linger(): void {
     if (this.isClosed) return;
@@ -220,9 +220,9 @@ export class ConnectionPhase {
 /**
  * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that
  * has disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an
- * interim response shows the difference before the response has begun. Later, a FIN in the middle of the response counts
- * as a disconnect if no byte of the response is sent after it. HTTP/1.0 has no interim responses, and nginx
- * uses it for upstreams by default: there, a FIN before the response counts as a disconnect.
+ * interim response shows the difference before the response has begun. Later, a FIN in the middle of the response
+ * counts as a disconnect if no byte of the response is sent after it. HTTP/1.0 has no interim responses, and nginx uses
+ * it for upstreams by default: there, a FIN before the response counts as a disconnect.
  */
 class HalfClose {
   /** The client has sent FIN. */

@@ -7,7 +7,9 @@ import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
-/** How long a surplus connection may wait. Less than the second between two checks, so that the second check ends it. */
+/**
+ * How long a surplus connection may wait. Less than the second between two checks, so that the second check ends it.
+ */
 const surplusMs = 900;
 
 /** The properties of a connection that its entry reads. */

@@ -90,7 +90,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
 
   /**
    * Decides whether a surplus connection with a request of `holder` is served, and evicts another connection for it: a
-   * connection that has been idle for a second, or else one of the largest holder that waits for its client.
+   * connection that has been idle for a second, or else, of the largest holder, one on which the server waits for the
+   * client.
    */
   admit(connection: C, holder: Holder): boolean {
     this.#surplus.delete(connection);
@@ -103,9 +104,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Whether a request that was not admitted may wait for room. It may if a holder has more connections than this one
-   * will have: then one connection of that holder closes after its response. Without this, a client that sends requests
-   * without a pause would hold its connections for ever.
+   * Whether a request that was not admitted may wait for room. It may if another holder has more connections than
+   * this holder will have: then one connection of that holder closes after its response. Without this, a client that
+   * sends requests without a pause would hold its connections for ever.
    */
   wait(connection: C, holder: Holder): boolean {
     if (this.#outOfDescriptors) return false;

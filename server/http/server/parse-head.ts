@@ -1,6 +1,7 @@
 /**
- * Finds the head of the next request in the bytes of a connection, and parses it: request line and headers. Strict where a proxy and the gateway could otherwise disagree
- * on where a request ends (request smuggling), such as both Content-Length and Transfer-Encoding.
+ * Finds the head of the next request in the bytes of a connection, and parses it: request line and headers. Strict
+ * where a proxy and the gateway could otherwise disagree on where a request ends (request smuggling), such as both
+ * Content-Length and Transfer-Encoding.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/http1.ts";
@@ -177,8 +178,8 @@ const maxPipelinedBytes = 64 * 1024;
 const maxCachedBytes = 2 * 1024;
 
 /**
- * Buffers the bytes of a connection that belong to no request yet: the start of a head, or pipelined requests. Caches the
- * last head.
+ * Buffers the bytes of a connection that belong to no request yet: the start of a head, or pipelined requests. Caches
+ * the last head.
  */
 export class HeadReader {
   #buffered: Buffer = noBytes;

@@ -1,6 +1,6 @@
 /**
- * Refuses clients: the errors for bytes that are not a request, and the last response of a connection, after which it is
- * closed.
+ * Refuses clients: the errors for bytes that are not a request, and the last response of a connection, after which it
+ * is closed.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ClientSocket } from "./client-socket.ts";

@@ -170,7 +170,9 @@ function statusLine(status: number): string {
 const invalidCharacter = /[^\t\x20-\x7e]/;
 const invalidCharacters = new RegExp(invalidCharacter, "g");
 
-/** `headerLines`: whole lines, added to `headers`. Does not change `headers`: they may be shared by several responses. */
+/**
+ * `headerLines`: whole lines, added to `headers`. Does not change `headers`: they may be shared by several responses.
+ */
 export function responseHead(
   status: number,
   headers: Readonly<Record<string, string>>,

@@ -125,9 +125,9 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
 }
 
 /**
- * The sum of squares shows both defects: it is 0 for a zero vector, and not finite if a number is not finite. The square
- * of a float32 is within the range of a double. There are four sums in parallel, because each addition to one sum waits
- * for the addition before it.
+ * The sum of squares shows both defects: it is 0 for a zero vector, and not finite if a number is not finite. The
+ * square of a float32 is within the range of a double. There are four sums in parallel, because each addition to one
+ * sum waits for the addition before it.
  */
 export function checkVector(floats: Float32Array): VectorValidity {
   const whole = floats.length - (floats.length % 4);

@@ -1,4 +1,6 @@
-/** What the claims of an identity allow: whether the person may sign in, under which name, with which role and projects. */
+/**
+ * What the claims of an identity allow: whether the person may sign in, under which name, with which role and projects.
+ */
 import { type Role, roles } from "../../../../contract/admin.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 

@@ -70,7 +70,9 @@ async function create(
 
 const noRole = "no value of the claim has a role, and VEXEL_OIDC_ROLE is none";
 
-/** Role and projects follow the claims where the settings map them. Otherwise they are what an administrator has set. */
+/**
+ * Role and projects follow the claims where the settings map them. Otherwise they are what an administrator has set.
+ */
 async function update(
   user: StoredUser,
   { mappedRole, mappedProjects }: OidcAccess,
