@@ -24,19 +24,20 @@ export async function alternate(
   return lists;
 }
 
-export interface Times {
+/** Ratios of two CPU times, of all rounds. */
+export interface Ratios {
   readonly median: number;
   readonly least: number;
   readonly most: number;
 }
 
 /** Other load on the machine affects all proxies of a round, so CPU is compared round by round. */
-export function cpuTimes(rounds: readonly Figures[], others: readonly Figures[]): Times {
+export function cpuRatios(rounds: readonly Figures[], others: readonly Figures[]): Ratios {
   const each = rounds.map(
     ({ cpuUsPerRequest }, at) => cpuUsPerRequest / others[at]!.cpuUsPerRequest,
   );
   return { median: median(each), least: Math.min(...each), most: Math.max(...each) };
 }
 
-export const timesLine = (times: Times, other: string): string =>
-  `CPU, round by round: ${times.median.toFixed(2)} x ${other} (median), ${times.least.toFixed(2)} to ${times.most.toFixed(2)}`;
+export const ratioLine = (ratios: Ratios, other: string): string =>
+  `CPU, round by round: ${ratios.median.toFixed(2)} x ${other} (median), ${ratios.least.toFixed(2)} to ${ratios.most.toFixed(2)}`;

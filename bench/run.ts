@@ -43,16 +43,16 @@ import {
 const scenarios: Readonly<Record<string, RunScenario>> = {
   rest: atRest,
   cold: fromColdStart,
-  uncached: againstNginx({ scenario: uncachedText, mostCpu: targets.uncachedTextTimesNginx }),
-  limited: againstNginx({ scenario: limitedText, mostCpu: targets.uncachedTextTimesNginx }),
+  uncached: againstNginx({ scenario: uncachedText, mostCpu: targets.uncachedTextNginxRatio }),
+  limited: againstNginx({ scenario: limitedText, mostCpu: targets.uncachedTextNginxRatio }),
   cached: againstNginx({
     scenario: cachedText,
-    mostCpu: targets.cachedTextTimesNginx,
+    mostCpu: targets.cachedTextNginxRatio,
     fromCache: true,
   }),
   passthrough: againstNginx({
     scenario: passThrough,
-    mostCpu: targets.passThroughTimesNginx,
+    mostCpu: targets.passThroughNginxRatio,
     alsoLargeBuffers: true,
   }),
   floats: inFloats,
@@ -61,7 +61,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   "full-cache": fullCache,
   image: againstNginx({
     scenario: image,
-    mostCpu: targets.imageTimesNginx,
+    mostCpu: targets.imageNginxRatio,
     alsoLargeBuffers: true,
   }),
   responses: concurrentResponses(responseFormats.whole),

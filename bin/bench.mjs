@@ -1,7 +1,7 @@
 // `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
-// `npm run bench -- drain`: the load of replicas on PostgreSQL and Redis. `npm run topology`: faults of replicas under
+// `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis. `npm run topology`: faults of replicas under
 // load.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const [program, args] = [
   "bodies",
   "hostile",
   "ledger",
-  "drain",
+  "replicas",
   "topology",
 ].includes(first)
   ? [`${first}.ts`, others]

@@ -36,10 +36,10 @@ vexel.yaml, from FILE or from standard input. Entities of vexel.yaml and of the
 environment are listed with their origin; they are changed there. A change is validated
 together with the whole configuration, in the environment of this command, and refused
 with the name of the field. With --version N the change is refused unless the entity has
-version N; with --version 0, if the entity exists. Secrets are encrypted; "get" shows
-{"$secret":true} instead, and "put" with it keeps the stored secret. "reencrypt" encrypts
-all secrets with the current VEXEL_SECRET. A running gateway applies changes within a
-second.`,
+version N. With --version 0 the change is refused if the entity exists already. Secrets
+are encrypted; "get" shows {"$secret":true} instead, and "put" with it keeps the stored
+secret. "reencrypt" encrypts all secrets with the current VEXEL_SECRET. A running gateway
+applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       json: { type: "boolean" },

@@ -1,6 +1,6 @@
 /** The same load on nginx, on the gateway, and with `--against` on the gateway of another commit. */
 
-import { alternate, cpuTimes, timesLine } from "../compare.ts";
+import { alternate, cpuRatios, ratioLine } from "../compare.ts";
 import type { BenchContext, RunScenario } from "../context.ts";
 import { sendOnce } from "../load.ts";
 import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
@@ -86,25 +86,25 @@ function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: 
   };
   const verdicts: Verdict[] = [];
   const lines = [`${name}, ${connections} connections`, figureTable(columns)];
-  const times = rounds.nginx && cpuTimes(rounds.vexel, rounds.nginx);
-  if (times) {
-    verdicts.push(atMost(`CPU per request, ${name}`, times.median, mostCpu, "x nginx"));
-    lines.push(timesLine(times, "nginx"));
+  const ratios = rounds.nginx && cpuRatios(rounds.vexel, rounds.nginx);
+  if (ratios) {
+    verdicts.push(atMost(`CPU per request, ${name}`, ratios.median, mostCpu, "x nginx"));
+    lines.push(ratioLine(ratios, "nginx"));
   }
-  const tuned = rounds.tuned && cpuTimes(rounds.vexel, rounds.tuned);
+  const tuned = rounds.tuned && cpuRatios(rounds.vexel, rounds.tuned);
   if (tuned)
     lines.push(`against nginx with larger buffers: ${tuned.median.toFixed(2)} x (no target)`);
-  const timesOther = other && cpuTimes(rounds.vexel, other.rounds);
-  if (timesOther) {
+  const otherRatios = other && cpuRatios(rounds.vexel, other.rounds);
+  if (otherRatios) {
     const unit = `x ${other.name}`;
     verdicts.push(
-      atMost(`CPU per request, ${name}`, timesOther.median, targets.timesOtherCommit, unit),
+      atMost(`CPU per request, ${name}`, otherRatios.median, targets.otherCommitRatio, unit),
     );
-    lines.push(timesLine(timesOther, other.name));
+    lines.push(ratioLine(otherRatios, other.name));
   }
   verdicts.push(
     atMost(`memory under load, ${name}`, vexel.peakMegabytes, targets.loadMegabytes, "MB"),
   );
-  const figures = { name, connections, ...columns, times, tuned, timesOther };
+  const figures = { name, connections, ...columns, ratios, tuned, otherRatios };
   return { text: lines.join("\n"), figures, verdicts };
 }

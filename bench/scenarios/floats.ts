@@ -1,7 +1,7 @@
 /** Floats from an upstream that sends base64: the CPU of the gateway, compared with printing the numbers alone. */
 
 import { join } from "node:path";
-import { cpuTimes, timesLine } from "../compare.ts";
+import { cpuRatios, ratioLine } from "../compare.ts";
 import type { RunScenario } from "../context.ts";
 import { sendOnce } from "../load.ts";
 import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
@@ -39,7 +39,7 @@ export const inFloats: RunScenario = async (context) => {
   await printing.stop();
   await vexel.process.stop();
   await other?.process.stop();
-  const timesOther = other && cpuTimes(served, servedByOther);
+  const otherRatios = other && cpuRatios(served, servedByOther);
   const [figures, printingUs] = [medians(served), median(printed)];
   return {
     text: [
@@ -49,22 +49,22 @@ export const inFloats: RunScenario = async (context) => {
         ...(context.other && { [context.other.name]: medians(servedByOther) }),
       }),
       `printing alone: ${printingUs.toFixed(0)} us of CPU per request (a bare process: base64 decoded and printed by the runtime itself; no HTTP, no validation, no assembled body)`,
-      ...(timesOther ? [timesLine(timesOther, context.other!.name)] : []),
+      ...(otherRatios ? [ratioLine(otherRatios, context.other!.name)] : []),
     ].join("\n"),
-    figures: { name: floats.name, vexel: figures, printingUs, printed, timesOther },
+    figures: { name: floats.name, vexel: figures, printingUs, printed, otherRatios },
     verdicts: [
       atMost(
         `CPU per request, ${floats.name}`,
         figures.cpuUsPerRequest / printingUs,
-        targets.floatsTimesPrinting,
+        targets.floatsPrintingRatio,
         "x printing the numbers",
       ),
-      ...(timesOther
+      ...(otherRatios
         ? [
             atMost(
               `CPU per request, ${floats.name}`,
-              timesOther.median,
-              targets.timesOtherCommit,
+              otherRatios.median,
+              targets.otherCommitRatio,
               `x ${context.other!.name}`,
             ),
           ]

@@ -4,7 +4,7 @@
  */
 
 import { startRedis } from "../../test/storage/redis-server.ts";
-import { alternate, cpuTimes, timesLine } from "../compare.ts";
+import { alternate, cpuRatios, ratioLine } from "../compare.ts";
 import type { RunScenario } from "../context.ts";
 import { medians, underLoad, warmUp } from "../measure.ts";
 import { atMost } from "../result.ts";
@@ -34,9 +34,9 @@ export const l2: RunScenario = async (context) => {
     Redis: medians(fromRedis),
     uncached: medians(uncached),
   };
-  const times = {
-    local: cpuTimes(fromRedis, local),
-    uncached: cpuTimes(fromRedis, uncached),
+  const ratios = {
+    local: cpuRatios(fromRedis, local),
+    uncached: cpuRatios(fromRedis, uncached),
   };
   for (const proxy of proxies) await proxy.process.stop();
   await redis.stop();
@@ -44,10 +44,10 @@ export const l2: RunScenario = async (context) => {
     text: [
       `${repeatedTexts.name}: from the local cache, from Redis, and from the upstream`,
       figureTable(columns),
-      `a hit in Redis: ${timesLine(times.local, "a local hit")}`,
-      `a hit in Redis: ${timesLine(times.uncached, "an uncached text")}`,
+      `a hit in Redis: ${ratioLine(ratios.local, "a local hit")}`,
+      `a hit in Redis: ${ratioLine(ratios.uncached, "an uncached text")}`,
     ].join("\n"),
-    figures: { name: "second cache level", columns, times },
+    figures: { name: "second cache level", columns, ratios },
     verdicts: [
       atMost(
         "upstream requests per request that Redis has",

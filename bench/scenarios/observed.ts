@@ -1,7 +1,7 @@
 /** The CPU that metrics and traces cost: the same gateway with neither, and with both at two sampling ratios. */
 
 import { join } from "node:path";
-import { alternate, cpuTimes, timesLine } from "../compare.ts";
+import { alternate, cpuRatios, ratioLine } from "../compare.ts";
 import type { RunScenario } from "../context.ts";
 import { medians, underLoad, warmUp } from "../measure.ts";
 import type { RunningProxy } from "../nginx.ts";
@@ -37,24 +37,24 @@ export const observed: RunScenario = async (context) => {
   const verdicts: Verdict[] = [];
   for (const scenario of [cachedText, uncachedText]) {
     const rounds = await measure(scenario);
-    const times = Object.entries(rounds)
+    const ratios = Object.entries(rounds)
       .filter(([name]) => name !== "off")
-      .map(([name, each]) => [name, cpuTimes(each, rounds.off!)] as const);
+      .map(([name, each]) => [name, cpuRatios(each, rounds.off!)] as const);
     const columns = Object.entries(rounds).map(([name, each]) => [name, medians(each)] as const);
     texts.push(
       [
         `${scenario.name}: metrics alone, metrics and traces`,
         figureTable(Object.fromEntries(columns)),
-        ...times.map(([name, each]) => `${name}: ${timesLine(each, "off")}`),
+        ...ratios.map(([name, each]) => `${name}: ${ratioLine(each, "off")}`),
       ].join("\n"),
     );
-    figures[scenario.name] = { columns, times };
-    const usual = times.find(([name]) => name === "traces 1%")?.[1].median ?? Number.NaN;
+    figures[scenario.name] = { columns, ratios };
+    const usual = ratios.find(([name]) => name === "traces 1%")?.[1].median ?? Number.NaN;
     verdicts.push(
       atMost(
         `CPU with metrics and traces of 1 %: ${scenario.name}`,
         usual,
-        targets.observedTimesUnobserved,
+        targets.observedUnobservedRatio,
         "x off",
       ),
     );

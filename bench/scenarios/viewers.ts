@@ -3,7 +3,7 @@
  * view follows requests live and reads the overview as often as the page does.
  */
 
-import { cpuTimes, timesLine } from "../compare.ts";
+import { cpuRatios, ratioLine } from "../compare.ts";
 import type { RunScenario } from "../context.ts";
 import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
 import { atMost } from "../result.ts";
@@ -32,20 +32,20 @@ export const viewers: RunScenario = async (context) => {
     await Promise.all(views.map((close) => close()));
   }
   await gateway.process.stop();
-  const times = cpuTimes(ten, none);
+  const ratios = cpuRatios(ten, none);
   const columns = { none: medians(none), [`${count} views`]: medians(ten) };
   return {
     text: [
       `${count} live views of the console, while ${uncachedText.name}`,
       figureTable(columns),
-      timesLine(times, "none"),
+      ratioLine(ratios, "none"),
     ].join("\n"),
-    figures: { columns, times },
+    figures: { columns, ratios },
     verdicts: [
       atMost(
         `CPU with ${count} live views`,
-        times.median,
-        targets.viewedTimesUnviewed,
+        ratios.median,
+        targets.viewedUnviewedRatio,
         "x without them",
       ),
     ],

@@ -32,9 +32,9 @@ export const fromColdStart: RunScenario = async (context) => {
     `first ${stepSeconds} s: ${first.toFixed(0)} us; after ${warmSteps * stepSeconds} s: ${range} us, median ${median(warm).toFixed(0)} us`,
   ];
   if (reference) {
-    const times = (us: number): string => (us / reference.cpuUsPerRequest).toFixed(1);
+    const ratio = (us: number): string => (us / reference.cpuUsPerRequest).toFixed(1);
     lines.push(
-      `nginx: ${reference.cpuUsPerRequest.toFixed(0)} us; ${times(first)} x at the start, ${times(median(warm))} x warm`,
+      `nginx: ${reference.cpuUsPerRequest.toFixed(0)} us; ${ratio(first)} x at the start, ${ratio(median(warm))} x warm`,
     );
   }
   return {

@@ -52,7 +52,7 @@ export const workers: RunScenario = async (context) => {
     const rounds = await alternate(context, scenario, [one, two]);
     for (const end of ends) end();
     const [ofOne, ofTwo] = [rounds.get(one) ?? [], rounds.get(two) ?? []];
-    const times = median(
+    const ratio = median(
       ofTwo.map(({ requestsPerSecond }, at) => requestsPerSecond / ofOne[at]!.requestsPerSecond),
     );
     const columns = { "1 worker": medians(ofOne), "2 workers": medians(ofTwo) };
@@ -60,14 +60,14 @@ export const workers: RunScenario = async (context) => {
       [
         `${scenario.name}: one worker and two, each with ${shareOfCore} of a core`,
         figureTable(columns),
-        `requests/s, round by round: ${times.toFixed(2)} x 1 worker (median)`,
+        `requests/s, round by round: ${ratio.toFixed(2)} x 1 worker (median)`,
       ].join("\n"),
     );
-    figures[scenario.name] = { columns, times };
+    figures[scenario.name] = { columns, ratio };
     verdicts.push(
       atLeast(
         `requests/s of two workers: ${scenario.name}`,
-        times,
+        ratio,
         targets.leastOfTwoWorkers,
         "x one worker",
       ),

@@ -27,7 +27,7 @@ export const enUpstreamFields = {
   "upstreamField.iamUrl": "Token service URL",
   "upstreamField.input": "Input tensor",
   "upstreamField.output": "Output tensor",
-  "upstreamField.column": "Column input",
+  "upstreamField.column": "Input shape [n, 1]",
   "upstreamField.compartmentId": "Compartment id",
   "upstreamField.tenancy": "Tenancy",
   "upstreamField.user": "User",

@@ -29,7 +29,7 @@ export const zhUpstreamFields: UpstreamFieldMessages = {
   "upstreamField.iamUrl": "令牌服务 URL",
   "upstreamField.input": "输入张量",
   "upstreamField.output": "输出张量",
-  "upstreamField.column": "列输入",
+  "upstreamField.column": "输入形状 [n, 1]",
   "upstreamField.compartmentId": "区间 ID",
   "upstreamField.tenancy": "租户",
   "upstreamField.user": "用户",

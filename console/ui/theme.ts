@@ -1,4 +1,4 @@
-/** The theme: light, dark, or that of the system. `theme.ts` at the root sets it before the first paint. */
+/** The theme: light, dark, or that of the system. `console/theme.ts` sets it before the first paint. */
 import { useEffect, useState } from "react";
 
 export const themes = ["system", "light", "dark"] as const;

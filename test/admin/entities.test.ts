@@ -343,7 +343,7 @@ test("the members of a project see it and no other project, and lose it when it 
   expect([unknown.status, unknown.json.error.param]).toEqual([400, "users"]);
 });
 
-test("a rotated key and its successor both work until the overlap ends, and at once only the new one without overlap", async () => {
+test("after a rotation both keys work until the overlap ends; without overlap the old key is refused immediately", async () => {
   const gateway = await start();
   const works = async (key: unknown): Promise<number> => {
     const headers = { authorization: `Bearer ${key}` };
@@ -406,7 +406,7 @@ test("a changed key is in force at once with its new settings, and the audit log
   expect(unknown.status).toBe(404);
 });
 
-test("a key that is rotated gets the lifetime of the old one, not its end", async () => {
+test("a rotated key is valid for as long as the old one was, counted from the rotation", async () => {
   const gateway = await start();
   const expires = new Date(Date.now() + 60 * 60_000).toISOString();
   const first = await gateway.call("POST /keys", { name: "app", expires });

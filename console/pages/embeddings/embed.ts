@@ -9,7 +9,7 @@ export interface Embedded {
   readonly vectors: readonly Float32Array[];
   readonly tokens: number;
   readonly durationMs: number;
-  /** Of the requests: long lists of texts need several. */
+  /** One id for each request that was sent: a long list of texts is sent in several requests. */
   readonly requestIds: readonly string[];
 }
 
@@ -18,20 +18,21 @@ interface EmbeddingsResponse {
   readonly usage: { readonly total_tokens: number };
 }
 
-const chunkSize = 256;
+/** Texts of one request. */
+const maxTexts = 256;
 
 export async function embed(
   model: string,
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<Embedded> {
-  const chunks = Array.from({ length: Math.ceil(texts.length / chunkSize) }, (_, at) =>
-    texts.slice(at * chunkSize, (at + 1) * chunkSize),
+  const inputs = Array.from({ length: Math.ceil(texts.length / maxTexts) }, (_, at) =>
+    texts.slice(at * maxTexts, (at + 1) * maxTexts),
   );
   const vectors: Float32Array[] = [];
   const requestIds: string[] = [];
   let [tokens, durationMs] = [0, 0];
-  for (const input of chunks) {
+  for (const input of inputs) {
     const startedAt = performance.now();
     const response = await callRaw("/playground/embeddings", {
       method: "POST",

@@ -21,7 +21,7 @@ const maxShown = 200;
 /** Requests that ended before the connection was open are in the ledger after this time. */
 const inLedgerAfterMs = 1000;
 
-/** Requests of the same moment may come by both ways. */
+/** A request may arrive both in the stream and in the list; it is shown once. */
 function merge(some: readonly ShownRequest[], more: readonly ShownRequest[]): ShownRequest[] {
   const byId = new Map([...some, ...more].map((request) => [request.id, request]));
   return [...byId.values()].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, maxShown);

@@ -135,11 +135,11 @@ async function* paperSheets(
   }
 }
 
+type PreviewStage = "layout" | "far layers" | "unfinished";
 /**
  * How a preview is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged
  * again.
  */
-type PreviewStage = "layout" | "far layers" | "unfinished";
 const roughStages = {
   layout: { layerShare: 0.45, reduction: 24 },
   "far layers": { layerShare: 0.75, reduction: 8 },

@@ -14,7 +14,7 @@ interface Box {
 }
 
 export async function collage(
-  room: FilterContext,
+  context: FilterContext,
   uploads: readonly Upload[],
   size: Size,
   ground: string,
@@ -37,7 +37,7 @@ export async function collage(
   for (let i = 0; i < frames.length; i++) {
     const [frame, upload] = [frames[i], uploads[i]];
     if (frame === undefined || upload === undefined) continue;
-    const piece = await decode(room.sharp, upload, frame);
+    const piece = await decode(context.sharp, upload, frame);
     const corner = Buffer.from(
       el(
         "svg",
@@ -45,7 +45,7 @@ export async function collage(
         rect(0, 0, frame.width, frame.height, "#ffffff", { rx: round }),
       ),
     );
-    const input = await toSharp(room.sharp, piece)
+    const input = await toSharp(context.sharp, piece)
       .composite([{ input: corner, blend: "dest-in" }])
       .raw()
       .toBuffer();
@@ -55,10 +55,10 @@ export async function collage(
       left: frame.left,
       top: frame.top,
     });
-    await room.checkpoint();
+    await context.checkpoint();
   }
   const background = await rasterize(
-    room.sharp,
+    context.sharp,
     backgroundSvg(size, frames, gap, ground, random),
     width,
     height,
@@ -66,7 +66,7 @@ export async function collage(
   return {
     width,
     height,
-    pixels: await toSharp(room.sharp, background).composite(pieces).raw().toBuffer(),
+    pixels: await toSharp(context.sharp, background).composite(pieces).raw().toBuffer(),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- drain [ROWS]`: the load of replicas on PostgreSQL and Redis. How fast one replica, and three at the
- * same time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
+ * `npm run bench -- replicas [ROWS]`: the load of replicas on PostgreSQL and Redis. How fast one replica, and three at
+ * the same time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { cpuMs } from "./proc.ts";
 
 const rowCount = Number(process.argv[2] ?? 60_000);
 const minRowsPerSecond = 10_000;
-const folder = mkdtempSync(join(tmpdir(), "vexel-drain-"));
+const folder = mkdtempSync(join(tmpdir(), "vexel-replicas-"));
 const server = await sharedPostgres();
 
 function fillBacklog(name: string, rows: number): SqliteLedgerStore {
