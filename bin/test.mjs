@@ -134,12 +134,7 @@ function report(name, succeeded, output) {
 
 /** Prints the output of one process in one piece, when the process has ended. */
 async function runTests(files, path) {
-  const env = {
-    ...((await isBuilt) && { TEST_EXECUTABLE: executable }),
-    // A test process ends before the code of the last compiler is worth its CPU time. Gateways in processes of their
-    // own do not get this variable.
-    BUN_JSC_useFTLJIT: "0",
-  };
+  const env = (await isBuilt) ? { TEST_EXECUTABLE: executable } : {};
   const start = performance.now();
   const args = [
     "test",
