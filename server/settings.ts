@@ -123,7 +123,7 @@ export const settingsTable = {
     ])
     .default("parentbased_traceidratio")
     .describe(
-      "Which requests are traced. `parentbased_…` follows the client, if it sent a `traceparent`. Requests that end with a status from 500 are always traced.",
+      "Which requests are traced. `parentbased_…` follows the client, if it sent a `traceparent`. Requests that end with a status from 500 are traced as well, up to 50 each second.",
     ),
   OTEL_TRACES_SAMPLER_ARG: z.coerce
     .number()
@@ -213,7 +213,9 @@ export const settingsTable = {
   VEXEL_OIDC_CLIENT_SECRET: z
     .string()
     .default("")
-    .describe("Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set."),
+    .describe(
+      "Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set.",
+    ),
   VEXEL_OIDC_CLIENT_SECRET_FILE: z
     .string()
     .default("")
