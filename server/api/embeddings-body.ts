@@ -206,7 +206,10 @@ function extractTaskType(given: ExtraFields): {
   const others = Object.entries(extraFields).filter(
     ([name]) => !duplicates.some((duplicate) => duplicate === name),
   );
-  return { taskType: { ...taskType, also: duplicates }, extraFields: Object.fromEntries(others) };
+  return {
+    taskType: { ...taskType, duplicateFields: duplicates },
+    extraFields: Object.fromEntries(others),
+  };
 }
 
 /** If two fields disagreed and one won silently, half of an index could be built with the wrong task type. */

@@ -67,7 +67,7 @@ async function write(
   const counted = countedTokens(response);
   return {
     kind: "buffered",
-    body: response.ready?.body ?? (await bodyOf(response, query, tokens, context)),
+    body: response.serialized?.body ?? (await bodyOf(response, query, tokens, context)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };

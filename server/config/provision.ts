@@ -1,4 +1,7 @@
-/** An upstream that is provisioned without the file, and its models. */
+/**
+ * An upstream that does not come from the configuration file, and its models. It is built in, or an environment variable
+ * provisions it.
+ */
 import type { Upstream } from "../upstream/contract.ts";
 
 export interface ProvisionedUpstream {

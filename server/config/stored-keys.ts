@@ -43,7 +43,7 @@ export class StoredKeys {
       key.hash,
       isRevoked ? undefined : resolveKey(key, this.#projects),
     ];
-    // Removing the limits of a key that has none would copy a bucket for nothing.
+    // Removing the limits of a key that has none would copy a hash bucket of the persistent map for nothing.
     const limited = changes.filter(
       ({ key: { id, limits } }) => limits !== undefined || this.limits.has(keyScope(id)),
     );

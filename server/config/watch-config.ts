@@ -10,7 +10,10 @@ export interface WatchOptions {
   readonly path: string;
   readonly watch: ConfigSource<unknown>["watch"];
   readonly holder: SnapshotHolder;
-  /** The file was empty or absent at the start, so an empty file replaces nothing. */
+  /**
+   * The file was empty or absent at the start. Then an empty file is accepted; otherwise it counts as a write in
+   * progress.
+   */
   readonly startsEmpty: boolean;
   /** Loads the current configuration as a snapshot of this version. */
   load(version: number): Loaded | Promise<Loaded>;

@@ -24,9 +24,9 @@ export class BatchMember {
   readonly request: StageRequest<EmbeddingsQuery>;
   readonly load: RequestLoad;
   readonly response: Promise<EmbeddingsResponse>;
-  /** It has a response or an error, or was aborted. */
+  /** The request has a response or an error, or was aborted. */
   isSettled = false;
-  /** The batch that it is part of, which is notified when the client aborts. */
+  /** The batch that this request is part of. It is notified when the client aborts. */
   owner: MemberOwner | undefined;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -56,7 +56,7 @@ export class BatchMember {
     this.request.signal.removeEventListener("abort", this);
   }
 
-  /** The listener of its signal. The member itself is the listener, which saves a closure per request. */
+  /** Listens to the `abort` event. The member itself is the listener, which saves a closure per request. */
   handleEvent(): void {
     // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
@@ -77,7 +77,8 @@ interface SubBatch {
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
   /**
-   * The state of the server, derived from the halves. Absent: no half has settled, or only one, with a server error.
+   * The state of the server, as shown by a half that settled without a server error. Absent: no half has settled in that
+   * way yet.
    */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */

@@ -160,7 +160,7 @@ class Batcher {
   };
 
   /**
-   * Adds the request to a batch, which is sent when the target is no longer busy, when it is full, or after
+   * Adds the request to a batch. The batch is sent when the target is no longer busy, when the batch is full, or after
    * `maxWaitMs`.
    */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {

@@ -40,7 +40,7 @@ export function parameterChanges(
     // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
       ...forTaskType.dropped,
-      ...(query.taskType?.also ?? []),
+      ...(query.taskType?.duplicateFields ?? []),
       ...(query.user !== undefined && capabilities.user !== true ? ["user"] : []),
       ...ignored,
     ],
@@ -65,9 +65,9 @@ export function rejectUnsplittable(
   const { items, bytes } = loadOf(input);
   const exceeded =
     items > maxItems
-      ? `${maxItems} inputs, and there are ${items}`
+      ? `${maxItems} inputs, and this request has ${items}`
       : bytes > maxBytes
-        ? `${maxBytes} bytes of text, and there are ${bytes}`
+        ? `${maxBytes} bytes of text, and this request has ${bytes}`
         : undefined;
   if (exceeded === undefined) return undefined;
   const cause =
@@ -76,7 +76,7 @@ export function rejectUnsplittable(
       : `The model \`${model}\` embeds the inputs of this request in each other's context`;
   return new GatewayError(
     "invalid_input",
-    `'$.input' is invalid. ${cause}, so the request cannot be split over several upstream requests, and one takes at most ${exceeded}. Send fewer inputs in one request.`,
+    `'$.input' is invalid. ${cause}, so the request cannot be split. An upstream request takes at most ${exceeded}. Send fewer inputs in one request.`,
     { param: "input" },
   );
 }
@@ -107,7 +107,7 @@ function dimensionsUnsupported(
   const choice = rangeOf(known) ?? (lengths.length > 1 ? lengths.join(", ") : undefined);
   const message = choice
     ? `The model \`${model}\` does not support ${dimensions} dimensions. Supported: ${choice}. Send one of these, or omit \`dimensions\`.`
-    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors have ${lengths[0]}` : ""}. Omit \`dimensions\`.`;
+    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors always have ${lengths[0]} dimensions` : ""}. Omit \`dimensions\`.`;
   return new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
 }
 
@@ -143,7 +143,8 @@ function adaptTokens(
   if (tokenArrays === "refuse" || (tokenArrays === "pass" && !capabilities.tokens)) {
     return { ...unchanged, refusal: tokensUnsupported(model) };
   }
-  // A catalog model without a tokenizer here has a vocabulary of its own, whatever server serves it.
+  // A catalog model for which the catalog lists no tokenizer has a vocabulary of its own. The tokenizer of the server
+  // does not count then.
   const tokenizer = known ? known.tokenizer : capabilities.tokenizer;
   if (capabilities.tokens && (tokenArrays === "pass" || tokenizer === defaultTokenizer))
     return unchanged;
@@ -171,7 +172,7 @@ function adaptTaskType(
   const fix =
     supportedValues.length > 0
       ? `Supported values of '${taskType.field}' for the model \`${model}\` are: ${supportedValues.map((value) => `'${value}'`).join(", ")}.`
-      : `The model \`${model}\` has no task types: omit '${taskType.field}', and put the prompt that the model expects before the text into the input.`;
+      : `The model \`${model}\` has no task types: omit '${taskType.field}', and write the prompt that the model expects at the start of each input.`;
   return {
     ...unchanged,
     refusal: new GatewayError(

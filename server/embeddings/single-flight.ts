@@ -39,7 +39,7 @@ export class InFlightQuery {
     return this.#owner.signal.aborted;
   }
 
-  /** It ended because of the owner's client or timeout, not because of its inputs. */
+  /** The upstream request ended because of the owner's client or timeout, not because of its inputs. */
   get wasAbandoned(): boolean {
     return this.#failure?.wasAbandoned === true;
   }

@@ -1,7 +1,7 @@
 /**
- * Splits an oversized request, which exceeds a target's limits (maximum batch size, tokens or bytes), into chunks.
- * Sends each chunk as a sub-request, several concurrently, and joins the responses. One input is never split: there is
- * no chunking of a long text.
+ * Splits an oversized request, which exceeds a target's limits (maximum batch size, tokens or bytes), into sub-requests
+ * of whole inputs. Sends several sub-requests concurrently, and joins their responses. A long text is never cut into
+ * several inputs.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -127,7 +127,7 @@ async function sendSplit(
   if (!haveSameLength(vectors)) {
     throw new GatewayError(
       "upstream_invalid",
-      "The upstream's response is not usable: the vectors of its parts are of different lengths.",
+      "The request was split into several upstream requests, and their responses have vectors of different lengths.",
     );
   }
   if (inputTokens === undefined) return { vectors };
@@ -156,7 +156,7 @@ export type UnsplittableReason = "inputs depend on each other" | "large extra fi
 
 /**
  * The reason why no stage may cache, deduplicate, share, batch or split the request. Undefined: the stages may do so.
- * Either its inputs depend on each other, or its extra fields are large: comparing the fields with those of other
+ * Either the inputs of the request depend on each other, or its extra fields are large: comparing the fields with those of other
  * requests would block the event loop, and splitting the request would send the fields several times.
  */
 export function unsplittableReason(

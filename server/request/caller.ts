@@ -8,5 +8,8 @@ import type { Branded } from "../lib/branded.ts";
 /** The API key of an authenticated request, or the gateway itself. */
 export type Caller = Branded<Key, "authenticated">;
 
-/** A model that the caller may use. */
+/**
+ * A model that the caller may use, with its targets. It is not a route of the HTTP server: those are in
+ * `http/routes.ts`.
+ */
 export type Route = Branded<Model, "permitted">;

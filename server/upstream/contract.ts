@@ -118,8 +118,8 @@ export interface EmbeddingsResponse {
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
-  /** The complete cached response body of an identical request to the same model. */
-  readonly ready?: { readonly body: Uint8Array; readonly model: string };
+  /** The cached response body of an identical request for this model, serialized as JSON. */
+  readonly serialized?: { readonly body: Uint8Array; readonly model: string };
 }
 
 /** The prompt of an image request, to be checked by a moderation model. */

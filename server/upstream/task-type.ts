@@ -22,7 +22,7 @@ export interface TaskType {
   /** The task. Absent for an unknown value: only vendors that define the value itself get it. */
   readonly meaning?: Task;
   /** Other fields of the request with the same task. */
-  readonly also?: readonly string[];
+  readonly duplicateFields?: readonly string[];
 }
 
 /** A vendor's values by task. A task without a value is not supported. */

@@ -111,7 +111,7 @@ test("a document with more chunks than one request takes is refused with 400, wi
     const { error } = (await response.json()) as { error: { message: string; param: string } };
     expect(response.status).toBe(400);
     expect(error.param).toBe("input");
-    expect(error.message).toContain(`at most ${most} inputs, and there are ${most + 1}`);
+    expect(error.message).toContain(`at most ${most} inputs, and this request has ${most + 1}`);
   }
   expect(received.length).toBe(before);
 });

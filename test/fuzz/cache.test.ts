@@ -133,7 +133,7 @@ function checkResponse(
   );
   expect(response.verbatim !== undefined).toBe(untouched);
   // The prepared response body encodes the same vectors.
-  const { ready, ...bare } = response;
+  const { serialized, ...bare } = response;
   if (ready)
     expect(ready).toEqual({
       body: joinChunks(

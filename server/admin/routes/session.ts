@@ -162,7 +162,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
       path: "/session",
       role: "viewer",
       scope: "gateway",
-      summary: "Get the session of the request with its CSRF token.",
+      summary: "Get the session of the signed-in user, with its CSRF token.",
       response: "Session",
       handle: show,
     },

@@ -21,8 +21,8 @@ const maxPrefix = 256;
 
 /**
  * The part of the key that all inputs of a request share. It excludes `user` and the encoding, which change no vector.
- * `taskTypeTranslated`: the task type is translated for each upstream, so the key has its meaning instead of the
- * client's spelling.
+ * `taskTypeTranslated`: the task type is translated for each upstream, so the key contains the task instead of the
+ * field and the value that the client sent.
  */
 export function cacheKeyPrefix(
   query: EmbeddingsQuery,

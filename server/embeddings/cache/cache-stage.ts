@@ -89,7 +89,7 @@ export const cacheStage =
       embeddings: Embeddings | undefined,
     ): void => {
       if (vectors.length !== keys.length)
-        throw unusableResponse("it does not have one vector for each input");
+        throw unusableResponse("its number of vectors differs from the number of inputs");
       // The count of a request with one input is that input's count.
       const shares =
         keys.length === 1 || !usage
@@ -162,8 +162,8 @@ export const cacheStage =
             : undefined;
         const others = new Set(joined.values());
         const joinedRequests = others.size > 0 ? waitForInFlight(others, request) : undefined;
-        // The request's own upstream request is awaited first, even if a joined request fails meanwhile: its usage is
-        // charged to this request.
+        // The request's own upstream request is awaited first, even if a joined request fails meanwhile: the usage of
+        // the own upstream request is charged to this client.
         await ownRequest;
         await joinedRequests;
         if (joinedRequests && request.signal.aborted) throw request.signal.reason;
@@ -174,8 +174,8 @@ export const cacheStage =
           const embedding = flight.result(key);
           if (embedding) embeddings.set(key, embedding);
           else missing.push(key);
-          // A refusal that may not apply to this request: every waiter sends its own request now, not one after the
-          // other.
+          // The joined request was refused, possibly for a reason that does not apply to this request. This request
+          // joins no other: it is sent now, as are the other waiters, so they do not wait for each other in turn.
           if (!embedding && !flight.wasAbandoned) waitsLeft = 0;
         }
       }
@@ -192,22 +192,20 @@ export const cacheStage =
       return fresh;
     };
 
-    /** The written response of each hot entry, made once and sent as it is. */
-    const written = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
+    /** The response of each hot entry with its serialized body, which is built once. */
+    const serializedResponses = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
     const cachedResponse = (found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse => {
-      const cached = written.get(found);
-      if (cached?.ready?.model === query.model) return cached;
+      const cached = serializedResponses.get(found);
+      if (cached?.serialized?.model === query.model) return cached;
       const { tokens } = found;
-      const unwritten = responseOf([found.vector], tokens);
-      // An unknown token count is estimated from the input when the response is written.
-      if (query.encoding !== "base64" || tokens === undefined) return unwritten;
+      const response = responseOf([found.vector], tokens);
+      // An unknown token count is estimated from the input when the response is serialized.
+      if (query.encoding !== "base64" || tokens === undefined) return response;
       const { model } = query;
-      const response = {
-        ...unwritten,
-        ready: { body: joinChunks(writeBase64Response(unwritten, { model, tokens })), model },
-      };
-      written.set(found, response);
-      return response;
+      const body = joinChunks(writeBase64Response(response, { model, tokens }));
+      const withBody = { ...response, serialized: { body, model } };
+      serializedResponses.set(found, withBody);
+      return withBody;
     };
 
     const bypassCache = async (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
@@ -232,7 +230,7 @@ export const cacheStage =
         query.taskType !== undefined && taskTypesTranslated?.(route) === true,
       );
       const first = cacheKey(prefix, input, 0);
-      // Fast path: most requests have one input, and handling several would be most of their cost.
+      // Fast path for one input, which most requests have: the code for several inputs would be most of their cost.
       if (count === 1) {
         const mayRead = record.cachePolicy === "use";
         const found = mayRead

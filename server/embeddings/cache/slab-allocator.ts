@@ -9,7 +9,8 @@ interface SlotOwner<T> {
 }
 
 /**
- * The smallest slot. With the largest slab, it bounds how many entries are evicted when a slab changes its size class.
+ * The bytes of the smallest slot. A slab has at most its size divided by this many entries, and all of them are evicted
+ * when the slab changes its size class.
  */
 const minSlotBytes = 512;
 
