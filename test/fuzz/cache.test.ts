@@ -134,8 +134,8 @@ function checkResponse(
   expect(response.verbatim !== undefined).toBe(untouched);
   // The prepared response body encodes the same vectors.
   const { serialized, ...bare } = response;
-  if (ready)
-    expect(ready).toEqual({
+  if (serialized)
+    expect(serialized).toEqual({
       body: joinChunks(
         writeBase64Response(bare, {
           model: request.query.model,
