@@ -33,7 +33,7 @@ function fillBacklog(name: string, rows: number): SqliteLedgerStore {
 }
 
 /** The replicas share this process, so its CPU is that of all of them. */
-async function measureDrain(replicas: number): Promise<void> {
+async function measureForwarding(replicas: number): Promise<void> {
   const url = await server.createDatabase();
   const stores = Array.from({ length: replicas }, (_, at) =>
     fillBacklog(`${replicas}-${at}`, rowCount / replicas),
@@ -102,7 +102,7 @@ async function measureLeases(): Promise<void> {
   await redis.stop();
 }
 
-for (const replicas of [1, 3]) await measureDrain(replicas);
+for (const replicas of [1, 3]) await measureForwarding(replicas);
 await measureLeases();
 rmSync(folder, { recursive: true, force: true });
 process.exit(0);
