@@ -182,10 +182,7 @@ function decoderOf(name: string, charset: string): TextDecoder {
   }
 }
 
-/**
- * Spools uploaded files: small ones stay in memory, larger ones are spilled to unlinked temp files until the request
- * ends.
- */
+/** The limits of one uploaded file. */
 interface SpoolLimits {
   readonly maxFileBytes: number;
   /** Files up to this size stay in memory, while the memory budget allows it. */
@@ -198,7 +195,10 @@ interface SpooledFile {
   dispose(): Promise<void>;
 }
 
-/** Throws GatewayError, also if the API key has used up its share of temp storage. */
+/**
+ * Spools an uploaded file: a small file stays in memory, a larger one is spilled to an unlinked temp file until the
+ * request ends. Throws GatewayError, also if the API key has used up its share of temp storage.
+ */
 export async function spool(
   incoming: FormPart,
   limits: SpoolLimits,

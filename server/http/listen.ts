@@ -28,7 +28,7 @@ export interface ListenOptions extends BodyLimits {
   readonly cors: Cors;
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
-  /** Timeout for more bytes of a body. */
+  /** The longest wait for the next bytes of a request body. */
   readonly bodyMs: number;
   /** Minimum average rate of a body, in bytes per second. 0: no minimum. */
   readonly minBodyRate: number;

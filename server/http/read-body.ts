@@ -12,7 +12,7 @@ import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 
-/** Smaller bodies cannot exceed any bound except the one on depth. */
+/** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
 const smallBytes = 16 * 1024;
 
 /** Parsing a body of this size takes milliseconds: larger ones are parsed in slices, while they arrive. */
@@ -140,7 +140,7 @@ function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): Gate
   );
 }
 
-/** A body without a content type is read as JSON, because early clients sent none. */
+/** A body without a content type is read as JSON: some clients send none. */
 function checkType(type: string | null): void {
   if (type === null || /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) return;
   throw new GatewayError(
@@ -150,8 +150,8 @@ function checkType(type: string | null): void {
 }
 
 /**
- * Called only if a body cannot be read: a compressed body is never valid JSON, so requests with valid JSON save the
- * check.
+ * Throws if the body is compressed. A small body is checked only if it cannot be parsed: valid JSON cannot be
+ * compressed, so most requests save the check.
  */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");

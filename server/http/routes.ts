@@ -233,7 +233,7 @@ const azureRoutes = [
 const table = [...gatewayRoutes, ...azureRoutes] as const;
 type Row = (typeof table)[number];
 
-/** Routes with their own request and response. */
+/** The names of routes that are not aliases of another route. */
 export type OwnRouteName = (typeof gatewayRoutes)[number]["name"];
 export type RouteName = Row["name"];
 

@@ -127,7 +127,7 @@ async function* completeStream<Q extends GenerationQuery>(
     if (failure !== undefined) throw failure;
     return;
   }
-  // A stream without images has no known cost.
+  // A stream that delivered no image and reported no cost adds 0: otherwise the sum would be unknown.
   if (delivered === 0) record.cost.actual ??= 0;
   const partial = new PartialRecord(record, followUp);
   let followUpResponse: ImageResponse;

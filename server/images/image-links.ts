@@ -1,6 +1,6 @@
 /**
- * Image links of a response. A response that can be replayed needs links that last as long: an upstream's own link may
- * expire in minutes, so the image behind it is downloaded, stored, and delivered under a link of the gateway.
+ * Image links of a response. The links of a stored response must work as long as it can be replayed. An upstream's own
+ * link may expire in minutes, so the image behind it is downloaded, stored, and delivered under a link of the gateway.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -17,7 +17,7 @@ export interface LinkStore {
 }
 
 export interface LinkTools {
-  /** `isReplayable`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
+  /** `isReplayable`: the link expires with the stored response; false: after the usual lifetime of a link. */
   store(image: LoadedImage, publicUrl: string, isReplayable: boolean): Promise<string>;
   download(
     url: string,

@@ -68,7 +68,7 @@ const moderationFailed = (error: unknown): unknown =>
   error instanceof GatewayError && error.definition.causedBy === "upstream"
     ? new GatewayError(
         "upstream_error",
-        "The moderation could not check the prompt, so no image was generated. Please try again later.",
+        "The moderation service could not check the prompt, so no image was generated. Please try again later.",
         { notSent: true, logDetail: `moderation: ${error.kind}` },
       )
     : error;

@@ -159,7 +159,8 @@ async function processBuffered(
     try {
       const { image, flattened } = await processImage(result.image, options, tools);
       const { kind: received } = result.image;
-      const linked = received === "url" && image.kind !== "url" && postProcessing.as === undefined;
+      const linked =
+        received === "url" && image.kind !== "url" && postProcessing.deliverAs === undefined;
       results.push({ ...result, image, ...(linked && { linked }) });
       if (image.kind === "url") continue;
       inspectedCount++;
@@ -206,18 +207,18 @@ async function processImage(
   tools: PostProcessTools,
 ): Promise<ProcessedImage<ImageContent>> {
   const { postProcessing, stream } = options;
-  const { as, format, opaque } = postProcessing;
+  const { deliverAs, format, opaque } = postProcessing;
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
       throw invalidResponse("it contains a URL that is not valid");
     const mustFetch =
       stream ||
-      as === "b64_json" ||
+      deliverAs === "b64_json" ||
       // A client cannot reach such a URL, or must not see it.
       tools.isPrivate(image.url);
     const unchanged = { image, flattened: false };
     if (!mustFetch && format === undefined && !opaque) return unchanged;
-    if (as === "b64_json") tools.onAdapted("response_format");
+    if (deliverAs === "b64_json") tools.onAdapted("response_format");
     let downloaded: LoadedImage;
     try {
       downloaded = await tools.download(image.url);
@@ -231,7 +232,7 @@ async function processImage(
     return convertImage(downloaded, options, tools);
   }
   await checkTruncation(image);
-  if (as === "url" && !stream) tools.onAdapted("response_format");
+  if (deliverAs === "url" && !stream) tools.onAdapted("response_format");
   return convertImage(image, options, tools);
 }
 

@@ -60,7 +60,7 @@ const noRotation: Rotation = { image: false, mask: 1 };
 
 /**
  * Some upstreams apply an image's EXIF orientation, some do not, and most lose it. So an image with a mask is sent
- * upright, without EXIF, and a mask for the image as stored is rotated like the image.
+ * upright, without EXIF. A mask that was drawn on the stored pixels, before their rotation, is rotated like the image.
  */
 async function rotationFor(
   mask: FilePart,
@@ -77,7 +77,7 @@ async function rotationFor(
   };
 }
 
-/** The effect of OpenAI's size `auto`: the output is as large as the first source image. */
+/** Returns the size of the first source image, which is the output size that OpenAI uses for `size: auto`. */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
@@ -134,7 +134,7 @@ async function toReadableFile(
     smallestBytes = Math.min(smallestBytes, converted.size);
   }
   const [reason, alternative] = upright
-    ? ["turned upright, so that its mask fits", "one that is stored upright"]
+    ? ["after a rotation to match its mask", "one that is stored upright"]
     : [
         `as ${formatNames(edits)}, which this model accepts`,
         `a ${formatNames(edits)} that is small enough`,
@@ -155,13 +155,13 @@ async function toReadableMask(
   tools: SourceTools,
   orientation: number,
 ): Promise<FilePart> {
-  const { mask: sense = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
-  if (sense === "transparent" && orientation === 1 && file.size <= maxBytes) {
+  const { mask: convention = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
+  if (convention === "transparent" && orientation === 1 && file.size <= maxBytes) {
     const inspection = await tools.inspect(file);
     if (inspection.orientation === 1 && inspection.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
-  const converted = await tools.convertMask(file, { sense, orientation });
+  const converted = await tools.convertMask(file, { convention, orientation });
   if (converted.size <= maxBytes) return converted;
   const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
@@ -221,6 +221,6 @@ const tooLargeAfterConversion = (
 ): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Invalid '${field}': ${what}, and at most ${maxBytes} are accepted. ${advice}.`,
+    `Invalid '${field}': ${what}, and this model accepts at most ${maxBytes}. ${advice}.`,
     { param: field, notSent: true, overrides: { retry: "elsewhere", clientShouldNotRetry: true } },
   );

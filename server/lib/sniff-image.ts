@@ -33,10 +33,6 @@ const typesByExtension = new Map(Object.entries(extensions).map(([type, name]) =
 export const typeOfExtension = (extension: string): string =>
   typesByExtension.get(extension) ?? "application/octet-stream";
 
-/**
- * Reads the size of an image from its header. Nothing is decoded, so it costs little, and a malicious image does no
- * harm. The header of an untrusted file may be wrong: only decoding verifies the size.
- */
 interface ImageSize {
   readonly type: string;
   /** As stored: EXIF may ask for a rotation. */
@@ -49,8 +45,10 @@ interface ImageSize {
 type Found = Omit<ImageSize, "type"> | undefined;
 
 /**
- * `start`: the first bytes, as many as available. 64 bytes are enough for PNG, WebP and GIF, some hundreds for AVIF; a
- * JPEG may hold thumbnails and profiles of many kilobytes before its size.
+ * Reads the size of an image from its header. Nothing is decoded, so it costs little, and a malicious image does no
+ * harm. The header of an untrusted file may be wrong: only decoding verifies the size. `start`: the first bytes, as
+ * many as available. 64 bytes are enough for PNG, WebP and GIF, some hundreds for AVIF; a JPEG may hold thumbnails and
+ * profiles of many kilobytes before its size.
  */
 export function imageSize(start: Uint8Array): ImageSize | undefined {
   const type = sniffImage(start);

@@ -11,6 +11,7 @@ export interface Waiter {
   /** Keys take turns; requests of one key share its turns. */
   readonly key: string;
   readonly priority: Priority;
+  /** The semaphores of which the request needs one slot each. */
   readonly neededSlots: readonly ConcurrencySlots[];
   /** The number of turns that the request takes. */
   readonly cost: number;
@@ -29,7 +30,9 @@ interface Entry {
   /** The lane of the request: each key has one lane per set of slots. */
   readonly lane: string;
   readonly number: number;
-  /** Slots that were free and went to other requests, because this request lacked a different slot. */
+  /**
+   * The semaphores of which a free slot went to another request, because this request lacked a slot of a different one.
+   */
   readonly missedSlots: Set<ConcurrencySlots>;
   /** How often a free slot went to another request for that reason. */
   missedCount: number;
@@ -251,7 +254,8 @@ export class FairQueue {
   }
 
   /**
-   * An interactive request overtakes batch requests that need one of its slots; a batch request resets their counts.
+   * An admitted interactive request overtakes the batch requests that need one of its slots. An admitted batch request
+   * resets the counts of those batch requests.
    */
   #countOvertaken({ waiter: { priority, neededSlots } }: Entry): void {
     for (const entry of this.#headsOf("batch")) {
@@ -281,8 +285,8 @@ export class FairQueue {
 }
 
 /**
- * Only if other requests took the slots that the request lacks: a request that is blocked by its own key's limit has no
- * claim on shared slots.
+ * A request is starved only if the slots that it lacks went to other requests. For a request that waits for the limit
+ * of its own key, no shared slots are reserved.
  */
 const isStarved = ({ waiter, missedSlots, missedCount }: Entry): boolean =>
   missedCount >= maxMissedCount &&

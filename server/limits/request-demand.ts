@@ -66,7 +66,7 @@ export const reachedUpstream = (
  * that the gateway did not send, because of overload or an unavailable upstream, does not count at all.
  */
 export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
-  if (error && !wasSent && isGatewayError(error)) return noDemand;
+  if (error && !wasSent && isNotClientsFault(error)) return noDemand;
   const wasGenerated = !error || (wasSent && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (wasGenerated ? estimate.images : 0);
   const pixelsPerImage = estimate.images > 0 ? estimate.pixels / estimate.images : 0;
@@ -83,8 +83,8 @@ function tokensOf(usage: Usage | undefined): number | undefined {
   return usage.inputTokens + (usage.outputTokens ?? 0);
 }
 
-/** The gateway is overloaded, or no upstream is available. */
-const isGatewayError = ({ definition }: GatewayError): boolean =>
+/** The client did not cause the error, or a retry of the same request may succeed later. */
+const isNotClientsFault = ({ definition }: GatewayError): boolean =>
   definition.causedBy !== "client" || definition.retry === "later";
 
 /** A client disconnect refunds nothing: the upstream may have completed the request. */

@@ -138,6 +138,6 @@ export class ResponseMemory {
 const noMemory = (): GatewayError =>
   new GatewayError(
     "overloaded",
-    "Timed out while queued: large embeddings responses of other requests use the memory that is reserved for them, and no upstream request was sent. Send fewer large requests at once, read the responses, or ask the gateway's operator to raise VEXEL_RESPONSE_MEMORY_BYTES.",
+    "Timed out while queued: the memory for large embeddings responses is in use by other requests. No upstream request was sent. Send fewer large requests at once, read the responses, or ask the gateway's operator to raise VEXEL_RESPONSE_MEMORY_BYTES.",
     { retryAfterMs, notSent: true },
   );

@@ -112,7 +112,7 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
   waitMs === Infinity
     ? new GatewayError(
         "target_at_limit",
-        `Request too large for ${model}: it is larger than its upstream's limit for a minute.`,
+        `Request too large for ${model}: it exceeds the upstream's whole limit per minute.`,
         { notSent: true },
       )
     : new GatewayError(

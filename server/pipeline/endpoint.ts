@@ -60,7 +60,8 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   /** `keyId`: the API key whose share of temp storage an upload takes. */
   read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<ParsedRequest<Q>>;
   /**
-   * Returns the error with its fields spelled as in this request. Absent: the endpoint has one spelling for each field.
+   * Returns the error with the field names that this client used: a form has `image` where JSON has `images`. Absent:
+   * each field has only one name.
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */

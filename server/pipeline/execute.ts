@@ -1,7 +1,7 @@
 /**
  * Executes a query without HTTP: admission (rate limits, concurrency slots), budget reservation, request timeout, and
- * the stages, which route, send and verify it. HTTP requests run `executeWithin` their own lifetime; `execute` is a
- * whole request without HTTP, with its row in the ledger.
+ * the stages, which route, send and verify it. `executeWithin` runs these steps within the lifetime of
+ * an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the ledger row.
  */
 import { resolveModel } from "../auth/resolve-model.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

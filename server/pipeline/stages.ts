@@ -1,4 +1,7 @@
-/** The stages of each operation, in order. Order is policy, so it is all in this file. */
+/**
+ * The stages of each operation, in order. The order decides what is charged, cached and retried, so only this file
+ * defines it.
+ */
 
 import {
   adaptParameters,

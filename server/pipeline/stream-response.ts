@@ -100,7 +100,8 @@ export async function* settleAtEnd(
     yield* chunksOf(heldBack);
   } catch (thrown) {
     const error = toGatewayError(thrown, signal);
-    // If the row could not be written, the ledger keeps it.
+    // If `settle` itself failed, the ledger has the row in memory and retries to write it: the row is not settled
+    // twice.
     if (!isSettled) {
       isSettled = true;
       await settle(sent, error).catch(() => undefined);

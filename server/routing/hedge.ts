@@ -2,8 +2,8 @@
  * Hedged requests, which reduce tail latency. For embeddings only, because all targets of a model return the same
  * vectors. A second request goes to another target when the first takes longer than the p95 of its target. The first
  * attempt is canceled when it exceeds its attempt timeout (per-try timeout) and another target is available. If no
- * other target is available, the first attempt goes on, and targets are polled every 250 ms. A request with the usual
- * latency costs one timer more.
+ * other target is available, the first attempt goes on, and every 250 ms the gateway looks again for an available target
+ * (no request is sent for that). A request with the usual latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -11,7 +11,7 @@ import type { Timers } from "../lib/timers.ts";
 
 /** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
 const minHedgeDelayMs = 2;
-/** How often available targets are polled after all running attempts have timed out. */
+/** How often the gateway looks again for an available target after all running attempts have timed out. */
 const pollMs = 250;
 /**
  * The interval at which the timeout is computed again. After a start no latency is known, and each first attempt would

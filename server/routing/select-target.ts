@@ -232,8 +232,8 @@ export const noCapableTarget = (model: string): GatewayError =>
 
 /**
  * Slow start: a recovered target gets a tenth of its share of selections at first and all of it after ten seconds,
- * independent of policy and traffic. Scaling selections, unlike queue-based weights, also works at one request a
- * minute. True: the request goes to another candidate, if there is one.
+ * independent of policy and traffic. Selections are skipped at random and no weights are changed, so this also works at
+ * one request a minute. True: the request goes to another candidate, if there is one.
  */
 function isHeldBackBySlowStart(
   { health, stableHash }: Candidate,

@@ -164,7 +164,10 @@ export class TargetRegistry {
   }
 }
 
-/** Stable across reloads, unlike the objects. Ids contain no spaces. */
+/**
+ * The key of a target's health, stable across reloads, unlike the objects. The same model has its own health in
+ * OpenAI's Responses API (`surface`). Ids contain no spaces.
+ */
 const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id} ${model} ${surface ?? ""}`;
 

@@ -8,8 +8,8 @@ const timeouts = {
   idleMs: 60_000,
   writeMs: 60_000,
   bodyMs: 60_000,
-  lingerMs: 2000,
-  drainMs: 10_000,
+  lingerIdleMs: 2000,
+  lingerTotalMs: 10_000,
   headCacheMs: 5000,
 };
 
@@ -20,7 +20,7 @@ test.each<[ConnectionState, "linger" | "end"]>([
   const server = { now: 0, timeouts };
   const phase = new ConnectionPhase(server, "idle");
   phase.enter(state);
-  for (server.now = 100; server.now <= timeouts.drainMs; server.now += 100) {
+  for (server.now = 100; server.now <= timeouts.lingerTotalMs; server.now += 100) {
     phase.countDiscarded(1);
     expect(phase.timedOut(false, false)).toBeUndefined();
   }

@@ -193,8 +193,8 @@ describe("a socket that accepts one byte at a time", () => {
       idleMs: 1,
       writeMs: 1,
       bodyMs: 1,
-      lingerMs: 1,
-      drainMs: 1,
+      lingerIdleMs: 1,
+      lingerTotalMs: 1,
       headCacheMs: 1,
     },
   });

@@ -169,9 +169,9 @@ describe("an image that must be converted, and whose link is unreachable", () =>
 
   test("is an error if the bytes were requested, or if the link is private", async () => {
     const failures = [
-      finish({ format: "webp", as: "b64_json" }),
-      finish({ format: "webp", as: "url" }, { isPrivate: () => true }),
-      finish({ format: "webp", as: "url" }, {}, true),
+      finish({ format: "webp", deliverAs: "b64_json" }),
+      finish({ format: "webp", deliverAs: "url" }, { isPrivate: () => true }),
+      finish({ format: "webp", deliverAs: "url" }, {}, true),
     ];
     for (const failure of failures) {
       expect(await failure.catch((error: unknown) => error)).toBe(unreachable);
@@ -181,7 +181,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
   test("is an error if the file behind the link is not an image", async () => {
     const invalid = new GatewayError("upstream_invalid", "a page");
     const failure = finish(
-      { format: "webp", as: "url" },
+      { format: "webp", deliverAs: "url" },
       { download: () => Promise.reject(invalid) },
     );
     expect(await failure.catch((error: unknown) => error)).toBe(invalid);

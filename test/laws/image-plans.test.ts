@@ -75,7 +75,7 @@ function outcomesOf(
   const { postProcessing, query } = plan;
   const reported = (query.options as Record<string, unknown>)[name] === value;
   const postProcessed: Record<string, unknown> = {
-    response_format: postProcessing.as,
+    response_format: postProcessing.deliverAs,
     output_format: postProcessing.format,
     output_compression: postProcessing.compression,
     background: postProcessing.opaque && "opaque",

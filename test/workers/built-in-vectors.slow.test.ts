@@ -64,7 +64,7 @@ test("usage counts the tokens that Hugging Face's own tokenizer counts, up to th
 test("without onnxruntime the WebAssembly engine gives the same vectors and counts", () => {
   expect(native.state().metadata).toMatchObject({ runtime: "native", dimensions: 384 });
   expect(fallback.state().metadata).toMatchObject({ runtime: "wasm", dimensions: 384 });
-  expect(fallback.state().metadata?.because).toMatch(
+  expect(fallback.state().metadata?.fallbackReason).toMatch(
     /^a-package-that-is-not-installed does not run here/,
   );
   const likeness = some.map((index, i) =>

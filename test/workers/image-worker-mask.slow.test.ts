@@ -1,7 +1,7 @@
 /** A mask marks the same area in every convention. */
 import { afterAll, expect, test } from "bun:test";
 import sharp from "sharp";
-import { createImageWorker, type MaskSense } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker, type MaskConvention } from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
   type Channels,
@@ -19,8 +19,8 @@ afterAll(async () => {
   await temp.clear();
 });
 
-const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
-  bytesIn(await imageWorker.mask(inBytes(mask), { sense: to }, never, temp));
+const masked = async (mask: Uint8Array, to: MaskConvention): Promise<Uint8Array> =>
+  bytesIn(await imageWorker.mask(inBytes(mask), { convention: to }, never, temp));
 
 const [width, height] = [256, 3];
 /** All 256 alpha values. */

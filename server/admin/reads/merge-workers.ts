@@ -31,7 +31,10 @@ export const mergeStatistics = (
     first,
   );
 
-/** Each worker has circuit breakers of its own. The targets and their order are those of the first list. */
+/**
+ * Each worker has circuit breakers of its own. The targets and their order are those of the first list. The same model
+ * in another API of the upstream (`surface`) is another target.
+ */
 export function mergeTargets(
   first: readonly ShownTarget[],
   others: readonly (readonly ShownTarget[])[],

@@ -154,9 +154,9 @@ interface Timeouts {
   /** For more of a body that is being discarded. */
   readonly bodyMs: number;
   /** For the client to close after our FIN, since its last byte. */
-  readonly lingerMs: number;
+  readonly lingerIdleMs: number;
   /** For all of a body that is being discarded, and for all bytes that arrive after the last response. */
-  readonly drainMs: number;
+  readonly lingerTotalMs: number;
   /** For how long an idle connection keeps its last request head, which the next request often repeats. */
   readonly headCacheMs: number;
 }
@@ -208,9 +208,13 @@ export class ConnectionPhase {
       case "busy":
         return isBlocked && silentMs > timeouts.writeMs ? "reset" : undefined;
       case "discarding":
-        return silentMs > timeouts.bodyMs || stateMs > timeouts.drainMs ? "linger" : undefined;
+        return silentMs > timeouts.bodyMs || stateMs > timeouts.lingerTotalMs
+          ? "linger"
+          : undefined;
       case "lingering":
-        return silentMs > timeouts.lingerMs || stateMs > timeouts.drainMs ? "end" : undefined;
+        return silentMs > timeouts.lingerIdleMs || stateMs > timeouts.lingerTotalMs
+          ? "end"
+          : undefined;
       case "closed":
         return undefined;
     }

@@ -28,9 +28,10 @@ export interface ServerContext extends ServerTime, Required<Pick<HttpServerOptio
 const maxHandshakeMs = 10_000;
 /** The longest time from the first byte of a head to its last. */
 const maxHeadMs = 60_000;
-/** Like nginx's lingering_timeout (since the last byte) and lingering_time (in total). */
-const lingerMs = 2_000;
-const drainMs = 10_000;
+/** The longest time between two bytes that arrive after the last response, like nginx's lingering_timeout. */
+const lingerIdleMs = 2_000;
+/** The longest time for all bytes that are discarded, like nginx's lingering_time. */
+const lingerTotalMs = 10_000;
 /** A client that reads nothing of its response for this long has disconnected. */
 const maxWriteMs = 60_000;
 /** After this idle time, a connection drops its cached request head. */
@@ -63,8 +64,8 @@ export function createServerContext(
       idleMs,
       writeMs: Math.min(idleMs, maxWriteMs),
       bodyMs,
-      lingerMs,
-      drainMs,
+      lingerIdleMs,
+      lingerTotalMs,
       headCacheMs,
     },
   };

@@ -13,7 +13,7 @@ export class ClientDisconnected extends Error {
 export class SocketWriter {
   /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
-  /** Bytes in memory that follow the unsent bytes in the same response, and are written after them. */
+  /** Bytes of the same response that are in memory and not yet given to this writer: they follow the unsent bytes. */
   heldBytes = 0;
   readonly #socket: Pick<Bun.Socket<unknown>, "write">;
   #unsent: Buffer | undefined;

@@ -25,7 +25,7 @@ export interface PostProcessing {
   /** The image is flattened: transparency is removed. */
   readonly opaque?: true;
   /** How the image is delivered. Absent: as the upstream sent it. */
-  readonly as?: "url" | "b64_json";
+  readonly deliverAs?: "url" | "b64_json";
 }
 
 export interface Plan<Q extends GenerationQuery> {

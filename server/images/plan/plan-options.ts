@@ -104,7 +104,7 @@ export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
     adapted.push("stream");
   }
   // OpenAI's stream events have no field for a URL.
-  if (postProcessing.as !== "url") return;
+  if (postProcessing.deliverAs !== "url") return;
   if (policy === "strict") {
     throw new GatewayError(
       "invalid_value",

@@ -38,7 +38,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     adapted: [],
     dropped: [],
     options: { ...query.options },
-    postProcessing: response_format ? { as: response_format as "url" | "b64_json" } : {},
+    postProcessing: response_format ? { deliverAs: response_format as "url" | "b64_json" } : {},
   };
   checkPrompt(query, capabilities);
   if ("images" in query) checkSources(query, capabilities.edits, query.model);

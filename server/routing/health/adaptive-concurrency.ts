@@ -23,19 +23,19 @@ const [growth, hardLimitedGrowth] = [8, 2];
 
 /** Concurrency slots without a limit, except for `hardLimitMs` after an overload error. */
 class HardLimit extends ConcurrencySlots {
-  #raisedAt = 0;
+  #imposedAt = 0;
 
   constructor() {
     super(Number.POSITIVE_INFINITY);
   }
 
-  raise(now: number, limit: number): void {
-    this.#raisedAt = now;
+  impose(now: number, limit: number): void {
+    this.#imposedAt = now;
     this.limit = limit;
   }
 
   override refresh(now: number): void {
-    const since = now - this.#raisedAt;
+    const since = now - this.#imposedAt;
     if (since < 0 || since >= hardLimitMs) this.limit = Number.POSITIVE_INFINITY;
   }
 }
@@ -91,16 +91,19 @@ export class AdaptiveConcurrency {
     this.#set(Math.max(minimumLimit, this.#limit * decreaseFactor));
   }
 
-  /** The target reported overload: the limit becomes hard. The target serves at most the requests still in flight. */
+  /**
+   * The target reported overload: the limit becomes hard. The capacity of the target is at most the requests that are
+   * still in flight, so the new limit is 70% of them.
+   */
   onOverload(now: number): void {
     const accepted = Math.max(minimumLimit, this.slots.inFlight * decreaseFactor);
     this.#limit = this.isHardLimited ? Math.min(this.#limit, accepted) : accepted;
-    this.slots.raise(now, this.limit);
+    this.slots.impose(now, this.limit);
   }
 
   resetAfterRecovery(now: number): void {
     this.#set(Math.min(this.#limit, limitAfterRecovery));
-    if (this.isHardLimited) this.slots.raise(now, this.limit);
+    if (this.isHardLimited) this.slots.impose(now, this.limit);
   }
 
   #set(limit: number): void {
@@ -136,7 +139,10 @@ export class CoolDown {
   #limitedInARow = 0;
   #refusedInARow = 0;
 
-  /** Needs no clock. */
+  /**
+   * False until `leftMs` has found that the cool-down ended, or another method has ended it: this does not read the
+   * clock.
+   */
   get isOver(): boolean {
     return this.#until === 0;
   }

@@ -51,7 +51,7 @@ export const usageDimensions = ["keyId", "project", "model", "upstream", "target
 export type UsageDimension = (typeof usageDimensions)[number];
 
 export interface UsageQuery extends LedgerFilter {
-  /** Unix milliseconds. Usage is stored by the hour, so that it is rounded down to a whole hour (UTC). */
+  /** Unix milliseconds, rounded down to a whole hour (UTC), because usage is stored by the hour. */
   readonly from: number;
   /** Unix milliseconds, exclusive. Rounded up to a whole hour (UTC). */
   readonly to: number;

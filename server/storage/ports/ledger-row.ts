@@ -29,7 +29,7 @@ export interface LedgerRow {
   readonly steps: string | null;
   /** The project of the API key. */
   readonly project: string | null;
-  /** US dollars that count against budgets beside `cost`, or because `cost` is unknown: they may have been billed. */
+  /** US dollars that may have been billed and are not in `cost`. They count against budgets. */
   readonly estimatedCost: number | null;
   /** Embeddings: the number of inputs. */
   readonly inputs: number | null;
@@ -38,8 +38,8 @@ export interface LedgerRow {
 }
 
 /**
- * Whether a row that was read from a file has every required value. A store that cannot take one row takes none after
- * it.
+ * Whether a row that was read from a file has every required value. Because of one incomplete
+ * row, the store would refuse its batch, and each retry of that batch.
  */
 export const isCompleteRow = (row: LedgerRow | null): boolean =>
   [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&

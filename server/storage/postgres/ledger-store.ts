@@ -2,8 +2,8 @@
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
-import { usageLongerMs } from "../sql/usage-columns.ts";
-import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";
+import { usageExtraRetentionMs } from "../sql/usage-columns.ts";
+import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
@@ -45,10 +45,10 @@ export class PostgresLedgerStore implements LedgerStore {
   /** Drops the oldest month if all of it arrived before `before`. The rows of other months stay. */
   async prune(before: number): Promise<number> {
     await this.#db.query("DELETE FROM vexel.usage_by_hour WHERE hour < $1", [
-      before - usageLongerMs,
+      before - usageExtraRetentionMs,
     ]);
     await this.#db.query("DELETE FROM vexel.spent WHERE period LIKE '____-__-__' AND period < $1", [
-      periodNames(before - spentLongerMs).day,
+      periodNames(before - spentExtraRetentionMs).day,
     ]);
     const dropped = await dropOldestMonth(this.#db, before);
     this.#months.clear();

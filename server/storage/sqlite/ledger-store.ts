@@ -6,7 +6,7 @@ import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
 import { ledgerColumns, listedColumns } from "../sql/ledger-columns.ts";
-import { usageLongerMs } from "../sql/usage-columns.ts";
+import { usageExtraRetentionMs } from "../sql/usage-columns.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
@@ -121,7 +121,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
 
   async prune(before: number, limit: number): Promise<number> {
     this.#spent.prune(before);
-    const usageBefore = before - usageLongerMs;
+    const usageBefore = before - usageExtraRetentionMs;
     const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
     this.#used.prune(wholeDaysBefore);
     this.#finished.prune(wholeDaysBefore);

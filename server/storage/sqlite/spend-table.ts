@@ -13,7 +13,7 @@ const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixe
 const dayMs = 86_400_000;
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
-export const daysLongerMs = 62 * dayMs;
+export const spentExtraRetentionMs = 62 * dayMs;
 
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.
@@ -124,6 +124,6 @@ export class SpendTable {
 
   /** Deletes days long before `before`. Months and totals are few and stay. */
   prune(before: number): void {
-    this.#prune.run(before - daysLongerMs);
+    this.#prune.run(before - spentExtraRetentionMs);
   }
 }

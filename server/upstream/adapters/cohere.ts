@@ -51,10 +51,10 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/v2/embed`, target.upstream, {
       // By default, Cohere truncates at the end.
-      truncate: cut ? "END" : "NONE",
+      truncate: mayTruncate ? "END" : "NONE",
       ...extraFields,
       model: target.model,
       texts: textsOf(query),

@@ -37,11 +37,11 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
       // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. Nomic
       // cannot refuse a long text.
-      long_text_mode: cut ? "truncate" : "mean",
+      long_text_mode: mayTruncate ? "truncate" : "mean",
       ...extraFields,
       model,
       texts: textsOf(query),

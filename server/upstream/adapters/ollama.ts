@@ -31,12 +31,12 @@ const unknown: EmbeddingCapabilities = { ...known, dimensions: "any" };
 const embeddings: EmbeddingsAdapter = {
   capabilities: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(upstream)}/api/embed`, upstream, {
       ...extraFields,
       model,
       input: textsOf(query),
-      truncate: cut,
+      truncate: mayTruncate,
       dimensions: query.dimensions,
     });
   },

@@ -68,7 +68,7 @@ const buildRequest = (
   });
 
 function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, extraFields } = truncation(query);
+  const { mayTruncate, extraFields } = truncation(query);
   const texts = textsOf(query);
   if (isContextualModel(target.model)) {
     refuseAutoChunking(extraFields);
@@ -82,13 +82,13 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
     return buildRequest("multimodalembeddings", query, target, {
       ...extraFields,
       inputs,
-      truncation: cut,
+      truncation: mayTruncate,
     });
   }
   return buildRequest("embeddings", query, target, {
     ...extraFields,
     input: texts,
-    truncation: cut,
+    truncation: mayTruncate,
   });
 }
 

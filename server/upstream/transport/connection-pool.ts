@@ -24,7 +24,7 @@ export const bufferedPool = { idleTimeoutMs: 30_000, maxIdle: 256, areCached: tr
 /**
  * These requests must not be sent twice, so the upstream must have no time to close a connection just as it is reused:
  * the timeout is shorter than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. A
- * socket that carried much data reads larger chunks, so few connections are kept.
+ * socket that carried much data reads larger chunks, which take more memory, so few idle connections are kept.
  */
 export const streamedPool = { idleTimeoutMs: 1000, maxIdle: 8, areCached: false };
 

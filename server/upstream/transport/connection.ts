@@ -145,7 +145,7 @@ export class Connection {
     const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
     if (written < 0) this.fail(new ConnectionLost(true));
     else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
-    // Every character has at least one byte: the bytes are counted only if as many as characters were written.
+    // A character is at least one byte: with fewer bytes written than characters, the length in bytes is not needed.
     else if (written < request.length || written < Buffer.byteLength(request)) {
       this.#unsent = Buffer.from(request).subarray(written);
     }

@@ -134,7 +134,7 @@ export class ResponseParser {
     if (!statusLine.test(head)) throw notHttp();
     const status = Number(head.slice(9, 12));
     if (status === 101)
-      throw new InvalidHttpResponse("it switched to another protocol without a request to");
+      throw new InvalidHttpResponse("it switched to another protocol without being asked to");
     if (ambiguousEnd.test(head)) throw endedByLineFeed();
     if (status < 200) {
       // Interim responses, such as 100 and 103: the final response follows.

@@ -50,7 +50,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   return {
     send: (request, signal) => {
       const needsFetch = request.url.startsWith("https://") ? fetchOnly.https : fetchOnly.http;
-      return needsFetch || !HttpClient.carries(request)
+      return needsFetch || !HttpClient.supports(request)
         ? sendByFetch(request, signal, maxResponseBytes)
         : client.send(request, signal);
     },
@@ -96,7 +96,7 @@ export class HttpClient {
    * Whether this client supports the request; `fetch` supports every request. Streamed responses over `https://` are
    * left to `fetch`: they come from the internet, and the network takes longer than the CPU time that is saved.
    */
-  static carries({ url, body, streams, method }: UpstreamRequest): boolean {
+  static supports({ url, body, streams, method }: UpstreamRequest): boolean {
     if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;
     return streams ? url.startsWith("http://") : !method;
   }

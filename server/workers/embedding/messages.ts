@@ -57,7 +57,7 @@ export interface Tokenized {
 export interface Model {
   readonly runtime: "native" | "wasm";
   /** Why the faster runtime is not used. */
-  readonly because?: string;
+  readonly fallbackReason?: string;
   readonly dimensions: number;
   readonly maxTokens: number;
   readonly tokenizer: TextTokenizer;

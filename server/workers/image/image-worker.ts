@@ -26,8 +26,8 @@ export type {
   Conversion,
   Format,
   ImageInspection,
+  MaskConvention,
   MaskForm,
-  MaskSense,
 } from "./messages.ts";
 export type { WorkerInput } from "./worker-input.ts";
 

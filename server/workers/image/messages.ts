@@ -34,11 +34,11 @@ export interface Conversion {
   readonly packed?: boolean;
 }
 
-/** The value of a mask where the image may change. */
-export type MaskSense = "white" | "black" | "transparent";
+/** The pixels of a mask that mark the area to edit. */
+export type MaskConvention = "white" | "black" | "transparent";
 
 export interface MaskForm {
-  readonly sense: MaskSense;
+  readonly convention: MaskConvention;
   /** Also applies this EXIF orientation, so that the mask has the layout of its image. */
   readonly orientation?: number;
 }

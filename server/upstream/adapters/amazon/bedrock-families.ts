@@ -76,10 +76,10 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
   return {
     capabilities,
     body: (query) => {
-      const { cut, extraFields } = truncation(query);
+      const { mayTruncate, extraFields } = truncation(query);
       return {
         // Embed 3 refuses by default; the page on Embed 4 does not document the default.
-        truncate: cut ? end : "NONE",
+        truncate: mayTruncate ? end : "NONE",
         ...extraFields,
         texts: textsOf(query),
         input_type: taskTypeOf(query, capabilities),
@@ -120,7 +120,7 @@ const novaCapabilities: EmbeddingCapabilities = {
 const nova: Family = {
   capabilities: novaCapabilities,
   body: (query) => {
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
@@ -128,7 +128,7 @@ const nova: Family = {
         embeddingPurpose: taskTypeOf(query, novaCapabilities),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
         // A required field.
-        text: { truncationMode: cut ? "END" : "NONE", value: textsOf(query)[0] },
+        text: { truncationMode: mayTruncate ? "END" : "NONE", value: textsOf(query)[0] },
       },
     };
   },

@@ -30,12 +30,12 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(runOf(target), upstream, {
       ...extraFields,
       [taskTypeOf(query, capabilities(target)) ?? "text"]: textsOf(query),
       // The only model with an option for truncation.
-      ...(model.includes("bge-m3") && { truncate_inputs: cut }),
+      ...(model.includes("bge-m3") && { truncate_inputs: mayTruncate }),
     });
   },
   fromUpstream: async (response) => {

@@ -13,7 +13,7 @@ export function checkTruncated(
 ): Pick<EmbeddingsResponse, "truncated"> {
   const at = flags.indexOf(true);
   if (at < 0) return {};
-  if (truncation(query).cut) return { truncated: true };
+  if (truncation(query).mayTruncate) return { truncated: true };
   throw new GatewayError(
     "context_length_exceeded",
     "This input has more tokens than the model reads, and its end would be cut off. Shorten it, split it, or send `truncate: true`.",

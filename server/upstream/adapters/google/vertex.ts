@@ -92,7 +92,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 
 /** One content, with its options next to it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, extraFields } = truncation(query);
+  const { mayTruncate, extraFields } = truncation(query);
   const [text = ""] = textsOf(query);
   const taskType = taskTypeOf(query, capabilities(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
@@ -100,7 +100,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
     content: { role: "user", parts: [{ text: prefixed ? taskType + text : text }] },
     embedContentConfig: {
       // By default, Google truncates (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
-      autoTruncate: cut,
+      autoTruncate: mayTruncate,
       ...extraFields,
       ...(!prefixed && taskType !== "" && { taskType }),
       ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
@@ -110,7 +110,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
 
 /** `title` belongs to a text, all other fields to the request. */
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, extraFields } = truncation(query);
+  const { mayTruncate, extraFields } = truncation(query);
   const { title, ...parameters } = extraFields;
   const taskType = taskTypeOf(query, capabilities(target));
   return buildRequest(target, "predict", {
@@ -121,7 +121,7 @@ function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
     })),
     parameters: {
       // By default, Vertex truncates at the end.
-      autoTruncate: cut,
+      autoTruncate: mayTruncate,
       ...parameters,
       ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
     },

@@ -27,13 +27,13 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     const task = `models/${modelPath(model)}/pipeline/feature-extraction`;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
       ...extraFields,
       inputs: textsOf(query),
       prompt_name: taskTypeOf(query, capabilities(target)),
-      truncate: cut,
+      truncate: mayTruncate,
     });
   },
   fromUpstream: async (response) => ({ vectors: vectorRows(await response.json()) }),

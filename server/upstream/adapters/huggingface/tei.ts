@@ -30,12 +30,12 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { input } = query;
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/embed`, target.upstream, {
       ...extraFields,
       inputs: input.kind === "text" ? input.texts : input.tokens,
       prompt_name: taskTypeOf(query, capabilities(target)),
-      truncate: cut,
+      truncate: mayTruncate,
       dimensions: query.dimensions,
     });
   },

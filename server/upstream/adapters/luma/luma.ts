@@ -1,4 +1,7 @@
-/** Luma's Dream Machine, for Photon: a job by its id. It takes input images only as public links. */
+/**
+ * Luma's Dream Machine API (the Photon models). An image request is a job that is polled by its id. Input images are
+ * accepted only as public links.
+ */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageAdapter, Vendor } from "../../adapter.ts";
 import type {

@@ -59,9 +59,9 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, extraFields } = truncation(query);
+    const { mayTruncate, extraFields } = truncation(query);
     return jsonRequest(`${baseUrlOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
-      truncate: cut ? "END" : "NONE",
+      truncate: mayTruncate ? "END" : "NONE",
       ...extraFields,
       compartmentId: optionsOf(upstream).compartmentId,
       servingMode: servingMode(model),

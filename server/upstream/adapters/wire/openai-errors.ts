@@ -208,7 +208,7 @@ function gatewayMessage(errorKind: ErrorKind, evidence: string): string {
     case "upstream_credentials":
       return "The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's apiKey.";
     case "model_not_found":
-      return "The upstream does not have the model that this model is configured with. Ask the operator of this gateway to check the model's target.";
+      return "The upstream has no model with the name that is configured for this model. Ask the operator of this gateway to check the model's target.";
     case "upstream_overloaded":
       return "The model is temporarily overloaded. Please retry your request after a brief delay.";
     case "upstream_timeout":

@@ -6,11 +6,13 @@
 import type { EmbeddingsQuery, ExtraFields } from "../../contract.ts";
 
 export function truncation({ extraFields }: EmbeddingsQuery): {
-  readonly cut: boolean;
+  readonly mayTruncate: boolean;
   /** The passthrough fields without the truncation option. */
   readonly extraFields: ExtraFields;
 } {
   const { truncate, truncation: other, ...others } = extraFields;
   const chosen = [truncate, other].find((value) => typeof value === "boolean");
-  return chosen === undefined ? { cut: false, extraFields } : { cut: chosen, extraFields: others };
+  return chosen === undefined
+    ? { mayTruncate: false, extraFields }
+    : { mayTruncate: chosen, extraFields: others };
 }

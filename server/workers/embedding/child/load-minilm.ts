@@ -36,9 +36,9 @@ export async function loadMinilm(
       ...(threads !== undefined && { threads }),
     });
   } catch (cause) {
-    const because = `${onnxruntime} does not run here: ${cause instanceof Error ? cause.message : cause}`;
-    if (runtime === "native") throw new GatewayError("upstream_error", because, { cause });
-    return { ...(await createWasmModel(manifest, tokenizer)), because };
+    const fallbackReason = `${onnxruntime} does not run here: ${cause instanceof Error ? cause.message : cause}`;
+    if (runtime === "native") throw new GatewayError("upstream_error", fallbackReason, { cause });
+    return { ...(await createWasmModel(manifest, tokenizer)), fallbackReason };
   }
 }
 

@@ -17,9 +17,14 @@ serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
     // Loading allocates several times the memory of the loaded model.
     Bun.gc(true);
     const schedule = new BatchScheduler(model, responder);
-    const { runtime, because, dimensions, maxTokens } = model;
+    const { runtime, fallbackReason, dimensions, maxTokens } = model;
     return {
-      metadata: { runtime, dimensions, maxTokens, ...(because !== undefined && { because }) },
+      metadata: {
+        runtime,
+        dimensions,
+        maxTokens,
+        ...(fallbackReason !== undefined && { fallbackReason }),
+      },
       handle: (id, request) => schedule.add(id, request),
       cancel: (id) => schedule.cancel(id),
     };

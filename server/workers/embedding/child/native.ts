@@ -21,7 +21,7 @@ interface NativeOptions {
   readonly unsupported?: string;
 }
 
-type Width = "int64" | "int32";
+type IntegerType = "int64" | "int32";
 
 const knownInputs = ["input_ids", "attention_mask", "token_type_ids", "position_ids"] as const;
 const perSentence = "sentence_embedding";
@@ -44,8 +44,8 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
   }
   const output = chooseOutput(session, options);
 
-  const run = async (batch: readonly Tokenized[], width: Width) => {
-    const feeds = createFeeds(onnxruntime, session.inputNames, batch, width);
+  const run = async (batch: readonly Tokenized[], integerType: IntegerType) => {
+    const feeds = createFeeds(onnxruntime, session.inputNames, batch, integerType);
     const tensor = (await session.run(feeds, [output]))[output];
     if (!tensor) throw new GatewayError("upstream_error", `The ONNX model returned no ${output}.`);
     return toVectors(tensor, batch, options);
@@ -53,20 +53,20 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
 
   // A test run shows the vector length, and that the model works. Some exports take int32.
   const probe = [{ text: "a", ids: tokenizer.encode("a") }];
-  const width: Width = await run(probe, "int64").then(
+  const integerType: IntegerType = await run(probe, "int64").then(
     () => "int64",
     (error: unknown) => {
       if (/data type/i.test(String(error))) return "int32";
       throw explainError(error);
     },
   );
-  const dimensions = (await run(probe, width)).length;
+  const dimensions = (await run(probe, integerType)).length;
   return {
     runtime: "native",
     dimensions,
     maxTokens,
     tokenizer,
-    embed: (batch) => run(batch, width),
+    embed: (batch) => run(batch, integerType),
   };
 }
 
@@ -96,15 +96,15 @@ function createFeeds(
   { Tensor }: Onnxruntime,
   names: readonly string[],
   batch: readonly Tokenized[],
-  width: Width,
+  integerType: IntegerType,
 ): Record<string, OnnxTensor> {
   const length = Math.max(...batch.map(({ ids }) => ids.length));
   const dims = [batch.length, length];
   const tensor = (at: (ids: readonly number[], index: number) => number) => {
     const values = batch.flatMap(({ ids }) => Array.from({ length }, (_, index) => at(ids, index)));
-    return width === "int64"
-      ? new Tensor(width, BigInt64Array.from(values, BigInt), dims)
-      : new Tensor(width, Int32Array.from(values), dims);
+    return integerType === "int64"
+      ? new Tensor(integerType, BigInt64Array.from(values, BigInt), dims)
+      : new Tensor(integerType, Int32Array.from(values), dims);
   };
   const inputs: Record<(typeof knownInputs)[number], () => OnnxTensor> = {
     input_ids: () => tensor((ids, index) => ids[index] ?? 0),

@@ -52,7 +52,7 @@ function encode(
 export async function convertMask(
   sharp: Library,
   opened: OpenedImage,
-  { sense, orientation = 1 }: MaskForm,
+  { convention, orientation = 1 }: MaskForm,
 ): Promise<Buffer> {
   const { data, info } = await applyOrientation(
     sharp,
@@ -62,8 +62,8 @@ export async function convertMask(
   const { width, height } = info;
   const change = opened.alpha ? invert(data) : data;
   const raw = { width, height, channels: 1 } as const;
-  if (sense !== "transparent") {
-    return sharp(sense === "white" ? change : invert(change), { raw })
+  if (convention !== "transparent") {
+    return sharp(convention === "white" ? change : invert(change), { raw })
       .toColourspace("b-w")
       .png()
       .toBuffer();

@@ -58,7 +58,7 @@ export async function openImage(
   const pngColorType = head[pngColorTypeOffset];
   // The library has the same limit; this check has the better message.
   if (declared && declared.width * declared.height > maxPixels) {
-    throw tooLarge(`${declared.width}x${declared.height} pixels`, maxPixels);
+    throw tooLarge(maxPixels, declared);
   }
   if (type === "image/png" && !hasPngEnd(file)) {
     throw new UnprocessableImageError("undecodable", "is cut short");
@@ -99,7 +99,7 @@ export function toUnprocessable(cause: unknown, maxPixels: number): Unprocessabl
   if (cause instanceof UnprocessableImageError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   return /pixel limit/i.test(message)
-    ? tooLarge("more pixels", maxPixels)
+    ? tooLarge(maxPixels)
     : new UnprocessableImageError(
         "undecodable",
         "cannot be decoded: it is damaged or cut short",
@@ -107,11 +107,19 @@ export function toUnprocessable(cause: unknown, maxPixels: number): Unprocessabl
       );
 }
 
-const tooLarge = (what: string, maxPixels: number): UnprocessableImageError =>
-  new UnprocessableImageError(
+/** `size`: absent if only the decoder knows it. */
+function tooLarge(
+  maxPixels: number,
+  size?: { readonly width: number; readonly height: number },
+): UnprocessableImageError {
+  const most = `${maxPixels / 1_000_000} million`;
+  return new UnprocessableImageError(
     "too many pixels",
-    `has ${what}, and at most ${maxPixels / 1_000_000} million are read`,
+    size
+      ? `has ${size.width}x${size.height} pixels, and at most ${most} are accepted`
+      : `has more than ${most} pixels`,
   );
+}
 
 /** The library accepts a PNG with all pixels even if the end of the file is missing. */
 function hasPngEnd(file: ImageInput): boolean {
