@@ -35,7 +35,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     const { param, message } = await errorOf(response);
     expect(param).toBe("image");
     const [, size] =
-      /as PNG.* has (\d+) bytes, and at most 4194304 are accepted\. Send/.exec(message) ?? [];
+      /as PNG.* has (\d+) bytes, and this model accepts at most 4194304\. Send/.exec(message) ?? [];
     expect(Number(size)).toBeGreaterThan(limit);
     expect(arrived).toHaveLength(0);
   });
