@@ -194,8 +194,8 @@ function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
 function splitResponse(response: EmbeddingsResponse, members: readonly BatchMember[]): void {
   const { vectors, usage } = response;
   const expected = members.reduce((sum, { load }) => sum + load.items, 0);
-  // The verify stage checks this too. An error here would give a client another client's vector, so it is checked
-  // twice.
+  // The verify stage checks the number of vectors too. It is checked twice, because a wrong number would give a client
+  // another client's vector.
   if (vectors.length !== expected) {
     throw new GatewayError(
       "upstream_invalid",
@@ -207,8 +207,8 @@ function splitResponse(response: EmbeddingsResponse, members: readonly BatchMemb
     members[0]!.succeed(response);
     return;
   }
-  // No member gets the response body unchanged: its memory is freed without waiting for the garbage collector, unless
-  // vectors are in it.
+  // No member gets the response body unchanged: the memory of the body is freed without waiting for the garbage
+  // collector, unless the vectors are in that memory.
   if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
     response.verbatim.body.release();
   }

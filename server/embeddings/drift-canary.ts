@@ -1,7 +1,7 @@
 /**
  * Drift canary: embeds one short text on every target of a model and compares the vectors. Model names can be wrong and
  * weights can change without notice; a target with vectors of another vector space would corrupt every index built from
- * its responses, so it is excluded until its vector matches again.
+ * its responses, so such a target is excluded until its vector matches again.
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
@@ -19,7 +19,7 @@ export interface CanaryOptions {
   ) => Promise<Vector | undefined>;
   /** Called when a target drifts, is realigned, or cannot be compared. */
   readonly report: (report: CanaryReport) => void;
-  /** How long a target is excluded before it has been checked. Absent, or 0: it is used at once. */
+  /** How long a target is excluded before it has been checked. Absent, or 0: the target is used at once. */
   readonly graceMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;

@@ -131,7 +131,8 @@ const defaultTokenizer: TokenizerName = "cl100k_base";
 
 /**
  * A target gets token arrays unchanged only where its tokenizer is known to be the client's. For another tokenizer the
- * same numbers are other words, and the vectors would be wrong without an error; so it gets the decoded text.
+ * same numbers are other words, and the vectors would be wrong without an error; so such a target gets the decoded
+ * text.
  */
 function adaptTokens(
   { input, model }: EmbeddingsQuery,

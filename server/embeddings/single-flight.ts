@@ -64,8 +64,8 @@ export class InFlightQuery {
   }
 
   /**
-   * Adds a waiter. From now on a disconnect of the owner's client does not cancel the request: it is not paid for
-   * twice.
+   * Adds a waiter. From now on a disconnect of the owner's client does not cancel the upstream request, so the waiter
+   * need not pay for a second one.
    */
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();
@@ -89,9 +89,9 @@ export class InFlightQuery {
   readonly #hasWaiters = (): boolean => (this.#waiters?.size ?? 0) > 0;
 
   /**
-   * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern
-   * an input, a `user` or an API key that only this request has: it applies only to an identical request of the same
-   * key.
+   * Whether the other request fails with the same error. An upstream failure applies to the other request too. A
+   * refusal may concern an input, a `user` or an API key that only this request has, so the refusal applies only to an
+   * identical request of the same key.
    */
   alsoFails(other: EmbeddingsRequest): boolean {
     if (this.#failure === undefined || this.#failure.wasAbandoned) return false;

@@ -190,7 +190,7 @@ interface InputRange {
 /** In order, each within the limits. An input that exceeds them by itself is sent alone: the upstream decides. */
 function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
   const count = itemsOf(input);
-  // Equal parts: they are sent concurrently, and the response waits for the longest.
+  // Ranges of equal length, because they are sent concurrently and the response waits for the longest.
   const maxItems = Math.ceil(count / Math.ceil(count / limits.items));
   const ranges: InputRange[] = [];
   let [from, tokens, bytes] = [0, 0, 0];

@@ -48,8 +48,8 @@ export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions
     Math.min(1000, idleMs / 4),
   );
   /**
-   * Bounds the total wait for a client that sends a byte now and then (Slowloris): its body would hold temp storage
-   * forever.
+   * Bounds the total wait for a client that sends a byte now and then (Slowloris): the body of such a client would
+   * hold temp storage forever.
    */
   const timeLeft = ({ bytes, waitedMs }: Progress): number =>
     minRate === 0 ? idleMs : idleMs + (bytes / minRate) * 1000 - waitedMs;

@@ -53,7 +53,9 @@ interface KeyTurns {
  * otherwise it might never find all of its slots free at the same time.
  */
 const maxMissedCount = 16;
-/** After this many interactive requests have overtaken a batch request, it goes first (starvation guard). */
+/**
+ * After this many interactive requests have overtaken a batch request, the batch request goes first (starvation guard).
+ */
 const maxOvertakenCount = 16;
 /** The most unused turns that a key may catch up on. */
 const maxCredit = 4;

@@ -120,7 +120,7 @@ export const bytesAt = (input: EmbeddingInput, at: number): number =>
 /**
  * Estimate for text: one token for four ASCII characters, three quarters of a token for each two-byte letter (Greek,
  * Cyrillic, Arabic), five quarters for each three-byte character (Chinese, Hindi). Vocabularies differ and no tokenizer
- * runs, so the estimate may be wrong; then the upstream refuses the request, and it is split into smaller parts.
+ * runs, so the estimate may be wrong; then the upstream refuses the request, and the gateway splits the request.
  */
 export function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
   if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;

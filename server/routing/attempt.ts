@@ -15,7 +15,7 @@ import type { ModelTargets } from "./target-registry.ts";
 /** What all requests of a routing stage share. */
 export interface RoutingStage<Q, A> extends RouteRequestOptions<Q, A> {
   readonly next: Send<Q, A>;
-  /** The requests of one batch share one error object; it counts as one failure. */
+  /** The requests of one batch share one error object, which counts as one failure. */
   lastError: unknown;
 }
 
@@ -69,7 +69,9 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     return this.candidate.health.latency.timeoutMs(sizeClass, modelTargets.peers);
   }
 
-  /** A probe's own outcome decides whether the target has recovered, so it continues after a faster attempt has won. */
+  /**
+   * A probe's own outcome decides whether the target has recovered, so the probe continues after a faster attempt wins.
+   */
   get lingerMs(): number {
     return this.#isProbe ? probeTimeoutMs : 0;
   }

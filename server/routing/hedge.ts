@@ -25,8 +25,8 @@ export interface HedgedAttempt<T> {
   /** The attempt timeout. Computed again during a long wait: more latencies may be known by then. */
   timeoutMs(): number;
   /**
-   * How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled
-   * at once.
+   * How long the attempt may continue after another has won, because its outcome is a probe result. 0: the attempt is
+   * canceled at once.
    */
   readonly lingerMs: number;
   run(signal: AbortSignal): Promise<T>;
@@ -40,7 +40,7 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
    * target is available.
    */
   takeFailover(): boolean;
-  /** One more attempt while all running ones have timed out. Undefined: none is possible now. */
+  /** One more attempt while all running attempts have timed out. Undefined: none is possible now. */
   extra(running: readonly R[]): R | undefined;
   /** An error that every other target would repeat. */
   isFinal(error: unknown): boolean;
@@ -71,7 +71,7 @@ interface RunningAttempt<R> {
   /** Undefined: the first attempt, if it has the signal of the request. */
   readonly cancel: AbortController | undefined;
   timer: unknown;
-  /** It exceeded its timeout and is still running. */
+  /** The attempt exceeded its timeout and is still running. */
   timedOut: boolean;
 }
 

@@ -100,7 +100,7 @@ class RoutedRequest<Q, A>
         const waitingSince = this.stage.registry.clock();
         await queue.wait(this.request, slots);
         this.request.record.queuedMs += this.stage.registry.clock() - waitingSince;
-        // The queue's wait takes the slot; it is released here, because the attempt counts itself as in flight.
+        // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
         slots.inFlight--;
         candidate = this.#selectAfterWait(candidate);
       }

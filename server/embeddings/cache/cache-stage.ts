@@ -152,7 +152,7 @@ export const cacheStage =
           ownKeys.length > 0
             ? sendUpstream(selectInputs(request, indexes, ownKeys), ownKeys, embeddings).catch(
                 (error) => {
-                  // The error's input index counts the inputs sent on: it is mapped back to the client's inputs.
+                  // The error's index counts the inputs that were sent. It is mapped back to the client's inputs.
                   throw remapInputIndex(
                     error,
                     ownKeys.map((key) => indexes.get(key) as number),

@@ -14,7 +14,7 @@ import { LruList, type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator
 
 export interface CachedEmbedding {
   readonly vector: Vector;
-  /** This input's share of the tokens that the upstream reported. Undefined: it reported none. */
+  /** This input's share of the tokens that the upstream reported. Undefined: the upstream reported none. */
   readonly tokens: number | undefined;
 }
 

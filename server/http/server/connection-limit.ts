@@ -279,9 +279,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Makes room for one more surplus connection. At the maximum, one that waits for its client is closed: the oldest of
-   * the address with the most surplus connections. So a flood of connections does not lock out probes. False: there is
-   * none to close.
+   * Makes room for one more surplus connection. At the maximum, a surplus connection that waits for its client is
+   * closed: the oldest of the address with the most surplus connections. So a flood of connections does not lock out
+   * probes. False: there is no connection to close.
    */
   #hasSurplusRoom(): boolean {
     if (this.#surplus.size < maxSurplus) return true;

@@ -1,6 +1,6 @@
 /**
- * Refuses HTTP/2 with prior knowledge (RFC 9113, 3.3) in HTTP/2 frames: its clients cannot read a response in HTTP/1.1,
- * and would report a framing error instead of the reason.
+ * Refuses HTTP/2 with prior knowledge (RFC 9113, 3.3) in HTTP/2 frames: HTTP/2 clients cannot read a response in
+ * HTTP/1.1, and would report a framing error instead of the reason.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -65,7 +65,7 @@ export class RequestHead {
     const connection = this.get("connection")?.toLowerCase() ?? "";
     this.isKeepAlive =
       !/\bclose\b/.test(connection) && (this.supportsChunked || keepAlive.test(connection));
-    // Ignored in HTTP/1.0: its clients would take the interim response for the final one.
+    // Ignored in HTTP/1.0: clients of that version would take the interim response for the final one.
     const expected = this.supportsChunked ? this.get("expect") : null;
     this.expectsContinue = expected !== null && expected.toLowerCase() === "100-continue";
     if (expected !== null && !this.expectsContinue) {

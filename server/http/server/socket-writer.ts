@@ -99,8 +99,8 @@ const periodMs = 10_000;
 const minRate = 8 * 1024;
 
 /**
- * Measures whether a client reads its response slowly. Bytes that the operating system has accepted count as read: its
- * buffers hide the client's exact pace, so the rate is an average over several seconds.
+ * Measures whether a client reads its response slowly. Bytes that the operating system has accepted count as read: the
+ * system's buffers hide the client's exact pace, so the rate is an average over several seconds.
  */
 export class ReadRate {
   /** The client read less than the minimum in the last period, and still has not read all. */

@@ -140,8 +140,7 @@ export class CoolDown {
   #refusedInARow = 0;
 
   /**
-   * False until `leftMs` has found that the cool-down ended, or another method has ended it: this does not read the
-   * clock.
+   * No cool-down is set. The clock is not read: after the end of a cool-down, this is false until `leftMs` is called.
    */
   get isOver(): boolean {
     return this.#until === 0;

@@ -35,7 +35,7 @@ const unavailableFailureRate = 0.7;
 export class CircuitBreaker {
   /** The target is ejected. */
   open = false;
-  /** The target was ejected while part of its requests succeeded: it is better than no target. */
+  /** The target was ejected while part of its requests succeeded: such a target is better than none. */
   partial = false;
   /** Why the breaker opened, for the operator. */
   reason = "";

@@ -8,24 +8,24 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 export type AttemptOutcome =
   /** Caused by the client or the gateway: says nothing about the target. */
   | { readonly kind: "neutral" }
-  /** The target rejected the request for a valid reason, so it is up. */
+  /** The target rejected the request for a valid reason, so the target is up. */
   | { readonly kind: "reachable" }
   | {
       readonly kind: "failure";
       readonly errorKind: ErrorKind;
-      /** It is overloaded: less concurrency may help. */
+      /** The target is overloaded: less concurrency may help. */
       readonly busy: boolean;
       readonly waitMs?: number;
     }
-  /** Its rate limit: not a failure, but the target cools down. */
+  /** The target's rate limit is reached: not a failure, but the target cools down. */
   | { readonly kind: "rate-limited"; readonly waitMs?: number }
-  /** It rejects the gateway's API key or has no credit: the next request would be rejected as well. */
+  /** The target rejects the gateway's API key, or the account has no credit: the next request would be rejected too. */
   | { readonly kind: "refused"; readonly errorKind: ErrorKind };
 
 export interface AttemptEnd {
   /** The attempt was canceled, for any reason. */
   readonly aborted: boolean;
-  /** It was canceled because it exceeded the attempt timeout. */
+  /** The attempt was canceled because it exceeded the attempt timeout. */
   readonly cutOff: boolean;
   readonly durationMs: number;
   /** The attempt timeout of this target. */

@@ -22,8 +22,8 @@ export interface HealthOptions {
 }
 
 /**
- * `available`: it serves. `probe`: ejected, and one request may be the half-open probe. `degraded`: used only if no
- * other target is available. `unavailable`: not used.
+ * `available`: the target serves requests. `probe`: ejected, and one request may be the half-open probe. `degraded`:
+ * used only if no other target is available. `unavailable`: not used.
  */
 export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 

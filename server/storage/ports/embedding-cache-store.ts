@@ -5,7 +5,7 @@
 
 export interface PersistedEmbedding {
   readonly vector: Float32Array;
-  /** This input's share of the tokens that the upstream reported. Undefined: it reported none. */
+  /** This input's share of the tokens that the upstream reported. Undefined: the upstream reported none. */
   readonly tokens: number | undefined;
 }
 

@@ -77,7 +77,7 @@ export const cloudflareImageCapabilities = ({ model }: Target): ImageCapabilitie
 /** The changelog named above: it "takes multipart form data inputs, even if you just have a prompt". */
 const takesForms = ({ model }: Target): boolean => /flux-2/.test(model);
 
-/** An option that describes the model's only behavior is dropped: this model has no field for it. */
+/** flux-1-schnell has one size and no field for the size. */
 const sizeOf = (query: GenerationQuery, { model }: Target) =>
   /flux-1-schnell/.test(model) ? undefined : edgesOf(query);
 
