@@ -35,11 +35,12 @@ export const baseUrl = "https://api.fireworks.ai/inference/v1";
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-type Surface = "flux" | "kontext" | "sdxl";
+/** The APIs of Fireworks for images; they differ in path, fields and sizes. */
+type ApiFamily = "flux" | "kontext" | "sdxl";
 type Operation = "generations" | "edits";
 
 /** @ai-sdk/fireworks, modelToBackendConfig. Unlisted models generate as FLUX does, and edit as Kontext. */
-function surfaceOf({ model }: Target, operation: Operation): Surface {
+function apiFamilyOf({ model }: Target, operation: Operation): ApiFamily {
   if (/kontext/i.test(model)) return "kontext";
   if (/stable-diffusion|playground-v2|SSD-1B/i.test(model)) return "sdxl";
   return operation === "edits" && !/flux-1-/i.test(model) ? "kontext" : "flux";
@@ -61,13 +62,13 @@ export function fireworksImageCapabilities(
   target: Target,
   operation: Operation,
 ): ImageCapabilities {
-  const surface = surfaceOf(target, operation);
+  const apiFamily = apiFamilyOf(target, operation);
   return {
     // The response body is the image itself, so there is one image per response.
     maxImages: 1,
     takes: { output_format: ["png", "jpeg"] },
-    sizes: surface === "sdxl" ? { list: sdxlSizes } : { ratios },
-    ...(surface === "kontext" && { edits: { maxImages: 1 } }),
+    sizes: apiFamily === "sdxl" ? { list: sdxlSizes } : { ratios },
+    ...(apiFamily === "kontext" && { edits: { maxImages: 1 } }),
   };
 }
 
@@ -75,10 +76,10 @@ export function fireworksImageCapabilities(
 const pathOf = ({ model }: Target): string =>
   modelPath(/^accounts\//.test(model) ? model : `accounts/fireworks/models/${model}`);
 
-function endpointOf(target: Target, surface: Surface): string {
+function endpointOf(target: Target, apiFamily: ApiFamily): string {
   const root = baseUrlOf(target.upstream);
   const path = pathOf(target);
-  switch (surface) {
+  switch (apiFamily) {
     case "sdxl":
       return `${root}/image_generation/${path}`;
     case "kontext":
@@ -91,26 +92,26 @@ function endpointOf(target: Target, surface: Surface): string {
 function buildRequest(
   query: GenerationQuery,
   target: Target,
-  surface: Surface,
+  apiFamily: ApiFamily,
   sources: ExtraFields = {},
 ): UpstreamRequest {
   const { extraFields, prompt, aspectRatio: aspect, options } = query;
   const { output_format = "png" } = options;
-  const request = imageJsonRequest(endpointOf(target, surface), bearer(target.upstream), {
+  const request = imageJsonRequest(endpointOf(target, apiFamily), bearer(target.upstream), {
     ...extraFields,
     prompt,
     ...(aspect !== undefined && { aspect_ratio: aspect }),
-    ...(surface === "sdxl" && edgesOf(query)),
-    ...(surface === "kontext" && { output_format }),
+    ...(apiFamily === "sdxl" && edgesOf(query)),
+    ...(apiFamily === "kontext" && { output_format }),
     ...sources,
   });
   // The `accept` header selects the image format, unless the response is a job.
-  const accept = surface === "kontext" ? "application/json" : `image/${output_format}`;
+  const accept = apiFamily === "kontext" ? "application/json" : `image/${output_format}`;
   return { ...request, headers: { ...request.headers, accept } };
 }
 
 export const fireworksGenerations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => buildRequest(query, target, surfaceOf(target, "generations")),
+  toUpstream: (query, target) => buildRequest(query, target, apiFamilyOf(target, "generations")),
   fromUpstream,
 };
 
@@ -118,7 +119,7 @@ export const fireworksEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source] = query.images;
     const sources = source && { input_image: asDataUrl(source) };
-    return buildRequest(query, target, surfaceOf(target, "edits"), sources);
+    return buildRequest(query, target, apiFamilyOf(target, "edits"), sources);
   },
   fromUpstream,
 };
