@@ -91,6 +91,8 @@ browserTest(
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
     await signIn(page, "sven", adminPassword);
+    // The next page is opened with the new session: an earlier navigation would cancel the sign-in.
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
 
     // The stream of the live tail connects again when the server ends it.
     await open("/requests");

@@ -52,7 +52,7 @@ describe("adapt", () => {
     );
     expect(plan).toMatchObject({
       requestCounts: [1, 1, 1],
-      postProcessing: { as: "b64_json", format: "webp" },
+      postProcessing: { deliverAs: "b64_json", format: "webp" },
       adapted: ["size", "n"],
       dropped: [],
     });
