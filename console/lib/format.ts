@@ -1,4 +1,5 @@
 /** Numbers as people read them. Unknown is a dash, never 0. */
+
 const unknown = "–";
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 const money = new Intl.NumberFormat("en-US", {

@@ -135,7 +135,7 @@ function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number, sel
   );
 }
 
-/** From dark blue to yellow, readable with every kind of color blindness (the ends of Viridis). */
+/** From dark purple to yellow: five colors of Viridis, readable with every kind of color blindness. */
 const stops = [
   [68, 1, 84],
   [59, 82, 139],

@@ -6,7 +6,10 @@ const maxNeighbors = 10;
 const maxQueries = 50;
 const shares = [1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4] as const;
 
-/** The number of nearest neighbors that are compared: a third of the texts, because all of them are always the same. */
+/**
+ * The number of nearest neighbors that are compared: about a third of the texts, at most `maxNeighbors`. If all other
+ * texts were neighbors, every ranking would have the same neighbors, and the quality would always be 1.
+ */
 export const neighborCount = (texts: number): number =>
   Math.min(maxNeighbors, texts - 1, Math.max(1, Math.floor(texts / 3)));
 
