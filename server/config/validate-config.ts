@@ -16,7 +16,10 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];
 }
 
-/** Upstreams and models provisioned without the file, unless the file sets the key of that name to false. */
+/**
+ * Upstreams and models provisioned without the file. `environment: false` in the file switches off those of the
+ * environment, and `embedded: false` the embedded ones.
+ */
 type Provisioned = Readonly<Record<"environment" | "embedded", readonly ProvisionedUpstream[]>>;
 
 export interface ValidationOptions {

@@ -6,7 +6,7 @@ import type { SnapshotHolder } from "./snapshot-holder.ts";
 import type { ConfigSource, SourceState } from "./sources/config-source.ts";
 
 export interface WatchOptions {
-  /** The name of the file in problems. */
+  /** The path of the file, which the reported problems contain. */
   readonly path: string;
   readonly watch: ConfigSource<unknown>["watch"];
   readonly holder: SnapshotHolder;
@@ -23,7 +23,7 @@ export interface WatchOptions {
   reloaded(changes: string, warnings: readonly string[]): void;
 }
 
-/** Watches the file for as long as the process runs, or until the returned function is called. */
+/** Watches the file for as long as the process runs, or until `close` is called. */
 export function watchConfig(options: WatchOptions): { close(): void } {
   let applied: SourceState = options.startsEmpty ? "empty" : "present";
   let hasFailed = false;

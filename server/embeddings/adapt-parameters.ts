@@ -45,7 +45,10 @@ export const learnCapabilities = (capabilities: CapabilitiesOf): LearnedCapabili
   };
 };
 
-/** The request has no parameter that a target may not support. Fast path: most requests are plain. */
+/**
+ * Apart from its extra fields, the request has only parameters that every target supports. Fast path: most requests are
+ * plain.
+ */
 const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolean =>
   dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
 

@@ -77,8 +77,9 @@ interface SubBatch {
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
   /**
-   * The state of the server, as shown by a half that settled without a server error. Absent: no half has settled in that
-   * way yet.
+   * What a half that ended without a server error shows about the server. `healthy`: the half succeeded, the upstream
+   * refused an input of it, or all its members had settled before it was sent. `failing`: the half failed with an error
+   * that applies to every request, such as a rate limit. Absent: no half has ended without a server error yet.
    */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */

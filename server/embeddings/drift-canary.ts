@@ -161,6 +161,10 @@ export function createCanary(options: CanaryOptions): Canary {
     return drifted.size > 0 && drifted.has(checkKey(model, target));
   };
 
+  /**
+   * The target has not been checked, and the grace period of the model has not passed. The first call that finds an
+   * unchecked target starts the grace period. False for the first target, which is the reference.
+   */
   const isUnchecked = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
     if (others.every((other) => compared.has(checkKey(model, other)))) {

@@ -14,7 +14,7 @@ export interface ParameterChanges {
   readonly adapted: readonly string[];
   /** Fields that have no effect on the target, and are not sent. */
   readonly dropped: readonly string[];
-  /** The target's vectors are longer, and are truncated to this length. */
+  /** `dimensions` is not sent to the target. If the target's vectors are longer than this, they are truncated to it. */
   readonly truncateTo?: number;
   /** The tokenizer that decodes the tokens to texts. */
   readonly decodeWith?: TokenizerName;

@@ -19,7 +19,8 @@ const maxInputsToContinue = 64;
 
 /**
  * An upstream request in flight, and its owner: the client request that started it. When the owner's client
- * disconnects, the upstream request continues for the requests that wait for its inputs, until the owner's timeout.
+ * disconnects, an upstream request with at most `maxInputsToContinue` inputs continues for the requests that wait for
+ * its inputs, until the owner's timeout.
  */
 export class InFlightQuery {
   readonly #owner: EmbeddingsRequest;
@@ -64,8 +65,8 @@ export class InFlightQuery {
   }
 
   /**
-   * Adds a waiter. From now on a disconnect of the owner's client does not cancel the upstream request, so the waiter
-   * need not pay for a second one.
+   * Adds a waiter. If the upstream request has at most `maxInputsToContinue` inputs, a disconnect of the owner's client
+   * does not cancel it from now on, so the waiter need not pay for a second upstream request.
    */
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();

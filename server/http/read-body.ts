@@ -150,8 +150,8 @@ function checkType(type: string | null): void {
 }
 
 /**
- * Throws if the body is compressed. A small body is checked only if it cannot be parsed: valid JSON cannot be
- * compressed, so most requests save the check.
+ * Throws if the body is compressed according to its headers. A small JSON body is checked only if it cannot be parsed:
+ * a body that parses as JSON is not compressed, so most requests need no check.
  */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");

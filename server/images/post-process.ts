@@ -106,7 +106,10 @@ async function* processEvents(
   if (failures.length > 0 && delivered < options.maxImages) throw failures[0];
 }
 
-/** Drops images beyond the maximum. Their cost is in the request record. */
+/**
+ * Drops the images of a stream beyond the maximum; their cost is in the request record. A buffered response is returned
+ * unchanged: `processBuffered` has limited its images already.
+ */
 export function limitImages(maxImages: number, response: ImageResponse): ImageResponse {
   return response.kind === "stream"
     ? { kind: "stream", events: takeImages(maxImages, response.events) }

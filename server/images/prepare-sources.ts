@@ -77,7 +77,11 @@ async function rotationFor(
   };
 }
 
-/** Returns the size of the first source image, which is the output size that OpenAI uses for `size: auto`. */
+/**
+ * For `size: auto`, OpenAI uses the size of the first source image. Returns the size nearest to it that the target
+ * supports. Undefined: the target has no `matchFirstImage`, the gateway does not have the first image as a file, or the
+ * request has a mask or a size.
+ */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,

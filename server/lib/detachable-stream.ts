@@ -34,7 +34,7 @@ export function detachableStream<Chunk>(
       if (!result.done) callbacks.onChunk(result.value);
       return result;
     } finally {
-      // Also after a failure: concurrent duplicates wait for the end.
+      // Also after a failure: identical requests may wait until `onEnd` releases them.
       if ((result === undefined || result.done) && !ended) {
         ended = true;
         await callbacks.onEnd();
@@ -55,7 +55,7 @@ export function detachableStream<Chunk>(
     try {
       await iterator.return?.();
     } finally {
-      // Also after a failure: concurrent duplicates wait for the end.
+      // Also after a failure: identical requests may wait until `onEnd` releases them.
       ended = true;
       await callbacks.onEnd();
     }

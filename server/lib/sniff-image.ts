@@ -1,6 +1,6 @@
 /** Detects the type and the size of an image from its first bytes. The type that a client declares is never trusted. */
 
-/** The most first bytes that the checks below read. */
+/** The number of first bytes that is enough for `sniffImage`. */
 export const sniffLength = 16;
 
 const ascii = (bytes: Uint8Array, from: number, to: number): string =>

@@ -64,7 +64,10 @@ export class SpillBuffer {
     return this.#file?.path;
   }
 
-  /** Keeps the file open while another process reads it. Undefined while the bytes are in memory. */
+  /**
+   * Keeps the file open for another process that reads it, until the returned function is called. Undefined: the bytes
+   * are in memory.
+   */
   keepOpen(): (() => void) | undefined {
     return this.#file?.keepOpen();
   }

@@ -73,8 +73,9 @@ export class TempStorage {
     const { maxBytes, disk } = this.#options;
     // At most an eighth of the storage is required: with a small storage, a single request must still be able to run.
     this.#checkShare(keyId, Math.min(bytes, maxBytes / 8), "request");
-    // A request must leave more of the disk free than a response, so there is room for its response. The disk
-    // need not have `bytes` free: a small disk may not have 8 MiB to spare.
+    // A request must leave more of the disk free than a response, so there is room for its response. The disk need not
+    // have `bytes` free: `bytes` is an estimate (8 MiB, `responseBytes` in `request-temp.ts`), and a small disk may
+    // have less.
     if (!disk.hasRoom(this.#unwritten, "request")) throw diskFull();
   }
 

@@ -27,11 +27,14 @@ const depthOnly: FilterBounds = {
   values: Number.POSITIVE_INFINITY,
 };
 
-/** More than one container for each input that a request may have. */
+/** The maximum arrays and objects of a document: more than the largest number of inputs (VEXEL_MAX_INPUTS). */
 const maxContainers = 131_072;
 const maxFields = 262_144;
 
-/** A list of the document has one entry for each input; a list within may hold the numbers of all vectors (Triton). */
+/**
+ * The maximum entries of a list. A list at depth 2 is a field of the document, or the whole document, and has one entry
+ * for each input. A deeper list may hold the numbers of all vectors, as Triton sends them.
+ */
 const maxListLength = (depth: number): number => (depth === 2 ? maxContainers : 16_777_216);
 
 /** Bytes that are scanned before other requests get a turn: about a tenth of a millisecond. */

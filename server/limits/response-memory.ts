@@ -20,7 +20,10 @@ interface Waiter {
   admit(): void;
 }
 
-/** About the time after which a client that does not read its response is reset. */
+/**
+ * As `slowReaderMs` in `http/server/socket-writer.ts`: while the unread responses of all clients are too large, a
+ * client that has read nothing for about this time is reset, which frees the memory of its response.
+ */
 const retryAfterMs = 2000;
 
 /**

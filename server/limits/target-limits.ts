@@ -1,7 +1,7 @@
 /**
  * Last stage before a target: enforces the rate limits and concurrency slots of the target and its upstream. Without a
- * free slot the request queues. Every upstream request is counted here, including each chunk of a split request and the
- * gateway's own requests.
+ * free slot the request queues. Every upstream request is counted here, including each sub-request of a split request
+ * and the gateway's own requests.
  */
 import {
   dropImplausibleBufferedUsage,
@@ -63,7 +63,7 @@ export const enforceTargetLimits =
         throw error;
       }
       const startedAt = clock();
-      // The chunks of one request wait concurrently.
+      // The sub-requests of one request wait concurrently: the longest wait counts.
       if (request.queueWait) {
         request.queueWait.isWaiting = false;
         request.queueWait.admittedAt = startedAt;

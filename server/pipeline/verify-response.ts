@@ -1,6 +1,7 @@
 /**
  * Verifies the upstream response inside every attempt: the number and length of the vectors, no NaN or Infinity, no
- * zero vector; the type of images. An invalid response is a failure of that target, and the next target is tried.
+ * zero vector; the type of images. An invalid response is a failure of that target. The next target is then tried, but
+ * not for an image that may have been billed, unless the model sets `retryPaid`.
  */
 
 import { inspectVector } from "../embeddings/vector-formats.ts";

@@ -54,6 +54,10 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
    * request and needs no abort controller, and `cancelAtEnd` cancels it when the request ends.
    */
   readonly hasOneTarget: boolean;
+  /**
+   * Called when the outcome is known and the first attempt, which has the signal of the request, still runs: the
+   * attempt is canceled when the request ends.
+   */
   cancelAtEnd(): void;
   readonly timers: Timers;
 }

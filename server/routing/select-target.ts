@@ -11,7 +11,7 @@ import { type Candidate, hashToUnit, type Policy, type SelectionContext } from "
 
 /** The gateway's own limits (rates and concurrency slots) of a target. */
 export interface TargetCapacity {
-  /** True, or the milliseconds until the target has capacity. */
+  /** True: the target has capacity. A number: it has none, and will have some after that many milliseconds. */
   hasCapacity(target: Target): true | number;
   /** All concurrency slots are taken: another request would wait. */
   isBusy(target: Target): boolean;

@@ -16,7 +16,10 @@ export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): Readonly
 }
 
 export interface KeyNames {
-  /** The ids of keys, and of users for requests of the playgrounds. A deleted key or user has no name. */
+  /**
+   * Returns names by id. `ids`: the ids of API keys, and the callers of the playgrounds, which are ids of users and
+   * `admin-token`. The id of a deleted key or user is left out.
+   */
   of(ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
   /**
    * The id of the key with this id or, if there is none, with this name: an active key before the latest of the revoked

@@ -3,8 +3,8 @@
 export interface ConfigSource<T> {
   load(): Promise<T>;
   /**
-   * Calls `onChange` after each change, one call at a time. Returns the function that ends the watch. A source that
-   * never changes while the process runs never calls it.
+   * Calls `onChange` after each change, one call at a time. A source that cannot change while the process runs never
+   * calls `onChange`. Returns the function that ends the watch.
    */
   watch(onChange: (state: SourceState) => Promise<void>): () => void;
 }

@@ -90,7 +90,10 @@ const hashOf = (prefix: string, text: string): string =>
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
-/** Canonical JSON: the upstream gets the same JSON, with the fields in the client's order. */
+/**
+ * JSON with sorted fields, for the cache key only: two requests whose fields differ only in their order share a vector.
+ * The upstream gets the fields in the client's order.
+ */
 const canonical = (extraFields: ExtraFields): string =>
   JSON.stringify(extraFields, (_, value) => sortFields(value));
 

@@ -181,7 +181,7 @@ export class EmbeddingCache {
     list.addNewest(this.#enter(key, list, slab, { length, tokens, madeAt }));
   }
 
-  /** False: the text is not a base64 vector. True also for a vector that is too large to be cached. */
+  /** False: `vector` is a string, but not a base64 vector. True also for a vector that is too large to be cached. */
   set(key: string, { vector, tokens }: CachedEmbedding, isBulk = false): boolean {
     const length = dimensionsOf(vector);
     if (length < 0) return false;

@@ -9,8 +9,8 @@ import type { Framing, RequestHead } from "./parse-head.ts";
 import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./socket-writer.ts";
 
 /**
- * `headerLines`: added to the head. Undefined: the whole response has been sent already. Rejects if the response could
- * not be sent to its end. A throw means that the body was neither read nor closed.
+ * `headerLines`: added to the head. Returns undefined if the whole response has been sent already. The promise rejects
+ * if the response could not be sent to its end. A throw means that the body was neither read nor closed.
  */
 export function sendResponse(
   { status, headers, body }: OutgoingResponse,

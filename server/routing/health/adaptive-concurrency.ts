@@ -124,8 +124,9 @@ const maxRefusedMs = 300_000;
 const rateLimit = "its rate limit is reached";
 
 /**
- * Cool-down of a target: it gets no requests for a while, because it sent `retry-after` or because its last error makes
- * requests useless.
+ * Cool-down of a target. If the target sent an error with a duration, such as `retry-after`, the target gets no
+ * requests for that time. If the gateway guessed the duration, or the target reported with a success that its quota is
+ * used up, the target gets only requests for which no healthy target is left.
  */
 export class CoolDown {
   /** The target itself gave the duration, so an earlier request would certainly fail. */

@@ -203,7 +203,7 @@ export class TargetHealth {
     this.#onResponse(now, probe || this.#ejectedForSilence, peers);
   }
 
-  /** An attempt ended without a response. */
+  /** An attempt ended without success: the target sent an error or nothing, or the attempt was canceled or not sent. */
   recordEnd(
     now: number,
     outcome: AttemptOutcome,

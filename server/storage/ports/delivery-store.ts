@@ -55,8 +55,8 @@ export interface DeliveryStore {
   /** Abandons all pending deliveries of a webhook. Returns how many. */
   abandonAll(webhook: string, problem: string): Promise<number>;
   /**
-   * Queues the delivery of an event again, with all its attempts. False: the webhook has no delivery of this event.
-   * `now`: Unix milliseconds.
+   * Queues the delivery of an event again, as if it had not been attempted: the count of attempts starts at 0. False:
+   * the webhook has no delivery of this event. `now`: Unix milliseconds.
    */
   requeue(webhook: string, eventId: string, now: number): Promise<boolean>;
   /** When the next delivery is due. Undefined: none is pending. */

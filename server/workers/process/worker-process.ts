@@ -19,7 +19,10 @@ export interface WorkerProcessOptions<Spec> {
   readonly idleMs: number;
   /** Backoff after a failed start: for this long, requests get the same error without a new start. */
   readonly startBackoffMs?: number;
-  /** A child that sends nothing for this long while requests are pending is hung: it is killed. */
+  /**
+   * Compared when a request is aborted: if the child has sent nothing for longer than this while requests were pending,
+   * the child is hung, and is killed. -1: every abort kills the child.
+   */
   readonly hangTimeoutMs?: number;
   /** Environment variables of this child, in addition to the variables of every child. */
   readonly environment?: Readonly<Record<string, string>>;

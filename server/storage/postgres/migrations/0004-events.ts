@@ -1,4 +1,9 @@
-/** Events, the queue of their webhook deliveries, and the positions of readers. */
+/**
+ * Events, the queue of their webhook deliveries, and the positions of readers.
+ *
+ * `once`: the deduplication key; an event with the same key is not recorded again. `deliveries_line`: finds the oldest
+ * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
+ */
 import type { PostgresMigration } from "./postgres-migration.ts";
 
 export const eventTables: PostgresMigration = {

@@ -1,6 +1,10 @@
 /** The migrations of `events.db`, in order. A migration that was released is never changed: a new one is appended. */
 import type { Migration } from "../migrate.ts";
 
+/**
+ * `once`: the deduplication key; an event with the same key is not recorded again. `deliveries_line`: finds the oldest
+ * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
+ */
 const tables: Migration = {
   name: "0002-tables",
   statements: [

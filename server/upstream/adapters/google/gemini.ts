@@ -37,9 +37,9 @@ const addressOf = (target: Target, method: string): string =>
 const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
-  // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 normalizes shortened vectors,
+  // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 normalizes shortened vectors.
   if (wantsPrefixes(model)) return { ...limits, taskTypes: taskPrefixes, normalized: true };
-  // gemini-embedding-001 normalizes only the full 3072 dimensions.
+  // The same page: gemini-embedding-001 normalizes only vectors of the full 3072 dimensions.
   return { ...limits, taskTypes, normalized: false };
 }
 

@@ -7,7 +7,10 @@ import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-cap
 import { modelPath } from "../wire/build-request.ts";
 import { editSizesByRatio, sizesOf4, sizesOf45 } from "./sizes.ts";
 
-/** The operations; each has its own URL. */
+/**
+ * The operations. `change`: an edit without a mask. `fill`: an edit with a mask. No model has a field for the size of a
+ * `fill`: the image keeps its size.
+ */
 export type Task = "generate" | "change" | "fill";
 
 export interface Family {
@@ -48,6 +51,7 @@ const aspectRatios: Sizes = {
 
 const anySize: Sizes = { rule: { multipleOf: 1, minEdge: 16, maxEdge: 8192 } };
 
+/** Edits of one image, with a mask whose black pixels mark the area to edit. */
 const black = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte } as const;
 
 // The newest API: eight images per request, prompts of 10,000 characters.
@@ -62,7 +66,7 @@ const v2 =
 
 const count = ({ options: { n } }: GenerationQuery): ExtraFields => ({ num_images: n });
 
-/** With a mask an image keeps its size, whatever the model: there is no field for another size. */
+/** Ideogram 4.5, which has one URL for all operations. */
 const ideogram45: Family = {
   path: v2("generate", "generate"),
   fields: (query, _, task) => ({
@@ -226,7 +230,7 @@ const families: readonly (readonly [RegExp, Family])[] = [
 export const familyOf = (model: string): Family =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;
 
-/** The prompt has another name where a prompt can be JSON. */
+/** Version 4 in the previous API takes a prompt as text or as JSON. The field for text is `text_prompt`. */
 export const promptField = (model: string): string =>
   /^ideogram-v4/.test(model) ? "text_prompt" : "prompt";
 
