@@ -51,7 +51,9 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
     throw new UsageError("--project must have 1 to 200 printable characters.");
   }
   if (expires !== undefined && !keyBody.shape.expires.safeParse(expires).success) {
-    throw new UsageError(`--expires must be a date such as 2027-01-31, not "${expires}".`);
+    throw new UsageError(
+      `--expires must be a date such as 2027-01-31 or 2027-01-31T18:00:00Z, not "${expires}".`,
+    );
   }
   if (expires !== undefined && Date.parse(expires) <= now) {
     throw new UsageError(`--expires must be in the future, not ${expires}.`);
@@ -97,7 +99,8 @@ function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
     if (given === undefined) continue;
     const number = toNumber(given);
     if (!keyBody.shape.limits.safeParse({ [name]: number }).success) {
-      throw new UsageError(`--${argument} must be a number above 0, not "${given}".`);
+      const what = name === "megapixelsPerMinute" ? "a number" : "a whole number";
+      throw new UsageError(`--${argument} must be ${what} above 0, not "${given}".`);
     }
     limits[name] = number;
   }

@@ -53,8 +53,8 @@ export const eventTypes = {
   "target.drifted":
     "A target's vectors differ from those of the model's first target (vector space drift).",
   "target.realigned": "The target's vectors match those of the first target again.",
-  "key.created": "An API key was created on the command line.",
-  "key.revoked": "An API key was revoked on the command line.",
+  "key.created": "An API key was created.",
+  "key.revoked": "An API key was revoked.",
   "key.expiring": "An API key expires within a week.",
   "config.reloaded":
     "The configuration or the TLS certificate changed, and the change is in force.",

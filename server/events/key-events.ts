@@ -1,7 +1,7 @@
 /**
- * Emits key.created and key.revoked, and key.expiring once for each API key that expires within a week. Another process
- * (the command line) changes the keys, so the changes are read from the key store, from the revision up to which events
- * were emitted.
+ * Emits key.created and key.revoked, and key.expiring once for each API key that expires within a week. The
+ * command line and other replicas change keys too, so the changes are read from the key store, from the revision up to
+ * which events were emitted.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventStore } from "../storage/ports/event-store.ts";

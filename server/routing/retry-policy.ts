@@ -71,4 +71,4 @@ export const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.notSent === true;
 
 export const errorCodeOf = (error: unknown): string =>
-  error instanceof GatewayError ? error.kind : "defect";
+  error instanceof GatewayError ? error.kind : "internal";

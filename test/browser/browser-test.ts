@@ -20,7 +20,7 @@ export interface BrowserTest extends ConsoleGateway {
 }
 
 export interface BrowserTestOptions {
-  /** `nobody`: the sign-in page is shown first. */
+  /** `visitor`: the sign-in page is shown first. */
   readonly as?: "admin" | "visitor";
   /** Such as the width of a phone, or a color scheme. */
   readonly context?: BrowserContextOptions;

@@ -110,7 +110,9 @@ describe("while a gateway runs", () => {
       env: { VEXEL_DATA: data },
     });
     expect(rejected.code).toBe(2);
-    expect(rejected.err).toContain('--tokens-per-minute must be a number above 0, not "lots".');
+    expect(rejected.err).toContain(
+      '--tokens-per-minute must be a whole number above 0, not "lots".',
+    );
   });
 
   test("a reload keeps the used share of a limit, and a removed limit no longer applies", async () => {

@@ -102,7 +102,9 @@ export class TargetHealth {
   /** Why it gets no requests, for the operator. */
   get reason(): string {
     if (this.breaker.open) return this.breaker.reason;
-    return this.coolDown.isOver ? "it has not responded to any request yet" : this.coolDown.reason;
+    return this.coolDown.isOver
+      ? "requests wait, and it has not responded to any of them"
+      : this.coolDown.reason;
   }
 
   /** `alone`: the model has no other target. Then it is probed every second, however long it has been ejected. */

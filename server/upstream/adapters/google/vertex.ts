@@ -199,7 +199,7 @@ const imageCapabilities = (target: Target, operation: "generations" | "edits") =
 /** These settings become parts of a URL. */
 const segment = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be lowercase letters, digits and -");
+  .regex(/^[a-z0-9][a-z0-9.:-]*$/, "must have only lowercase letters, digits and . : -");
 
 export const vertex: Vendor = {
   kind: {
