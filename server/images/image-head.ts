@@ -138,8 +138,9 @@ export async function readMetadata(
 }
 
 /**
- * An image without an alpha channel is opaque, whatever is reported. An image with an alpha channel may be opaque too:
- * only its pixels decide, which are not decoded here. So the upstream's report takes precedence over the request.
+ * An image without an alpha channel is opaque, even if the upstream reports otherwise. An image with an alpha channel
+ * may be opaque too: only its pixels decide, which are not decoded here. So the upstream's report takes precedence over
+ * the request.
  */
 async function readBackground(
   image: LoadedImage,

@@ -25,7 +25,7 @@ export interface WorkerReports {
   liveRequests(filter: RequestFilter): LiveBatch;
 }
 
-/** The reports of the other workers, except those that do not respond within a second. */
+/** The reports of the other workers. A worker that does not respond within a second is left out. */
 export interface OtherWorkers {
   /** Merged, and with the counters of workers that have exited. */
   metrics(): Promise<readonly MetricSnapshot[]>;

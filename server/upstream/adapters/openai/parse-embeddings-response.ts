@@ -177,7 +177,7 @@ const maxSpaces = 1024;
 
 function skipSpace(response: ChunkedBytes, from: number): number {
   let at = from;
-  // After so many spaces, the value is treated as not safe to cut out.
+  // After `maxSpaces` spaces the search ends, and the value is not cut out of the response.
   while (at - from < maxSpaces && spaces.has(response.byteAt(at))) at++;
   return at;
 }
