@@ -12,7 +12,7 @@ interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
   readonly emit: Emit;
   readonly flush: Events["flush"];
-  /** Called when the position in the key history could not be read or saved. */
+  /** Called when the key history, or the position in it, could not be read, or the position could not be saved. */
   readonly report: (problem: string) => void;
 }
 
@@ -24,37 +24,33 @@ const pageSize = 1000;
 export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions) {
   let revision: number | undefined;
 
-  const readMark = async (): Promise<number | undefined> => {
+  const saveMark = async (position: number): Promise<void> => {
     try {
-      return await store.mark(markName);
-    } catch (error) {
-      report(messageOf(error));
-      return undefined;
-    }
-  };
-
-  const saveMark = async (): Promise<void> => {
-    try {
-      if (revision !== undefined) await store.setMark(markName, revision);
+      await store.setMark(markName, position);
     } catch (error) {
       report(messageOf(error));
     }
   };
 
   const emitChanges = async (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
-    const start = revision ?? (await readMark());
-    revision = start ?? 0;
+    // If the position cannot be read, nothing is emitted, and the next call tries again from there.
+    revision ??= await store.mark(markName);
+    const start = revision;
+    let position = start ?? 0;
     for (let hasMore = true; hasMore; ) {
-      const page = await keys.changesSince(revision, pageSize);
-      // With a new data folder, existing keys emit no events.
+      const page = await keys.changesSince(position, pageSize);
+      // Without a saved position, as in a new store, existing keys emit no events.
       const changes = start === undefined ? [] : page.changes.flatMap(eventsOf);
       // A key that was created and revoked has both events, between which other keys may have changed.
       for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
       await flush();
       hasMore = page.hasMore;
-      if (page.revision === revision && start !== undefined) continue;
-      revision = page.revision;
-      await saveMark();
+      const isUnchanged = page.revision === position && start !== undefined;
+      position = page.revision;
+      // The first position is saved after the last page: if a page cannot be read, the next call skips all existing keys.
+      if (isUnchanged || (start === undefined && hasMore)) continue;
+      revision = position;
+      await saveMark(position);
     }
   };
 

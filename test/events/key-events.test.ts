@@ -19,12 +19,15 @@ function openStore() {
 }
 
 /** A gateway process: the marks survive it, and what it has emitted is returned by `read`. */
-function startProcess(marks: Map<string, number>) {
+function startProcess(marks: Map<string, number>, isReadable = () => true) {
   const emitted: string[] = [];
   const problems: string[] = [];
   const onKeysChanged = createKeyEvents({
     store: {
-      mark: async (name) => marks.get(name),
+      mark: async (name) => {
+        if (!isReadable()) throw new Error("the store is locked");
+        return marks.get(name);
+      },
       setMark: async (name, value) => void marks.set(name, value),
     },
     emit: ({ type, data }) => void emitted.push(`${type} ${(data as { id: string }).id}`),
@@ -66,6 +69,33 @@ test("a store that cannot be read is reported, and its changes are emitted later
   await keys.create(newKey("a"));
   await onKeysChanged({ changesSince: () => Promise.reject(new Error("the disk is gone")) });
   expect(problems).toEqual(["the disk is gone"]);
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.created a"]);
+});
+
+test("changes made while no gateway ran are emitted late if the store of the events cannot be read at the start", async () => {
+  const keys = openStore();
+  const marks = new Map<string, number>();
+  await startProcess(marks).onKeysChanged(keys);
+  await keys.create(newKey("a"));
+  let isReadable = false;
+  const { onKeysChanged, read, problems } = startProcess(marks, () => isReadable);
+  await onKeysChanged(keys);
+  expect(problems).toEqual(["the store is locked"]);
+  expect(read()).toEqual([]);
+  isReadable = true;
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.created a"]);
+});
+
+test("at the first start no key counts as new, also if the keys could not be read at once", async () => {
+  const keys = openStore();
+  await keys.create(newKey("old"));
+  const { onKeysChanged, read } = startProcess(new Map());
+  await onKeysChanged({ changesSince: () => Promise.reject(new Error("the disk is gone")) });
+  await onKeysChanged(keys);
+  expect(read()).toEqual([]);
+  await keys.create(newKey("a", { createdAt: 2000 }));
   await onKeysChanged(keys);
   expect(read()).toEqual(["key.created a"]);
 });
