@@ -60,7 +60,7 @@ export const settingsTable = {
     .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
     .default("")
     .describe(
-      "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links and stored responses. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
+      "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
     ),
   BLOB_URL_FILE: z
     .string()
@@ -195,7 +195,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "Earlier values of `VEXEL_SECRET`, separated by commas. They decrypt stored secrets until `vexel config reencrypt` has run.",
+      "Earlier values of `VEXEL_SECRET`, separated by commas. They decrypt stored secrets until `vexel config reencrypt` has run, decrypt stored content, and verify image links that were signed with them.",
     ),
   VEXEL_CONSOLE: z
     .enum(["on", "off"])
