@@ -1,6 +1,6 @@
 /**
- * vexel config: lists and changes the configuration entities of the data folder. A running gateway applies changes
- * within a second.
+ * vexel config: lists and changes the stored configuration entities, in the database (`DATABASE_URL`) or in the data
+ * folder. A running gateway applies changes within a second.
  */
 import { existsSync } from "node:fs";
 import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";

@@ -11,8 +11,9 @@ export const models: Command = {
   summary: "List the models of this configuration and their targets.",
   help: `Usage: vexel models [--config FILE] [--json]
 
-Lists the models of the configuration and of the data folder, the models of providers
-whose API key is in the environment, and the built-in models. Exit code 1: the configuration is invalid.`,
+Lists the models of the configuration file, the stored models (in the database or the
+data folder), the models of providers whose API key is in the environment, and the
+built-in models. Exit code 1: the configuration is invalid.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       config: { type: "string" },

@@ -1,7 +1,7 @@
 /**
  * The second half of `npm start`: runs the CLI with the environment variables that Bun reads at startup
- * (bin/environment.json). The process replaces its own program (execve), so the launcher does not stay in memory,
- * whatever the version of Node.
+ * (bin/environment.json). The process replaces its own program (execve), so the launcher does not stay in memory.
+ * It runs in Bun, so this does not depend on the version of Node.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,8 @@
 /**
  * The JSON of the admin API (/admin/api): what the server sends, the console reads and the OpenAPI document describes.
  * Plain declared interfaces: no schema library, so that the console imports types only.
- * Times are ISO 8601 in UTC, money is in US dollars, durations are in milliseconds. `null` means unknown, never 0.
+ * Times are ISO 8601 in UTC, money is in US dollars, durations are in milliseconds. `null` means unknown or
+ * absent, never 0.
  */
 export * from "./admin/audit.ts";
 export * from "./admin/budgets.ts";

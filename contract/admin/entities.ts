@@ -23,14 +23,14 @@ export interface Entity<Value> {
   readonly value: Value;
 }
 
-/** Sent in place of a secret, and accepted in a change to mean "unchanged". */
+/** The server sends it in place of a secret. In a change, the console sends it to keep the stored secret. */
 export interface SecretValue {
   readonly $secret: true;
-  /** The last four characters. Absent: the secret is short. */
+  /** The last four characters. Absent: the secret is short, or is not one word of visible ASCII. */
   readonly lastFour?: string;
 }
 
-/** A secret is sent as text, and never received as text. */
+/** The console sends a new secret as text. The server never sends a secret as text. */
 export type Secret = string | SecretValue;
 
 export interface LimitsValue {

@@ -107,7 +107,7 @@ export interface ContentFile {
   readonly data: string | null;
 }
 
-/** An event `requests` of the live tail. At most ten per second are sent. */
+/** An event `requests` of the live tail. At most ten such events are sent per second. */
 export interface LiveRequests {
   readonly data: readonly ShownRequest[];
   /** Matching requests of the same moment that are left out, because there are too many to read. */

@@ -132,7 +132,10 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
   );
 }
 
-/** Only OpenAI and Azure have the image tool; a moderation upstream must exist and support moderation. */
+/**
+ * `surface: responses` needs the image tool of the Responses API, which only OpenAI and Azure have. A moderation upstream
+ * must exist and support moderation.
+ */
 function wrongImageSteps(
   { models }: View,
   kindOf: ReadonlyMap<string, string>,

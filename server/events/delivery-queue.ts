@@ -29,8 +29,8 @@ export type Schedule = (run: () => void, ms: number) => () => void;
 
 export interface DeliveryReport {
   /**
-   * The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the queue's file cannot
-   * be used.
+   * The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the store of the queue
+   * cannot be used.
    */
   readonly what: "failing" | "abandoned" | "endpoint-gone" | "stalled";
   readonly webhook?: Webhook;
@@ -56,7 +56,7 @@ const defaultTimeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
 /** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
 const jitter = 0.2;
-/** The retry interval while the queue's file cannot be used. */
+/** The retry interval while the store of the queue cannot be used. */
 const storageRetryMs = 5 * second;
 /** A wake-up during a dispatch is repeated after it. */
 const dispatchAgainMs = 10;

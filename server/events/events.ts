@@ -123,7 +123,7 @@ export function createEvents(options: EventsOptions): Events {
     if (failure === undefined) report({ what: "not-recorded", type: event.type, problem });
     failure = problem;
     limitQueue(maxUnrecorded);
-    // The event may be about the file that cannot be written, so the webhooks get it without a record.
+    // The event may be about the storage that cannot be written, so the webhooks get it without a record.
     for (const entry of queue) if (!entry.isSent) void sendUnrecorded(entry);
     if (closed) return;
     clearTimeout(timer);

@@ -7,9 +7,9 @@
 export interface StreamedJson {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
-  /** All chunks, if all of them are in memory: then no read is needed. */
+  /** All chunks, if all of them are in memory: they can be sent without `open`. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** Each chunk is in memory until it is sent. */
+  /** `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client. */
   readonly isInMemory?: true;
 }
 

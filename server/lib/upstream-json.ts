@@ -37,7 +37,7 @@ const maxFields = 262_144;
  */
 const maxListLength = (depth: number): number => (depth === 2 ? maxContainers : 16_777_216);
 
-/** Bytes that are scanned before other requests get a turn: about a tenth of a millisecond. */
+/** Bytes that are scanned at a time: about a tenth of a millisecond. */
 const sliceLength = 128 * 1024;
 
 /** As JSON.parse, with null in place of values that are nested too deep. Yields to other requests while it scans. */
@@ -61,7 +61,7 @@ export async function parseUpstreamJson(text: string): Promise<unknown> {
 /** JSON of more bytes is parsed in slices. JSON.parse takes about 10 ms for this size. */
 export const largeJsonBytes = 1024 * 1024;
 
-/** Bytes that are scanned before other requests get a turn. */
+/** Bytes that `parseLargeJson` scans before other requests get a turn of the event loop. */
 const bytesPerTurn = 4 * sliceLength;
 
 /**

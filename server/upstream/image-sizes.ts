@@ -47,7 +47,10 @@ export function nearestRatio(size: Size, ratios: readonly string[]): string {
 
 export const formatSize = ({ width, height }: Size): string => `${width}x${height}`;
 
-/** The nearest allowed size: scaled as a whole, so that the aspect ratio stays. */
+/**
+ * The nearest allowed size: scaled as a whole, so that the aspect ratio stays. For rules without `minPixels` and
+ * `maxRatio`, which it does not read.
+ */
 export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
   const { multipleOf, minEdge, maxEdge, maxPixels = Number.POSITIVE_INFINITY } = rule;
   const shrink = Math.min(

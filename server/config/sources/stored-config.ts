@@ -1,4 +1,4 @@
-/** The stored entities that are in force, and the invalid or conflicting entities that are left out. */
+/** The stored entities that can be read, and those that are left out. `mergeStored` leaves out more of them. */
 import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
 
 export interface StoredConfig {
@@ -7,7 +7,9 @@ export interface StoredConfig {
   readonly leftOut: readonly LeftOutEntity[];
 }
 
-/** An entity that the snapshot does not have, because it is invalid or conflicts with the file. */
+/**
+ * An entity that the snapshot does not have: its secret cannot be decrypted, or it is invalid or conflicts with the file.
+ */
 export interface LeftOutEntity {
   readonly kind: string;
   readonly id: string;

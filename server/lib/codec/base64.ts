@@ -166,7 +166,7 @@ const verdict = (squares: number): VectorValidity =>
 export class EncodedVector {
   /** The number of float32 values. */
   readonly dimensions: number;
-  /** Finite and not all zero. */
+  /** Whether its numbers are finite and not all zero. */
   readonly validity: VectorValidity;
   readonly #response: ChunkedBytes;
   readonly #from: number;

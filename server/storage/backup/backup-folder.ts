@@ -10,7 +10,10 @@ import { copyDatabase } from "../sqlite/copy-database.ts";
 import { lockFolder } from "../sqlite/folder-lock.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 
-/** A backup leaves out the embedding cache, the lock, the copy of the last known configuration, and temp files. */
+/**
+ * A backup leaves out the embedding cache, stored content of requests, the lock, the copy of the last known
+ * configuration, the last known number of replicas, and temp files.
+ */
 const databases = ["ledger.db", "vexel.db", "events.db"];
 const blobFolders = ["images", "responses"];
 const secretFiles = ["secret.key", "links.secret"];

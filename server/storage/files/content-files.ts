@@ -94,7 +94,7 @@ export class ContentFiles implements ContentStore {
     try {
       return this.#options.secrets.decryptBytes(await readFile(path), context);
     } catch {
-      // Deleted meanwhile, or encrypted with an earlier VEXEL_SECRET.
+      // Deleted meanwhile, or encrypted with a key that is not known any more.
       return undefined;
     }
   }
@@ -117,7 +117,7 @@ export class ContentFiles implements ContentStore {
     if (await removeIfExists(path)) this.#storedBytes = Math.max(0, this.#storedBytes - size);
   }
 
-  /** Counts the remaining files. */
+  /** Also counts the bytes of the remaining files. */
   async sweep(keptMs: KeptMs): Promise<void> {
     const { now } = this.#options;
     const keptFolders = new Map([...keptMs].map(([model, ms]) => [this.#folderOf(model), ms]));

@@ -44,7 +44,7 @@ const longestWaitMs = 60_000;
 export class ImageFiles implements BlobStore {
   readonly #options: Required<ImageFilesOptions>;
   /**
-   * Every file of the folder, once the files of earlier processes are counted. Each file is read once and deleted once.
+   * Every file of the folder, once the files of earlier processes are counted. A sweep does not list the folder again.
    */
   readonly #files = new ExpiryQueue();
   #storedBytes = 0;

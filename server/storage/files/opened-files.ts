@@ -26,7 +26,7 @@ export class OpenedFiles {
   problem: string | undefined;
   #files: Opened[];
   readonly #logs: readonly WriteAheadLog[];
-  /** The largest observed size of each log. */
+  /** The size of each log at the last check. */
   readonly #sizes = new Map<WriteAheadLog, number>();
 
   /** Files and folders that are open, or in use, from now on. Files that do not exist are not watched. */
@@ -66,10 +66,10 @@ export class OpenedFiles {
   #watchLog(log: WriteAheadLog): string | undefined {
     const found = statOrError(log.path);
     if (typeof found !== "object") return undefined;
-    const largest = this.#sizes.get(log);
-    if (largest === undefined) {
+    const previous = this.#sizes.get(log);
+    if (previous === undefined) {
       this.#files.push({ path: log.path, device: found.dev, inode: found.ino });
-    } else if (found.size < largest && !log.isIntact()) {
+    } else if (found.size < previous && !log.isIntact()) {
       return `${log.path} was truncated while the gateway was running: rows are lost. Restart the gateway.`;
     }
     this.#sizes.set(log, found.size);

@@ -152,8 +152,9 @@ export class OutboxFile implements Outbox {
   }
 
   /**
-   * Reports the errors of writes that the recovery does not need: it ignores rows that are stored, and a released
-   * reservation has a row.
+   * Reports the errors of writes that no caller waits for. After one, the next write rewrites the whole file, with the
+   * queued reservations. Until then the recovery can do without these records, except reservations: it may store a row
+   * again, which changes nothing, and a released reservation has a row in the ledger store.
    */
   #containErrors(write: () => void): void {
     try {

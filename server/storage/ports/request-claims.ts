@@ -8,22 +8,23 @@ export type ClaimOutcome =
   /** The request failed, and must not be sent again for the requests that waited for it. `error`: as text. */
   | { readonly kind: "failed"; readonly error: string };
 
-/** The claim of another request. */
-interface EarlierClaim {
+/** The request that a claim is for. */
+interface ClaimedRequest {
   readonly requestId: string;
   readonly fingerprint: string;
 }
 
+/** Except for `claimed`, `requestId` and `fingerprint` are those of the earlier request that has the claim. */
 export type ClaimAnswer =
   | { readonly kind: "claimed"; readonly settle: (outcome: ClaimOutcome) => Promise<void> }
   /** The request is in flight. `claim`: to be passed to the next call. */
-  | ({ readonly kind: "held"; readonly claim: string } & EarlierClaim)
-  | ({ readonly kind: "stored" } & EarlierClaim)
-  | ({ readonly kind: "failed"; readonly error: string } & EarlierClaim)
+  | ({ readonly kind: "held"; readonly claim: string } & ClaimedRequest)
+  | ({ readonly kind: "stored" } & ClaimedRequest)
+  | ({ readonly kind: "failed"; readonly error: string } & ClaimedRequest)
   /** The replica of the request is gone, and the images may have been billed. */
-  | ({ readonly kind: "abandoned" } & EarlierClaim);
+  | ({ readonly kind: "abandoned" } & ClaimedRequest);
 
-export interface NewClaim extends EarlierClaim {
+export interface NewClaim extends ClaimedRequest {
   /** The store name of the response. */
   readonly name: string;
   /** The claim that this request waits for. Only then does it get the failure of that claim. */

@@ -60,7 +60,10 @@ export class SharedSpend {
     this.#evictBefore(day, month);
   }
 
-  /** Days and months that are over are not needed any more. A request that began yesterday may still be charged. */
+  /**
+   * Evicts days and months that are over, once there are many entries. Not earlier: a request that began yesterday may
+   * still be charged to yesterday.
+   */
   #evictBefore(day: string, month: string): void {
     if (this.#dollars.size < 100_000) return;
     const isCurrent = (key: string): boolean =>

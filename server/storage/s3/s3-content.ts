@@ -68,7 +68,7 @@ export class S3Content implements ContentStore {
           try {
             return secrets.decryptBytes(Buffer.from(await found.content.bytes()), name);
           } catch {
-            // Deleted meanwhile, or encrypted with another VEXEL_SECRET.
+            // Deleted meanwhile, or encrypted with a key that is not known here.
             return undefined;
           }
         },

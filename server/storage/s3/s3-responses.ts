@@ -59,7 +59,7 @@ export class S3Responses implements SharedResponses {
     for (const name of names) await objects.writeText(nameKey(name), JSON.stringify(entry));
   }
 
-  /** By the clock of the object store, which may differ from this machine's by the grace period. */
+  /** By the clock of the object store, which may differ from this machine's by up to the grace period. */
   async sweep(): Promise<void> {
     const { objects, ttlMs, now } = this.#options;
     await objects.sweep(folder, ({ modifiedAt }) => modifiedAt + ttlMs + graceMs <= now());

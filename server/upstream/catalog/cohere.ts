@@ -3,7 +3,7 @@ import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const page = "docs.cohere.com/docs/cohere-embed";
 
-/** Azure and Hugging Face prefix the owner's name, Bedrock omits the dot. */
+/** Azure and Hugging Face prefix the owner's name, Bedrock omits `.0`. */
 const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
   name: `embed-${what}-v3.0`,
   also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],

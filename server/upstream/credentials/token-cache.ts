@@ -27,7 +27,7 @@ interface TokenCache {
   evict(upstream: Upstream, request: UpstreamRequest): void;
 }
 
-/** A token is renewed this long before it expires, or after nine tenths of its lifetime. */
+/** A token is renewed this long before it expires, or after nine tenths of its lifetime, whichever is later. */
 const renewBeforeMs = 300_000;
 /** Retry interval after a failed renewal, while the old token is still valid. */
 const renewRetryMs = 10_000;

@@ -30,7 +30,10 @@ function translatedNetwork(v4: string): string {
   return `${translated}${address}/${96 + Number(bits)}`;
 }
 
-/** The only IPv6 range allocated for the public Internet: all others are local, multicast, mapped or reserved. */
+/**
+ * The only IPv6 range allocated for the public Internet: all others are local, multicast, mapped or reserved. And NAT64
+ * addresses, whose IPv4 address is checked.
+ */
 const publicV6 = ["2000::/3", `${translated}/96`];
 const privateV6 = [
   // Protocols, among them Teredo, which embeds an IPv4 address that would go unchecked.

@@ -45,7 +45,7 @@ export function toDownloadError(error: unknown, maxBytes: number): unknown {
     );
   }
   if (error instanceof ConnectionLost) {
-    const code = errorCode(error.cause) || "broken off";
+    const code = errorCode(error.cause) || "connection lost";
     return new DownloadError(
       "unreachable",
       "the connection was lost before the download was complete",

@@ -125,7 +125,7 @@ export class Connection {
     const waiting = unsolicitedBytes(this.#socket as Socket);
     if (waiting === "none") return true;
     if (this.#secure) {
-      // Only the event loop can decrypt the bytes: `receive` then finds out whether they are a response.
+      // Only the event loop can decrypt the bytes: `onData` then finds out whether they are a response.
       setTimeout(() => this.close(), decryptMs).unref();
       return false;
     }

@@ -40,7 +40,7 @@ export function toTransportError(error: unknown, signal: AbortSignal, max?: numb
   if (shortage) return outOfDescriptors(shortage, error);
   return new GatewayError("upstream_unreachable", messageOf(error, unsent), {
     cause: error,
-    logDetail: error instanceof InvalidHttpResponse ? error.message : code || "broken off",
+    logDetail: error instanceof InvalidHttpResponse ? error.message : code || "connection lost",
     ...(unsent && { notSent: true }),
   });
 }

@@ -108,7 +108,7 @@ export function createImageWorker({
   onReady,
 }: ImageWorkerOptions = {}): ImageWorker {
   const pool = createWorkerPool({
-    name: "The image converter",
+    name: "The image worker",
     entry,
     spec: () => ({ maxPixels }),
     idleMs,

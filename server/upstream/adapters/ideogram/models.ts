@@ -52,7 +52,7 @@ const aspectRatios: Sizes = {
 const anySize: Sizes = { rule: { multipleOf: 1, minEdge: 16, maxEdge: 8192 } };
 
 /** Edits of one image, with a mask whose black pixels mark the area to edit. */
-const black = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte } as const;
+const oneImageWithMask = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte } as const;
 
 // The newest API: eight images per request, prompts of 10,000 characters.
 const newest = { maxImages: 8, maxPrompt: 10_000 } as const;
@@ -156,7 +156,7 @@ const v3OfV1: Family = {
     ...byShape.fields(query, model, task),
     rendering_speed: speedOf(query)?.toUpperCase(),
   }),
-  edits: black,
+  edits: oneImageWithMask,
 };
 
 const v4OfV1: Family = {
@@ -190,7 +190,7 @@ const oldest: Family = {
       ],
     },
   },
-  edits: { ...black, maxBytes: 10 * megabyte },
+  edits: { ...oneImageWithMask, maxBytes: 10 * megabyte },
 };
 
 /** The first match applies. */
@@ -210,7 +210,7 @@ const families: readonly (readonly [RegExp, Family])[] = [
     },
   ],
   [/^ideogram-4/, ideogram4],
-  [/^ideogram-3/, { ...byShape, edits: black }],
+  [/^ideogram-3/, { ...byShape, edits: oneImageWithMask }],
   [/^ideogram-2/, byShape],
   [
     /^p-image/,

@@ -1,4 +1,4 @@
-/** The GPT image family, whose responses differ: `b64_json` and `usage`, and no links. */
+/** The GPT image family. Unlike other models' responses, theirs have `b64_json` and `usage`, and no links. */
 import type { Target } from "../../contract.ts";
 
 const family = /^(?:chat)?gpt-?image/i;

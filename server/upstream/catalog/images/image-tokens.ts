@@ -164,7 +164,7 @@ export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   partialOut: openaiInput.partialOut,
   ...thinking,
   out: (size, quality) => {
-    // The largest count from the calculator for gpt-image-2.
+    // Without a known size: the one with the largest count in the calculator for gpt-image-2.
     const large = size !== undefined && gptImage2Tokens(size, "high") ? size : "2048x2048";
     const fine = quality !== undefined && Object.hasOwn(gptImage1Tiers, quality) ? quality : "high";
     const counts = known.map(([, tokens]) => tokens.out(large, fine) ?? 0);

@@ -205,7 +205,7 @@ export const openaiImageModels: readonly KnownImage[] = [
       // Its sizes are documented as flexible, without a rule.
       sizes: "any",
     },
-    // The same: "SVG edits are not supported".
+    // The same documentation: "SVG edits are not supported".
     editing: { takes: animationTakes },
   },
 ];

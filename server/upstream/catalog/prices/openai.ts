@@ -45,7 +45,7 @@ export const openai: readonly ListedPrice[] = [
     price: perToken(5, 8, 10, 30),
     source: `${litellmNow}; docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09`,
   },
-  // The same: the price of input images is not documented.
+  // The same prices of text input and image output. Those of image input and text output are not documented.
   {
     kinds: ["openai"],
     model: model("gpt-image-2\\.6-sunburst"),

@@ -42,7 +42,7 @@ export async function loadDirectory(
   }
 }
 
-/** Configured options override those of the model, up to its maximum number of positions. */
+/** Configured options override those of the model. `maxTokens` can lower the model's own limit, and not raise it. */
 function configuredOptions(
   { pooling, normalize, maxTokens }: DirectorySpec,
   found: ModelDirectory,
