@@ -95,6 +95,11 @@ describe("deployment files", () => {
     const command = [helm, "template", "test", join(root, "deploy/helm"), "--kube-version=1.30"];
     const separate = Bun.spawnSync(command);
     expect(separate.stderr.toString()).toContain("With more than one replica, set");
+    // The autoscaler would start more replicas, each with its own data.
+    const scaled = Bun.spawnSync([...command, "--set=replicas=1"]);
+    expect(scaled.stderr.toString()).toContain("With more than one replica, set");
+    const single = Bun.spawnSync([...command, "--set=replicas=1,autoscaling.enabled=false"]);
+    expect([single.exitCode, single.stderr.toString()]).toEqual([0, ""]);
     const { exitCode, stdout, stderr } = Bun.spawnSync([
       ...command,
       "--set=metricsPort=9464,secrets.DATABASE_URL=postgres://host/vexel",
