@@ -297,6 +297,25 @@ test("a webhook is created with a generated name, shown with its deliveries, and
   expect(gateway.snapshot().webhooks?.size).toBe(0);
 });
 
+test("an id or a name that is taken is refused, and the error names the parameter", async () => {
+  const gateway = await start();
+  const webhook = { name: "alerts", url: `${fake.url}/hook`, secret: signingSecret };
+  for (const [path, body, param] of [
+    ["POST /upstreams", upstream(), "id"],
+    ["POST /projects", { name: "web" }, "name"],
+    ["POST /webhooks", webhook, "name"],
+  ] as const) {
+    expect((await gateway.call(path, body)).status).toBe(201);
+    const { status, json } = await gateway.call(path, body);
+    expect([path, status, json.error.code, json.error.param]).toEqual([
+      path,
+      409,
+      "already_exists",
+      param,
+    ]);
+  }
+});
+
 test("a project that API keys belong to is not deleted", async () => {
   const gateway = await start();
   await gateway.call("POST /projects", { name: "web", limits: { requestsPerMinute: 5 } });

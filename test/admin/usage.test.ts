@@ -117,6 +117,20 @@ describe("the overview", () => {
     expect(totals.requests).toBe(1);
   });
 
+  test("names an expiring key of a project, however many keys of other projects expire", async () => {
+    const key = (name: string, project: string) =>
+      `  - { name: ${name}, key: sk-${name}-0123456789abcdef, project: ${project}, expires: "${soon}" }`;
+    const others = Array.from({ length: 30 }, (_, at) => key(`beta-${at}`, "beta"));
+    const crowded = startReads({ more: [...others, key("own", "alpha")].join("\n") });
+    const user = { name: "Dev", role: "developer", projects: ["alpha"] } as const;
+    const get = await signInAs(crowded, user);
+    const expiring = ({ attention }: Overview) =>
+      attention.filter(({ type }) => type === "key_expiring").map(({ subject }) => subject);
+    expect(expiring(await json<Overview>(get("/overview")))).toEqual(["own"]);
+    expect(expiring(await crowded.admin<Overview>("/overview"))).toHaveLength(20);
+    await crowded.close();
+  });
+
   test("names an unhealthy target, and a budget that is nearly spent", async () => {
     const broken = startReads();
     broken.fake.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });

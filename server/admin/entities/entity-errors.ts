@@ -1,6 +1,6 @@
 /** Errors of changes to entities, for the clients of the admin API. */
 import type { EntityRefused } from "../../config/entities/config-entities.ts";
-import type { EntityKind } from "../../config/entities/entity-kinds.ts";
+import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityOrigin } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { VersionConflict } from "../../storage/ports/config-entity-store.ts";
@@ -35,7 +35,7 @@ export function alreadyExists(entity: Named & { origin: EntityOrigin }): Gateway
   const where =
     source === "store" ? "exists" : `exists: it comes from ${location ?? "the gateway"}`;
   return new GatewayError("entity_exists", `${nameOf(entity)} ${where}. Choose another id.`, {
-    param: entity.kind === "project" ? "name" : "id",
+    param: entityKinds[entity.kind].identity ?? "name",
   });
 }
 

@@ -32,7 +32,7 @@ const dayMs = 86_400_000;
 const expiringWithinMs = 7 * dayMs;
 const endingWithinMs = 30 * dayMs;
 const nearlySpentShare = 0.8;
-/** Items of each type. */
+/** Items of each type that one actor gets, and expiring keys of one project. */
 const maxItems = 20;
 /** Few, because the sums of their budgets are read on the thread that serves requests. */
 const maxProjects = 200;
@@ -48,8 +48,20 @@ export function createAttention(options: AttentionOptions) {
       computed = { at, items: itemsAt(options, at) };
     }
     const items = await computed.items;
-    return items.filter(({ owner }) => maySee(actor, owner)).map(({ item }) => item);
+    return firstOfEachType(items.filter(({ owner }) => maySee(actor, owner)));
   };
+}
+
+/** After the items are filtered: items that an actor may not see do not hide others. */
+function firstOfEachType(items: readonly ScopedItem[]): AttentionItem[] {
+  const counts = new Map<string, number>();
+  return items
+    .map(({ item }) => item)
+    .filter(({ type }) => {
+      const count = (counts.get(type) ?? 0) + 1;
+      counts.set(type, count);
+      return count <= maxItems;
+    });
 }
 
 function maySee({ projects }: Actor, owner: ScopedItem["owner"]): boolean {
@@ -99,7 +111,6 @@ async function configItems({ events, startedAt }: AttentionOptions): Promise<Sco
 const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
   targets
     .filter(({ state }) => state === "ejected" || state === "cooling")
-    .slice(0, maxItems)
     .map(({ upstream, model, models, state, reason }): ScopedItem => {
       const item: AttentionItem = {
         type: "target_unhealthy",
@@ -112,8 +123,8 @@ const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
     });
 
 /**
- * Checks all projects, which are few, and the keys that a budget event has named. The current sums of their budgets
- * decide.
+ * Checks the projects with a budget, at most `maxProjects`, and the keys that a budget event has named. The current sums
+ * of their budgets decide.
  */
 async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;
@@ -127,7 +138,6 @@ async function budgetItems(options: AttentionOptions, at: number): Promise<Scope
     .flatMap((owner) => showBudgets(owner, budgets, at))
     .filter(({ spent, limit }) => spent >= limit * nearlySpentShare)
     .toSorted((a, b) => b.spent / b.limit - a.spent / a.limit)
-    .slice(0, maxItems)
     .map(({ name, project, spent, limit, period }): ScopedItem => {
       const isExhausted = spent >= limit;
       const item: AttentionItem = {
@@ -162,8 +172,12 @@ async function reportedKeys({ events }: AttentionOptions): Promise<ReadonlySet<s
 
 function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
   const items: ScopedItem[] = [];
+  const counts = new Map<string | null, number>();
   for (const { name, project = null, expiresAt } of snapshot().keys.values()) {
     if (expiresAt === undefined || expiresAt <= at || expiresAt - at > expiringWithinMs) continue;
+    const count = (counts.get(project) ?? 0) + 1;
+    if (count > maxItems) continue;
+    counts.set(project, count);
     const item: AttentionItem = {
       type: "key_expiring",
       severity: "warning",
@@ -171,7 +185,7 @@ function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
       detail: new Date(expiresAt).toISOString(),
       link: "/keys",
     };
-    if (items.push({ item, owner: { project } }) >= maxItems) break;
+    items.push({ item, owner: { project } });
   }
   return items;
 }
@@ -182,7 +196,6 @@ const modelItems = ({ snapshot }: AttentionOptions, at: number): ScopedItem[] =>
       ({ shutdownDate }) =>
         shutdownDate !== undefined && Date.parse(shutdownDate) - at < endingWithinMs,
     )
-    .slice(0, maxItems)
     .map(({ id, shutdownDate = "" }): ScopedItem => {
       const item: AttentionItem = {
         type: "model_ending",

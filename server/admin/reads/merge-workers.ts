@@ -32,7 +32,7 @@ export const mergeStatistics = (
   );
 
 /**
- * Each worker has circuit breakers of its own. The targets and their order are those of the first list. The same model
+ * Each worker has circuit breakers of its own; the share of a target is the mean of the workers. The targets and their order are those of the first list. The same model
  * in another API of the upstream (`surface`) is another target.
  */
 export function mergeTargets(
@@ -42,7 +42,11 @@ export function mergeTargets(
   const idOf = ({ upstream, model, surface }: ShownTarget): string =>
     JSON.stringify([upstream, model, surface]);
   const byId = Map.groupBy(others.flat(), idOf);
-  return first.map((target) => (byId.get(idOf(target)) ?? []).reduce(mergeTarget, target));
+  return first.map((target) => {
+    const all = [target, ...(byId.get(idOf(target)) ?? [])];
+    const share = all.reduce((sum, each) => sum + each.share, 0) / all.length;
+    return { ...all.reduce(mergeTarget), share };
+  });
 }
 
 /** From the best state to the worst. */
@@ -56,7 +60,6 @@ function mergeTarget(a: ShownTarget, b: ShownTarget): ShownTarget {
   const names = [...Object.keys(a.counts), ...Object.keys(b.counts)];
   return {
     ...worse,
-    share: (a.share + b.share) / 2,
     in_flight: a.in_flight + b.in_flight,
     limit: a.limit + b.limit,
     error_share: highest(a.error_share, b.error_share),

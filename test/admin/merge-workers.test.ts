@@ -1,0 +1,38 @@
+/** Targets and statistics of several workers, as one gateway reports them. */
+import { expect, test } from "bun:test";
+import type { ShownTarget } from "../../contract/admin.ts";
+import { mergeTargets } from "../../server/admin/reads/merge-workers.ts";
+
+const targetOf = (more: Partial<ShownTarget>): ShownTarget => ({
+  object: "target",
+  upstream: "openai",
+  model: "m",
+  surface: null,
+  models: ["search"],
+  state: "healthy",
+  reason: null,
+  until: null,
+  share: 1,
+  in_flight: 1,
+  limit: 16,
+  error_share: null,
+  latency: [],
+  counts: { responses: 1 },
+  last_errors: [],
+  ...more,
+});
+
+test("the share of a target is the mean of all workers, and its state the worst of them", () => {
+  const ejected = targetOf({ state: "ejected", share: 0, reason: "5 failures in a row" });
+  const merged = mergeTargets([targetOf({})], [[targetOf({})], [targetOf({})], [ejected]]);
+  expect(merged).toEqual([
+    expect.objectContaining({
+      state: "ejected",
+      reason: "5 failures in a row",
+      share: 0.75,
+      in_flight: 4,
+      limit: 64,
+      counts: { responses: 4 },
+    }),
+  ]);
+});
