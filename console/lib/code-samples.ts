@@ -41,21 +41,31 @@ const jsonParts = ({ body }: SampleRequest): string[] => [
   `-d ${shellQuoted(JSON.stringify(body))}`,
 ];
 
+/** An object, such as `svg`, is JSON in a form. */
+const formText = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
+
 /** `--form-string` sends a text that begins with @ or < as it is. */
 const formParts = ({ body, files }: SampleRequest): string[] => [
   ...Object.entries(body).map(
-    ([name, value]) => `--form-string ${shellQuoted(`${name}=${String(value)}`)}`,
+    ([name, value]) => `--form-string ${shellQuoted(`${name}=${formText(value)}`)}`,
   ),
   ...(files?.images ?? []).map((name) => `-F ${shellQuoted(`image[]=@${name}`)}`),
   ...(files?.mask === undefined ? [] : [`-F ${shellQuoted(`mask=@${files.mask}`)}`]),
 ];
 
-/** JSON is valid Python except for its three constants, which are not in strings here. */
+/** The literals of JSON are those of Python, except for its three constants. */
 const pythonValue = (value: unknown): string => {
   if (value === true) return "True";
   if (value === false) return "False";
   if (value === null) return "None";
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(", ")}]`;
+  if (typeof value === "object") {
+    const pairs = Object.entries(value).map(
+      ([name, each]) => `${JSON.stringify(name)}: ${pythonValue(each)}`,
+    );
+    return `{${pairs.join(", ")}}`;
+  }
   return JSON.stringify(value);
 };
 

@@ -49,6 +49,16 @@ test("the samples of a request with partial images read the stream", () => {
   expect(codeSample("curl", images)).toStartWith("curl -N ");
 });
 
+test("the samples of a request with an object are valid in Python and in a form", () => {
+  const body = { model: "m", prompt: "a boat", svg: { model: "x", grouped: true, parts: [null] } };
+  const images = { ...request, endpoint: "images/generations", body } as const;
+  expect(codeSample("Python", images)).toContain(
+    'svg={"model": "x", "grouped": True, "parts": [None]}',
+  );
+  const edit = { ...images, endpoint: "images/edits", files: { images: ["a.png"] } } as const;
+  expect(codeSample("curl", edit)).toContain(`'svg=${JSON.stringify(body.svg)}'`);
+});
+
 test("LangChain has no sample for images", () => {
   expect(codeSample("LangChain", { ...request, endpoint: "images/generations" })).toBeUndefined();
 });

@@ -1,0 +1,31 @@
+/** How the first target of a request was selected, or why none was. */
+import type { RequestDetail } from "../../../contract/admin.ts";
+import type { MessageKey, Translate } from "../../i18n/messages.ts";
+
+const policies: Readonly<Record<string, MessageKey>> = {
+  p2c: "request.why.p2c",
+  weighted: "request.why.weighted",
+  cost: "request.why.cost",
+  sticky: "request.why.sticky",
+};
+
+type Selection = Pick<
+  RequestDetail,
+  "candidates" | "policy" | "attempts" | "error" | "cached_inputs"
+>;
+
+export function selectionReason(request: Selection, t: Translate): string {
+  const { candidates, policy, attempts } = request;
+  if (candidates === null && attempts > 0) return t("request.why.unrecorded");
+  if (candidates === null) {
+    return t("request.why.none", { reason: t(noTargetReason(request)) });
+  }
+  if (candidates <= 1) return t("request.why.single");
+  return t(policies[policy ?? ""] ?? "request.why.p2c", { count: candidates });
+}
+
+function noTargetReason({ error, cached_inputs }: Selection): MessageKey {
+  if (error !== null) return "request.why.refused";
+  // Only embeddings requests count cached inputs.
+  return cached_inputs === null ? "request.why.replayed" : "request.why.cached";
+}
