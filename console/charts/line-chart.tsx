@@ -41,7 +41,7 @@ const isolatedPoints = (values: readonly (number | null)[]): number[] =>
       : [],
   );
 
-/** Small amounts of money are long. */
+/** Wide enough for the longest label: small amounts, such as $0.000012, have many digits. */
 const widthOf = (_: UPlot, texts: readonly string[] | null): number =>
   Math.max(
     minAxisWidth,

@@ -49,7 +49,7 @@ export const en = {
   "state.loading": "Loading",
   "state.failed": "This could not be loaded.",
   "state.notAllowed.hint": "Ask an administrator for access.",
-  "state.notAllowed": "Your role may not open this page.",
+  "state.notAllowed": "You may not open this page.",
   "field.pastDay": "This day is in the past. Choose today or a later day.",
   "field.noDay": "Enter a complete date.",
   "field.noNumber": "Enter a number without thousands separators, such as 250000 or 0.5.",
@@ -473,7 +473,7 @@ export const en = {
   "events.redeliver": "Redeliver",
 
   "reference.description":
-    "Every endpoint of this gateway. The requests are those of the OpenAI API.",
+    "Every endpoint of this gateway: the API of the models, in OpenAI's format, and the admin API.",
   "reference.search": "Search endpoints",
   "reference.none": "No endpoint matches.",
   "reference.session": "Sent with your session.",

@@ -1,3 +1,4 @@
+/** Provides the current language and its translation function to all components. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import {
   catalogs,

@@ -49,7 +49,7 @@ export const zh: Messages = {
   "state.loading": "正在加载",
   "state.failed": "无法加载。",
   "state.notAllowed.hint": "请向管理员申请权限。",
-  "state.notAllowed": "您的角色无权打开此页面。",
+  "state.notAllowed": "您无权打开此页面。",
   "field.pastDay": "该日期已过。请选择今天或之后的日期。",
   "field.noDay": "请输入完整的日期。",
   "field.noNumber": "请输入不带千位分隔符的数字，例如 250000 或 0.5。",
@@ -453,7 +453,7 @@ export const zh: Messages = {
   "events.deliveries": "投递",
   "events.redeliver": "重新投递",
 
-  "reference.description": "此网关的所有端点。请求格式与 OpenAI API 相同。",
+  "reference.description": "此网关的所有端点：采用 OpenAI 格式的模型 API，以及管理 API。",
   "reference.search": "搜索接口",
   "reference.none": "没有匹配的接口。",
   "reference.session": "使用您的会话发送。",

@@ -1,3 +1,4 @@
+/** A short label whose color says how good a state is. */
 import type { ReactNode } from "react";
 import { classNames } from "../lib/class-names.ts";
 

@@ -1,3 +1,4 @@
+/** A button. It submits no form, unless its type is `submit`. */
 import type { ComponentProps } from "react";
 import { classNames } from "../lib/class-names.ts";
 

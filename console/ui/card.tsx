@@ -1,3 +1,4 @@
+/** A framed section of a page, with an optional title and actions. */
 import type { ReactNode } from "react";
 import { classNames } from "../lib/class-names.ts";
 

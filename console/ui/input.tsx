@@ -1,3 +1,4 @@
+/** Text inputs of one or several lines. Selects share their style. */
 import type { ComponentProps } from "react";
 import { classNames } from "../lib/class-names.ts";
 

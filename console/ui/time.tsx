@@ -1,3 +1,4 @@
+/** A time in the language of the user and the time zone of the browser. `null`: a dash. */
 import { useLanguage } from "../i18n/messages.ts";
 import { dateTime } from "../lib/time.ts";
 

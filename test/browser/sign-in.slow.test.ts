@@ -41,7 +41,7 @@ browserTest(
     // Events are for users who see all projects, and upstreams are for administrators.
     expect(await page.getByRole("link", { name: "Events and webhooks" }).count()).toBe(0);
     await page.goto("/console/upstreams");
-    await page.getByRole("heading", { name: "Your role may not open this page." }).waitFor();
+    await page.getByRole("heading", { name: "You may not open this page." }).waitFor();
     expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
   },
   { as: "visitor" },

@@ -1,3 +1,4 @@
+/** The audit log: every change and every sign-in, filtered by user. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { AuditEntry } from "../../../contract/admin.ts";

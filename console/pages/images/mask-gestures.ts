@@ -16,7 +16,7 @@ interface GestureOptions {
   readonly onStrokeEnd: (points: readonly Point[]) => void;
 }
 
-/** One pointer paints. The pan tool, two fingers, the middle button, or the wheel zoom and pan. */
+/** One pointer paints. The wheel and two fingers zoom; the pan tool, the middle button and two fingers pan. */
 export function useGestures(options: GestureOptions) {
   const { canvas, pans, viewport, minScale, onViewport, onStroke, onStrokeEnd } = options;
   const pointers = useRef(new Map<number, Point>());

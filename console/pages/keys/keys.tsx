@@ -1,3 +1,4 @@
+/** The API keys: create, change, rotate and revoke them. The value of a new key is shown once. */
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";

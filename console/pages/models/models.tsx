@@ -1,3 +1,4 @@
+/** The catalog of models, with a search and the live health of their targets. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

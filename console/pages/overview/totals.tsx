@@ -1,3 +1,4 @@
+/** The sums of the overview's time range: requests, error rate, latency, cost, tokens, images, cache hit rate. */
 import type { UsageSums } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";

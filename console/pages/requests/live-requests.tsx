@@ -6,7 +6,7 @@ import { requestColumns } from "./request-columns.tsx";
 import type { RequestsSearch } from "./requests-search.ts";
 import { useLiveRequests } from "./use-live-requests.ts";
 
-/** The live tail, with the same filters as the search. */
+/** The live tail, with the filters of the search except the times and the request id. */
 export function LiveRequests({ search }: { search: RequestsSearch }) {
   const t = useT();
   const { isOpen, requests, leftOut } = useLiveRequests(search);

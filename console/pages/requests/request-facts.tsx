@@ -1,3 +1,4 @@
+/** The ledger row of one request, and what its error means. */
 import { Link } from "@tanstack/react-router";
 import type { RequestDetail } from "../../../contract/admin.ts";
 import { type ErrorKind, errorTable } from "../../../contract/errors.ts";

@@ -22,7 +22,7 @@ export interface RequestsSearch extends Readonly<Partial<Record<FilterName, stri
   readonly range?: Range;
 }
 
-/** Numbers in the address are read as numbers. */
+/** The router parses a number in the address as a number. Every filter is a text. */
 export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
   const filters = filterNames.flatMap((name) => {
     const value = search[name];

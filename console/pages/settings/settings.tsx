@@ -1,3 +1,4 @@
+/** The settings in force. They cannot be changed here: the gateway reads them at its start. */
 import { useQuery } from "@tanstack/react-query";
 import type { Setting } from "../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";

@@ -1,3 +1,4 @@
+/** The sign-in page: with a password, or with OpenID Connect if it is configured. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { signInBody } from "../../../contract/schemas/users.ts";

@@ -20,12 +20,12 @@ export function DiscoveredModels({ models, ticked, onChange, idOf }: DiscoveredM
   const t = useT();
   const [search, setSearch] = useState("");
   const [showsAll, setShowsAll] = useState(false);
-  const isUsual = ({ kind }: DiscoveredModel): boolean => kind !== null;
-  const hasOthers = models.some(isUsual) && !models.every(isUsual);
+  const hasKnownKind = ({ kind }: DiscoveredModel): boolean => kind !== null;
+  const hasOthers = models.some(hasKnownKind) && !models.every(hasKnownKind);
   const visible = models.filter(
     (model) =>
       model.id.toLowerCase().includes(search.trim().toLowerCase()) &&
-      (showsAll || !hasOthers || search !== "" || isUsual(model) || model.id in ticked),
+      (showsAll || !hasOthers || search !== "" || hasKnownKind(model) || model.id in ticked),
   );
   const toggle = ({ id, kind }: DiscoveredModel): void => {
     const { [id]: before, ...others } = ticked;

@@ -1,3 +1,4 @@
+/** Usage summed by one or two dimensions, such as model and key. */
 import type { UsageDimension, UsageRow } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";

@@ -1,3 +1,4 @@
+/** The form of a console user: name, password, role and projects. */
 import { useQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
 import { minPasswordLength, roles, type User } from "../../../contract/admin.ts";

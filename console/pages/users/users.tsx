@@ -1,3 +1,4 @@
+/** The users of the console: create, change and delete them. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { User } from "../../../contract/admin.ts";
