@@ -1,5 +1,5 @@
 #!/bin/sh
-# Removes files that the gateway never loads from an installed node_modules folder, for a smaller image.
+# Removes files that the gateway can do without from an installed node_modules folder, for a smaller image.
 set -eu
 cd "$1"
 # The native runtime of built-in embedding models takes 100 MB. Without it they use WebAssembly.

@@ -29,7 +29,7 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       path,
       role: "admin",
       scope,
-      summary: `List every ${type.replace(/Entity$/, "").toLowerCase()} of the store, the configuration file and the environment.`,
+      summary: `List every ${type.replace(/Entity$/, "").toLowerCase()}, with its origin.`,
       response: `Page<${type}>`,
       handle: async (context) => {
         const data = [];

@@ -148,7 +148,7 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
       path: "/users/:id",
       role: "admin",
       scope: "all-projects",
-      summary: "Change a user. The sessions of the user end.",
+      summary: "Change a user. The sessions of the user end, except the session of this request.",
       body: changedUserBody,
       response: "User",
       handle: update,

@@ -36,7 +36,7 @@ export interface OidcSettings {
   readonly trustEmail: boolean;
   /** The claim with the groups or roles of a user. */
   readonly claim: string;
-  /** A user needs one of these values of the claim. Empty: none. */
+  /** A user needs one of these values of the claim. Empty: no value is needed. */
   readonly required: readonly string[];
   /** Role by value of the claim. */
   readonly roles: ReadonlyMap<string, Role>;
