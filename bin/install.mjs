@@ -21,7 +21,7 @@ export function ensureInstalled(what) {
   const isStamped = stampedHash === lockHash && (stamped === "all" || stamped === what);
   if (isStamped && areWorkspacesLinked()) return;
   const packages = Object.entries(JSON.parse(text).packages ?? {});
-  // Dependencies that were installed by hand are complete. `npm install` could only remove packages.
+  // If all dependencies are installed, such as by hand, `npm install` could only remove packages.
   const installed = ["all", "run"].find((each) => isComplete(packages, each));
   if (installed === "all" || installed === what) {
     return writeFileSync(stamp, `${lockHash} ${installed}`);

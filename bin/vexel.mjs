@@ -10,15 +10,15 @@ const bun = bunPath();
 // --no-install: Bun must never download a missing package by itself.
 const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slice(2)];
 // Variables that Bun reads at startup: allow more than 256 concurrent upstream requests; run full garbage collections
-// more often, so that less garbage accumulates under load; and keep freed memory for a tenth of a second before it is
+// more often, so that less garbage accumulates under load; and keep freed memory for half a second before it is
 // returned to the system, because allocating it again costs more than a small request.
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
 };
 
-// Under `npm start` the parent process is a shell. It exits on a signal without forwarding it, so the gateway stops
-// when the shell is gone.
+// Under npx and in an npm script the parent process is a shell. It exits on a signal without forwarding it, so the
+// gateway stops when the shell is gone.
 const shell = process.env.npm_lifecycle_event === undefined ? undefined : process.ppid;
 
 if (typeof process.execve === "function" && process.platform !== "win32") {

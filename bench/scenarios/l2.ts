@@ -12,13 +12,17 @@ import { cacheBytes, repeatedTexts, targets } from "../scenarios.ts";
 import { figureTable } from "../table.ts";
 
 const warmSeconds = 2;
-const fewTexts = 64 * 1024;
+/** Room for a few texts. */
+const smallCacheBytes = 64 * 1024;
 
 export const l2: RunScenario = async (context) => {
   const redis = await startRedis();
   const gateways = {
     local: await context.vexel({ VEXEL_CACHE_BYTES: String(cacheBytes) }),
-    Redis: await context.vexel({ VEXEL_CACHE_BYTES: String(fewTexts), REDIS_URL: redis.url }),
+    Redis: await context.vexel({
+      VEXEL_CACHE_BYTES: String(smallCacheBytes),
+      REDIS_URL: redis.url,
+    }),
     uncached: await context.vexel({ VEXEL_CACHE_BYTES: "0" }),
   };
   const proxies = Object.values(gateways);

@@ -1,4 +1,4 @@
-/** The CPU that metrics and traces cost: the same gateway with neither, and with both at two sampling ratios. */
+/** The CPU that metrics and traces cost: the same gateway with neither, with metrics, and with both at two ratios. */
 
 import { join } from "node:path";
 import { alternate, cpuRatios, ratioLine } from "../compare.ts";

@@ -52,7 +52,7 @@ export interface InjectedFault {
   readonly body?: "truncated" | "empty" | "html" | "text";
   /** This many bytes of white space after the document, which stays valid JSON. */
   readonly huge?: number;
-  /** `lie`: the header says gzip, the body is not compressed. */
+  /** `mislabeled`: the header says gzip, the body is not compressed. */
   readonly encoding?: "gzip" | "br" | "zstd" | "deflate" | "mislabeled";
 }
 

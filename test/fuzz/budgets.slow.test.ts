@@ -180,7 +180,7 @@ test("with a real ledger, budgets equal the sums of its rows after any number of
     const books: Books = {
       write: (row) => {
         file.write([row]);
-        // A row that is still in the journal is written a second time.
+        // A row that is still in the outbox is written a second time.
         if (++written % 7 === 0) reopen().write([row]);
         if (written % 11 === 0) file.prune(row.at + day, 5);
       },

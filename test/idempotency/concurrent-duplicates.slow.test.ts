@@ -56,7 +56,7 @@ async function sendDuplicates(
   fake.script(fault, { times: 99 });
   const responses = Array.from({ length: count }, () => generate(headers, more));
   await until(() => gateway.inFlight() === count && upstreamRequests() === 1);
-  // Turns of the event loop, in which the others reach the first one, and not a time, in which this process may not run.
+  // The others need turns of the event loop to reach the first one. A single long sleep may be one turn on a busy machine.
   for (let turn = 0; turn < 50; turn++) await Bun.sleep(1);
   all.resolve();
   return Promise.all(responses);

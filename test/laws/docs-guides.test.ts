@@ -64,7 +64,7 @@ describe("docs/observability.md", () => {
 });
 
 describe("the guides", () => {
-  test("has tables of fixed values that agree with the code, row by row", () => {
+  test("have tables of fixed values that agree with the code, row by row", () => {
     const pages = documents.filter((path) =>
       sectionsOf(path).some(({ heading }) => heading === "Fixed values"),
     );

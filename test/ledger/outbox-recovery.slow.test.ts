@@ -46,7 +46,7 @@ test("rows that were not in the ledger at shutdown are written at the next start
 
 describe("with rows of the last process in its outbox and a disk that is still full at the start", () => {
   /** A folder with a full ledger, and an outbox with the row of one successful request. */
-  async function leaveJournal(folder: string) {
+  async function leaveOutbox(folder: string) {
     const data = join(folder, "data");
     const start = (policy: "refuse" | "serve") =>
       startSmallProcess(folder, { VEXEL_ON_LEDGER_ERROR: policy });
@@ -67,7 +67,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
 
   test('the gateway is not ready under "refuse", and when there is room it writes the rows without a restart', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
+    const { data, start, makeRoom, id } = await leaveOutbox(folder.path);
     const gateway = await start("refuse");
     const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     const state = await fetch(`${gateway.url}/readyz`);
@@ -86,7 +86,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
 
   test('the gateway serves under "serve", and writes the rows of both processes when there is room', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
+    const { data, start, makeRoom, id } = await leaveOutbox(folder.path);
     const gateway = await start("serve");
     expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
       status: "ready",

@@ -1,4 +1,4 @@
-/** The Node wrapper of `npm start` and `vexel`, which starts Bun: signals are forwarded, and no process is orphaned. */
+/** The Node wrapper of the command `vexel`, which starts Bun: signals are forwarded, and no process is orphaned. */
 
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

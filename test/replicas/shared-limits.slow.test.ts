@@ -174,7 +174,7 @@ async function simulate(limitPerSecond: number, requestsPerSecond: number, secon
 }
 
 testWithRedis("a hundred replicas stay within a limit, with few calls of Redis", async () => {
-  // docs/capacity.md has these figures.
+  // docs/capacity.md has the figures of ten seconds.
   const below = await simulate(1000, 1000, 4);
   expect(below.admitted).toBe(4000);
   expect(below.callsPerReplica).toBeLessThan(5);

@@ -218,7 +218,7 @@ describe("through a gateway", () => {
     ["sends a short retry-after", { fail: "rate-limit", retryAfterMs: 50 }, "upstream_rate_limit"],
   ] as const)("a single upstream that %s once fails no request", async (_, fault, errorKind) => {
     const { gateway, fakes, embed } = arrange({ upstreams: 1 });
-    // The first request, and one that is sampled out of the measurement.
+    // As the first request, and after 60 requests that succeeded.
     for (const before of [0, 60]) {
       for (let request = 0; request < before; request++) await expectVectors(await embed());
       fakes[0]!.clear();

@@ -36,7 +36,7 @@ const subnet = (link: LinkName): string => {
 };
 const hostAddress = subnet;
 const [hostMac, replicaMac] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
-/** Known for good: without it, the system reports after three seconds without an ARP response that there is no host. */
+/** A permanent neighbor entry: without it, the system reports after three seconds without an ARP response that there is no host. */
 const neighbor = (address: string, mac: string, device: string): string =>
   `neighbor add ${address} lladdr ${mac} dev ${device} nud permanent`;
 const namespaceAddress = (link: LinkName): string =>

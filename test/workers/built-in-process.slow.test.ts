@@ -7,8 +7,6 @@ import { createMinilm, type MinilmOptions } from "../../server/workers/embedding
 import { until } from "../until.ts";
 import { cosine, embed, expectError, isAlive, sentences } from "./built-in-fixture.ts";
 
-// A process is started in most of these, which takes a while on a busy machine.
-
 const open: ReturnType<typeof createMinilm>[] = [];
 const start = (options: MinilmOptions = {}) => {
   const minilm = createMinilm(options);
@@ -60,7 +58,7 @@ test("the gateway's event loop is not blocked by a large job", async () => {
   gaps.sort((a, b) => a - b);
   expect(vectors).toHaveLength(150);
   expect(gaps.length).toBeGreaterThan(20);
-  // If the model ran in this process, each batch would block the timer for about 70 ms, and so would nearly every gap.
+  // If the model ran in this process, each batch would block the timer for about 70 ms, and nearly every gap would be that long.
   expect(gaps[Math.floor(gaps.length / 2)]).toBeLessThan(20);
   expect(gaps.at(-1)).toBeLessThan(500);
 });

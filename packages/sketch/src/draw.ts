@@ -211,7 +211,7 @@ async function editJob(
   };
 }
 
-/** An edit that only changes the style has nothing that moves, so its animation pulses in brightness. */
+/** The animation of an edit pulses in brightness: an edit that only changes the style has nothing that moves. */
 async function pulse(sharp: Sharp, raster: Raster, phase: number): Promise<Raster> {
   const brightness = 1 + 0.05 * Math.sin(phase * Math.PI * 2);
   const pixels = await toSharp(sharp, raster).modulate({ brightness }).raw().toBuffer();

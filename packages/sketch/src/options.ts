@@ -1,6 +1,6 @@
 /**
- * Validates the options of a request: refuses invalid values by parameter name and resolves every `auto` but the
- * size's.
+ * Validates the options of a request: refuses invalid values by parameter name, and replaces the quality `auto`. The
+ * size and the background may stay `auto`.
  */
 import type { Brief } from "./prompt/brief.ts";
 import type { SketchOptions, SketchRequest } from "./request.ts";

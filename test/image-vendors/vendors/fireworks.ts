@@ -34,7 +34,7 @@ const authorize = ({ method, path, headers }: VendorRequest): string => {
 
 const shapes = /^(1:1|21:9|16:9|3:2|5:4|4:3|4:5|3:4|2:3|9:16|9:21)$/;
 
-/** As the `accept` header says; with what else there is to say in headers. */
+/** The image in the format of the `accept` header. The response headers have the metadata. */
 async function image(
   generator: ImageGenerator,
   { headers }: VendorRequest,

@@ -23,7 +23,7 @@ const fields = [
 ];
 
 interface Rules {
-  /** It takes no size; the others require one. */
+  /** True: the model requires a size. False: it takes none. */
   readonly sized: boolean;
   readonly batch: number;
   readonly reads: number;
@@ -34,7 +34,7 @@ const open =
   (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
-    // As it is: a text, and not an object.
+    // SiliconFlow sends a JSON string here, not an object.
     if (headers.get("authorization") !== `Bearer ${key}`)
       throw { status: 401, body: '"Invalid token"' };
     if (method !== "POST" || path !== "/v1/images/generations") {

@@ -1,4 +1,4 @@
-/** A collage: a large image with the others around it, on a background in the colors of the prompt. */
+/** A collage of several images on a background in the colors of the prompt. */
 import { mix, tone } from "../color.ts";
 import type { Size } from "../options.ts";
 import type { Random } from "../random.ts";

@@ -1,4 +1,4 @@
-/** Aircraft: balloon, rocket, plane, kite, saucer, airship, satellite. */
+/** Aircraft: hot air balloon, toy balloon, rocket, plane, kite, saucer, satellite. */
 import { tone } from "../color.ts";
 import { circle, curve, ellipse, group, path, rect, stroke } from "../svg.ts";
 import { type Subject, sway } from "./subject.ts";
