@@ -74,6 +74,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
   try {
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
+    record.caller = caller;
     lifetime.admitLoad(caller, noHeaders, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";
     record.model = snapshot.models.get(query.model)?.id;

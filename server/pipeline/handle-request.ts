@@ -55,6 +55,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
+    record.caller = caller; // from now on, the request gets a ledger row
     lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
     if (endpoint.kind === "embedding") {
       record.cachePolicy = cachePolicyOf(incoming.headers);
@@ -130,7 +131,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
     query,
     send,
     client: incoming,
-    timeoutMs: wholeMs - waitedMs,
+    timeoutMs: wholeMs - Math.round(waitedMs),
   });
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
   const written = await endpoint.write(response, query, () => {
@@ -163,11 +164,11 @@ async function writeFailure<Q extends LimitedQuery, A>(
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   // Clients retry automatically, but an image that may have been billed is generated again only if the client decides
   // so.
-  const isBilled =
+  const neverRetry =
     endpoint.kind === "image" &&
     !lifetime.route?.retryPaid &&
     mayHaveBeenBilled(record.routing.attempts, error);
-  const response = toErrorResponse(error, isBilled);
+  const response = toErrorResponse(error, neverRetry);
   const released = lifetime.releaseFailed(error);
   if (!isSettled) {
     // A client that has disconnected receives nothing.

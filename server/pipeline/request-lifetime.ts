@@ -59,6 +59,7 @@ export class RequestLifetime {
   readonly #started: number;
   #deadline: Deadline | undefined;
   #sheddingDecision: SheddingDecision = "uncounted";
+  #holdsLoadSlot = true;
   #uploads: { dispose?(): Promise<void> } | undefined;
   #settling: Promise<Settled> | undefined;
   #clearing: Promise<void> | undefined;
@@ -82,13 +83,27 @@ export class RequestLifetime {
     loadShedder.begin(kind);
   }
 
-  /** The load shedder admits the authenticated request, admits it for the cache only, or throws GatewayError. */
+  /**
+   * The load shedder admits the authenticated request, admits it for the cache only, or throws GatewayError. A refused
+   * request gives its slot back at once: until its ledger row is written, it would take the slot from other keys.
+   */
   admitLoad(caller: Caller, headers: RequestHeaders, priority: Priority): void {
     const { record } = this;
     record.priority = priority;
-    this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id, priority);
+    try {
+      this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id, priority);
+    } catch (refusal) {
+      this.#endLoad();
+      throw refusal;
+    }
     record.cacheOnly = this.#sheddingDecision === "cache-only";
-    record.caller = caller;
+  }
+
+  /** Gives the slot of the load shedder back. A second call does nothing. */
+  #endLoad(): void {
+    if (!this.#holdsLoadSlot) return;
+    this.#holdsLoadSlot = false;
+    this.#loadShedder.end(this.kind, this.#sheddingDecision, this.record.caller?.id);
   }
 
   /** Takes over the uploaded files of the request. */
@@ -215,13 +230,11 @@ export class RequestLifetime {
     this.logIfThrows(() => record.end());
     this.logIfThrows(() => this.takeMemory()?.());
     this.logIfThrows(() => this.#source.releaseBody());
-    this.logIfThrows(() =>
-      this.#loadShedder.end(this.kind, this.#sheddingDecision, record.caller?.id),
-    );
+    this.logIfThrows(() => this.#endLoad());
     this.logIfThrows(() => services.report(record, error));
   }
 
-  /** Releases the idempotency claim and the files of a request that failed. Never rejects. */
+  /** Releases the idempotency claim, if it is still held, and the files of a request that failed. Never rejects. */
   async releaseFailed(error: GatewayError): Promise<void> {
     // The claim is released before the files, because the fingerprint of an abandoned claim is read from them.
     if (this.idempotent) await this.logIfRejects(() => this.idempotent?.release(error));
@@ -255,11 +268,11 @@ export class RequestLifetime {
 
   /** Releases every resource that is still held: a safety net for bugs in earlier steps. Never rejects. */
   async close(): Promise<void> {
+    const error = new GatewayError("internal", "The request ended without a response.");
     if (!this.isSettled) {
-      const error = new GatewayError("internal", "The request ended without a response.");
       await this.logIfRejects(() => this.settle(error.definition.status, error));
     }
-    if (this.#hasFiles) await this.clearFiles();
+    await this.releaseFailed(error);
   }
 
   /** Adds the rate limit headers, with the remainder of each limit. */

@@ -21,6 +21,22 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
     expect(Object.fromEntries(await statuses(inFlight))).toEqual({ 200: 3 });
   });
 
+  test("a refused request of a valid API key has a ledger row", async () => {
+    const { embed, generate, fake, gateway } = start({
+      keys: { one: "" },
+      settings: { VEXEL_MAX_CONCURRENT: "1" },
+    });
+    const { promise, resolve: finish } = Promise.withResolvers<void>();
+    fake.script({ until: promise });
+    const inFlight = embed("one");
+    await fake.arrived(1);
+    expect((await generate("one")).status).toBe(503);
+    finish();
+    expect((await inFlight).status).toBe(200);
+    const refused = gateway.rows().filter(({ status }) => status === 503);
+    expect(refused).toMatchObject([{ keyId: "file:one", error: "overloaded", attempts: 0 }]);
+  });
+
   test("a queued request is shed before a request in flight and before a new one", async () => {
     const { embed, fake, gateway } = start({
       keys: { many: "limits: { concurrent: 1 }", few: "" },

@@ -79,6 +79,12 @@ test("an unknown priority is refused with the name of the header, and no upstrea
   expect(limited.fake.requests).toHaveLength(1);
 });
 
+test("a request that is refused for its priority has a ledger row", async () => {
+  const limited = start({ keys: { people: "" } });
+  await embed(limited, "people", "a", "urgent");
+  expect(limited.gateway.rows()).toMatchObject([{ status: 400, error: "invalid_value" }]);
+});
+
 test("under overload a batch request gets 503 while an interactive one is served", async () => {
   const limited = start({
     keys: { people: "", index: "" },

@@ -10,7 +10,7 @@ import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint, WriteContext } from "../../server/pipeline/endpoint.ts";
 import { createPipeline } from "../../server/pipeline/handle-request.ts";
 import type { Send } from "../../server/request/stage.ts";
-import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { createServices, incoming, key, snapshotWith } from "./pipeline-fixture.ts";
 
 const query: EmbeddingsQuery = {
@@ -154,4 +154,51 @@ test("an HTTP request whose error response cannot be written releases its resour
   expect(pipeline.rows).toEqual([expect.objectContaining({ status: 500, error: "internal" })]);
   expect(pipeline.charged).toEqual(["released"]);
   expect(pipeline.inFlight()).toBe(0);
+});
+
+test("an image request whose error response cannot be written gives its Idempotency-Key back", async () => {
+  const { services, internalErrors } = createServices(snapshotWith("image"));
+  const { serve } = createPipeline(services);
+  const bug = new Error("the error cannot be written");
+  const imageQuery = { model: "m", prompt: "a", stream: false, options: {}, extraFields: {} };
+  const endpoint = {
+    operation: "generations",
+    kind: "image",
+    read: async () => ({ query: imageQuery }),
+    withClientFieldNames: () => {
+      throw bug;
+    },
+  } as unknown as Endpoint<GenerationQuery, string>;
+  const headers = new Headers({ authorization: "Bearer sk-test", "idempotency-key": "order-1" });
+  let sent = 0;
+  const failing = () => {
+    sent++;
+    return Promise.reject(new GatewayError("upstream_error", "no"));
+  };
+  await expect(serve(endpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
+  expect(await services.idempotencyStore.findById("k", "req_1")).toBe(undefined);
+  await expect(serve(endpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
+  expect(sent).toBe(2);
+  expect(internalErrors).toEqual([]);
+});
+
+test("a request that the load shedder refuses holds no slot while its ledger row is written", async () => {
+  const { services } = createServices(snapshotWith("embedding"));
+  const written = Promise.withResolvers<"settled">();
+  const { serve, inFlight } = createPipeline({
+    ...services,
+    maxConcurrent: { all: 0, image: 0 },
+    ledger: { admit: () => undefined, settle: () => written.promise },
+  });
+  const endpoint = { operation: "embeddings", kind: "embedding" };
+  const refused = serve(
+    endpoint as unknown as Endpoint<EmbeddingsQuery, string>,
+    async () => "vectors",
+    incoming,
+  );
+  await Bun.sleep(0);
+  expect(inFlight()).toBe(0);
+  written.resolve("settled");
+  expect((await refused).status).toBe(503);
+  expect(inFlight()).toBe(0);
 });
