@@ -61,6 +61,8 @@ interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   readonly demand: Demand;
   /** Work was already done for the request. */
   readonly hasStarted: () => boolean;
+  /** An upstream may have received the request, in an attempt before this wait. */
+  readonly wasSent: boolean;
 }
 
 type Names = readonly string[];
@@ -112,6 +114,7 @@ export class Admission {
         demand,
         signal,
         hasStarted: () => false,
+        wasSent: false,
       });
     } catch (error) {
       settleDemand(scopes, demand, noDemand, clock());
@@ -165,7 +168,7 @@ export class Admission {
       await leasing;
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
-    const { key, priority, route, neededSlots, demand, hasStarted } = request;
+    const { key, priority, route, neededSlots, demand, hasStarted, wasSent } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const signal = request.signal();
     if (signal.aborted) throw reasonOf(signal);
@@ -180,9 +183,9 @@ export class Admission {
       deadline: now + queueTimeoutMs[route.kind],
       hasStarted,
       admit: () => resolve(),
-      reject: (reason) => reject(noSlotError(reason, route.id, neededSlots)),
+      reject: (reason) => reject(noSlotError(reason, route.id, neededSlots, wasSent)),
     };
-    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", route.id, neededSlots);
+    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", route.id, neededSlots, wasSent);
     const onAbort = (): void => {
       // If the request already holds its slots, its owner releases them.
       this.#queue.cancel(waiter, clock());
@@ -208,8 +211,8 @@ export class Admission {
   }
 
   /**
-   * Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects its
-   * key.
+   * Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects the
+   * key with the most queued requests.
    */
   shed(mayShed: (key: string) => boolean): boolean {
     return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayShed);
@@ -262,6 +265,7 @@ function noSlotError(
   reason: "timeout" | "shed" | "full",
   model: string,
   neededSlots: readonly ConcurrencySlots[],
+  wasSent: boolean,
 ): GatewayError {
   if (reason === "shed") return overloadedError();
   const full = neededSlots.filter(({ hasFreeSlot }) => !hasFreeSlot);
@@ -270,7 +274,7 @@ function noSlotError(
   const message =
     reason === "full"
       ? "the queue is full"
-      : "timed out while queued, and no upstream request was sent";
+      : `timed out while queued${wasSent ? "" : ", and no upstream request was sent"}`;
   return new GatewayError(
     "queue_full",
     `Too many concurrent requests for ${model}: ${message}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,

@@ -56,6 +56,7 @@ export const enforceTargetLimits =
           neededSlots,
           demand,
           hasStarted: () => request.record.routing.hasStarted,
+          wasSent: request.record.routing.reachedUpstream,
           signal: () => request.signal,
         });
       } catch (error) {

@@ -58,9 +58,8 @@ export const targetCapacity = (
   kind: "embedding" | "image",
 ): TargetCapacity => ({
   hasCapacity: ({ scopes }: Target) =>
-    scopes
-      ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
-      : true,
+    scopes === undefined ||
+    shortage(admission.scopesOf(scopes), minimumDemand[kind], clock()) === undefined,
   isBusy: ({ scopes }: Target) =>
     scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => slots.isExhausted),
 });
@@ -77,6 +76,7 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
       // Even if work was done for the request, its wait must be able to time out: the requests that hold the slots may
       // never end.
       hasStarted: () => false,
+      wasSent: record.routing.reachedUpstream,
       signal: () => signal,
     }),
   admitWaiting: () => admission.admitWaiting(),

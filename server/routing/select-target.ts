@@ -11,8 +11,8 @@ import { type Candidate, hashToUnit, type Policy, type SelectionContext } from "
 
 /** The gateway's own limits (rates and concurrency slots) of a target. */
 export interface TargetCapacity {
-  /** True: the target has capacity. A number: it has none, and will have some after that many milliseconds. */
-  hasCapacity(target: Target): true | number;
+  /** No rate limit of the target is reached. */
+  hasCapacity(target: Target): boolean;
   /** All concurrency slots are taken: another request would wait. */
   isBusy(target: Target): boolean;
 }
@@ -83,7 +83,8 @@ export function selectHealthy(
     if (idle.length > 0) return choose(policy, idle, context);
     if (busy.length > 0) return choose(policy, busy, context);
   }
-  // A target at its hard limit is waited for only if no other candidate is available.
+  // A target at its hard limit is waited for only if no other candidate is available. Candidates that slow start holds
+  // back do not count as available here.
   if (atHardLimit.length > 0) return choose(policy, lowestTier(atHardLimit), context);
   // Every remaining candidate is in slow start: no other candidate can take its load.
   return inSlowStart.length > 0 ? choose(policy, lowestTier(inSlowStart), context) : undefined;
@@ -104,7 +105,7 @@ const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>
   candidates.filter(({ tier }) => tier === candidates[0]?.tier);
 
 export const hasCapacity = (capacity: TargetCapacity | undefined, target: Target): boolean =>
-  capacity === undefined || target.scopes === undefined || capacity.hasCapacity(target) === true;
+  capacity === undefined || target.scopes === undefined || capacity.hasCapacity(target);
 
 export const isBusy = (capacity: TargetCapacity | undefined, target: Target): boolean =>
   capacity !== undefined && target.scopes !== undefined && capacity.isBusy(target);

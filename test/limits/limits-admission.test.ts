@@ -1,10 +1,12 @@
 /**
- * A raised limit admits queued requests without a new request, and a request that was not executed uses up no limit.
+ * A raised limit admits queued requests without a new request, a request that was not executed uses up no limit, and the
+ * error of a request that timed out in the queue says whether it was sent.
  */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
 import { Admission } from "../../server/limits/admission.ts";
+import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { actualDemand, demandOf } from "../../server/limits/request-demand.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
@@ -54,6 +56,42 @@ test("a queued request is admitted by the next periodic check after its limit is
   await Bun.sleep(0);
   expect(isAdmitted).toBe(true);
   await queued;
+});
+
+test("a request that failed at one target before it queued for another is not told that nothing was sent", async () => {
+  let now = 0;
+  let check: (() => void) | undefined;
+  const admission = new Admission({
+    counters: localRateLimitCounters,
+    snapshot: () => ({}),
+    maxImageRequests: 1,
+    maxWaiting: 10,
+    queueTimeoutMs: { embedding: 1000, image: 1000 },
+    clock: () => now,
+    repeat: (again) => {
+      check = again;
+      return () => undefined;
+    },
+  });
+  const messageOf = async (wasSent: boolean): Promise<string> => {
+    const waiting = admission.waitForSlots({
+      key: "one",
+      priority: "interactive",
+      route: { id: "m", kind: "embedding" },
+      neededSlots: [new ConcurrencySlots(0)],
+      demand: demandOf(query),
+      hasStarted: () => false,
+      wasSent,
+      signal: () => new AbortController().signal,
+    });
+    now += 1000;
+    check?.();
+    return waiting.then(String, ({ message }) => message);
+  };
+  expect(await messageOf(false)).toContain(
+    "timed out while queued, and no upstream request was sent",
+  );
+  expect(await messageOf(true)).toContain("timed out while queued. Please try again");
 });
 
 test("a request to a missing upstream endpoint counts as a request, and for nothing else", () => {

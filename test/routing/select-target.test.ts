@@ -114,7 +114,7 @@ describe("when no target is healthy", () => {
 
 describe("configured limits of targets", () => {
   const [limited, other] = [candidateNamed("limited", { scopes: ["x"] }), candidateNamed("other")];
-  const capacity = { hasCapacity: () => 500, isBusy: () => false };
+  const capacity = { hasCapacity: () => false, isBusy: () => false };
 
   test("cause the next target to be selected, or the limit's own error if there is none", () => {
     expect(selectTarget(among([limited, other], { capacity }), contextAt(0))).toBe(other);
@@ -126,7 +126,7 @@ describe("configured limits of targets", () => {
   });
 
   test("on concurrency cause a target with a free slot to be selected", () => {
-    const busy = { hasCapacity: () => true as const, isBusy: () => true };
+    const busy = { hasCapacity: () => true, isBusy: () => true };
     for (let request = 0; request < 20; request++) {
       const context = contextAt(0, { random: randomFrom(request) });
       expect(selectTarget(among([limited, other], { capacity: busy }), context)).toBe(other);
