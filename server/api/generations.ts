@@ -56,7 +56,7 @@ const options = {
   input_fidelity: z.string().min(1).optional().describe("high or low; edits only."),
 } as const satisfies Record<keyof ImageOptions, z.ZodType>;
 
-/** The parameters that image generations and edits share, and the conversion of a parsed body to a query. */
+/** The names of the fields that become options of the query. All other fields are passed through. */
 const optionNames = Object.keys(options) as (keyof ImageOptions)[];
 
 const modelId = z

@@ -198,7 +198,10 @@ export class BudgetCounters {
     return counter.loadedFor === budget && this.#counters.get(counter.id) === counter;
   }
 
-  /** Bounds the memory. Called only between requests: a counter in use must not be replaced by a second one. */
+  /**
+   * Bounds the memory. Must not be called between `counterOf` and the reservation: a counter that is about to be used must
+   * not be replaced by a second one.
+   */
   evictIdle(): void {
     for (const isEvictable of [isIdleAndDerivable, isIdle]) {
       if (this.#counters.size < this.#maxCounters) return;

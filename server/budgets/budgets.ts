@@ -23,7 +23,7 @@ export interface Estimate {
   readonly dollars: number | undefined;
   /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
   readonly maxDollars?: number | undefined;
-  /** Every target of the model has a known price. */
+  /** Every target that can serve the request has a known price for it. */
   readonly isCertain: boolean;
 }
 

@@ -246,22 +246,22 @@ const atLeastObserved = (
 const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
- * How often the whole request may have been billed before its last attempt. A split request has several upstream
- * requests, and only those that were retried count, as a share of the whole. Attempts for missing images are counted
+ * How often the whole request may have been billed before its last attempt. A split request has several
+ * sub-requests, and only those that were retried count, as a share of the whole. Attempts for missing images are counted
  * per image. An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
  */
 function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
-  const { attempts, upstreamRequests } = routing;
-  if (!cost.earlierAttemptMayBeBilled || upstreamRequests === 0) return 0;
-  return Math.max(0, (attempts - images.fillAttempts) / upstreamRequests - 1);
+  const { attempts, routedRequests } = routing;
+  if (!cost.earlierAttemptMayBeBilled || routedRequests === 0) return 0;
+  return Math.max(0, (attempts - images.fillAttempts) / routedRequests - 1);
 }
 
 /** The weight of a higher earlier cost after each observation (exponential decay). */
 const decay = 0.9;
 
 /**
- * Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only,
- * LRU-bounded.
+ * Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only.
+ * Above the maximum, the cost that was recorded longest ago is evicted.
  */
 export class ObservedCosts {
   readonly #max: number;

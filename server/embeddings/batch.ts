@@ -1,6 +1,7 @@
 /**
- * Micro-batching stage: joins small requests to a busy target into one upstream request. An idle target gets each
- * request at once.
+ * Micro-batching stage: joins small requests to a target into one upstream request. At a busy target, requests wait for
+ * the batch, up to `maxWaitMs`. At a target that is neither idle nor busy, requests of the same turn of the event loop are
+ * joined, without a wait. An idle target gets each request at once.
  */
 
 import { isEmptyObject } from "../lib/large-json.ts";
@@ -118,8 +119,8 @@ interface PendingBatch extends MemberOwner {
 }
 
 /**
- * Micro-batching for one target: requests pass while the target is not busy; otherwise they wait, and are sent as one
- * batch.
+ * Micro-batching for one target. While the target is busy, requests wait and are sent as one batch; otherwise only
+ * requests of the same turn of the event loop are joined, without a wait.
  */
 class Batcher {
   readonly #options: BatcherOptions;

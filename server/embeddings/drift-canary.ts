@@ -19,7 +19,7 @@ export interface CanaryOptions {
   ) => Promise<Vector | undefined>;
   /** Called when a target drifts, is realigned, or cannot be compared. */
   readonly report: (report: CanaryReport) => void;
-  /** How long a target is excluded before it has been checked. Absent, or 0: the target is used at once. */
+  /** The longest time that a target is excluded because it has not been checked. Absent, or 0: it is used at once. */
   readonly graceMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;
@@ -47,7 +47,7 @@ interface Canary {
   hasDrifted(model: Model, target: Target): boolean;
   /**
    * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the
-   * first target serves alone. Where the first target does not respond, the others are used after the grace period.
+   * first target serves alone, but no longer than the grace period: then the others are used, checked or not.
    */
   isExcluded(model: Model, target: Target): boolean;
   /** Cancels the checks in flight, and reports nothing more. */
@@ -165,7 +165,7 @@ export function createCanary(options: CanaryOptions): Canary {
    * The target has not been checked, and the grace period of the model has not passed. The first call that finds an
    * unchecked target starts the grace period. False for the first target, which is the reference.
    */
-  const isUnchecked = (model: Model, target: Target): boolean => {
+  const awaitsFirstCheck = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
     if (others.every((other) => compared.has(checkKey(model, other)))) {
       fullyChecked.add(model);
@@ -195,7 +195,7 @@ export function createCanary(options: CanaryOptions): Canary {
     hasDrifted,
     isExcluded: (model, target) =>
       (drifted.size > 0 && drifted.has(checkKey(model, target))) ||
-      (graceMs > 0 && !fullyChecked.has(model) && isUnchecked(model, target)),
+      (graceMs > 0 && !fullyChecked.has(model) && awaitsFirstCheck(model, target)),
     close: () => closing.abort(),
   };
 }

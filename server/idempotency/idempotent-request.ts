@@ -178,8 +178,8 @@ export class IdempotentRequest {
   #failureForWaiters(failure: GatewayError | undefined): GatewayError | undefined {
     if (!failure || failure.kind === "client_closed") return undefined;
     const { record, retryPaid } = this.#options;
-    const isBilled = !retryPaid && mayHaveBeenBilled(record.routing.attempts, failure);
-    return isBilled || failure.definition.retry === "never" ? failure : undefined;
+    const neverRetry = !retryPaid && mayHaveBeenBilled(record.routing.attempts, failure);
+    return neverRetry || failure.definition.retry === "never" ? failure : undefined;
   }
 
   #detach(): Promise<void> {

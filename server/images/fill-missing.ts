@@ -215,7 +215,7 @@ class PartialRecord {
     record.cost.earlierAttemptMayBeBilled = false;
   }
 
-  /** The follow-up returned images. */
+  /** The follow-up returned images, or a stream that has ended, perhaps with an error. */
   mergeSuccess(): void {
     const { cost, parameters } = this.#record;
     const saved = this.#saved;

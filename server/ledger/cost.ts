@@ -57,7 +57,7 @@ export function costOf(price: Price | undefined, delivered: Delivered): number |
   return parts.length === 0 ? undefined : parts.reduce(plus);
 }
 
-/** The image size for estimates if the request has no size: no price list has a larger one. */
+/** The pixels for estimates if the size is not WIDTHxHEIGHT, such as an aspect ratio: few models generate more. */
 const largestUsualPixels = 2048 * 2048;
 
 /**

@@ -69,7 +69,8 @@ export class Ledger {
       ...options,
     };
     this.#recovery = recovery;
-    // A store that cannot accept the recovered rows cannot accept new rows either: requests are refused from the start.
+    // A store that cannot accept the recovered rows cannot accept new rows either: then the ledger is not writable from
+    // the start.
     if (!recovery.isDone) this.#startDrain(() => recovery.recover());
   }
 

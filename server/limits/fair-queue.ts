@@ -149,7 +149,7 @@ export class FairQueue {
 
   /**
    * Sheds the newest request of the key with the most queued requests: a batch request, or else an interactive request
-   * whose key is not protected. False: there is none that has not started.
+   * if `mayShed` allows it for that key. False: every queued request has started, or `mayShed` does not allow it.
    */
   shed(now: number, mayShed: (key: string) => boolean = () => true): boolean {
     const batch = this.#newestOfLargestKey("batch");

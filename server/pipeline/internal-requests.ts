@@ -28,7 +28,7 @@ const pinnedTo =
   (request) => {
     const { routing, trace } = request.record;
     routing.startAttempt(target);
-    routing.upstreamRequests++;
+    routing.routedRequests++;
     const traceHeaders = trace?.headersOf(trace.spanId);
     return send({ ...request, target, traceHeaders });
   };

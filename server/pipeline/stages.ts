@@ -174,7 +174,8 @@ function canServe<Q extends GenerationQuery>(
   target: Target,
 ): boolean {
   const reason = reasonToReject(request, target);
-  if (reason instanceof GatewayError) addStep(request.record, target, `cannot, ${reason.kind}`);
+  if (reason instanceof GatewayError)
+    addStep(request.record, target, `skipped, request not supported: ${reason.kind}`);
   return reason === undefined;
 }
 

@@ -96,7 +96,7 @@ export function verifyEmbeddings(
     throw invalidResponse(
       inspected.validity === "zero"
         ? `vector ${at} is all zeros`
-        : `vector ${at} contains a value that is not a number`,
+        : `vector ${at} contains a value that is not a finite number`,
     );
   }
   return response;

@@ -62,7 +62,7 @@ export interface StreamedBody {
   open(): AsyncIterable<Uint8Array>;
   /** The same bytes, if all of them are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** Its chunks are in memory until each is sent: they count as unread bytes of the client. */
+  /** Each chunk is in memory until it is sent. Until then, it counts as part of a response that the client has not read. */
   readonly isInMemory?: true;
   /** Called once: the body was sent completely, or the client disconnected before. */
   close(complete: boolean): Promise<void>;
@@ -140,7 +140,7 @@ export const isStreamed = (body: ResponseBody): body is StreamedJson =>
 
 export const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
 
-/** Joins the chunks into one buffer of their own. */
+/** Copies the chunks into one new buffer. */
 export const joinChunks = (parts: BodyChunks): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 

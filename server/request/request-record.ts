@@ -13,9 +13,12 @@ class RoutingRecord {
   /** The target of the last attempt. */
   target: Target | undefined;
   attempts = 0;
-  /** Upstream requests: one, or one for each chunk of a split request. Retries are not counted. */
-  upstreamRequests = 0;
-  /** An attempt has ended whose upstream received the request, or a chunk of it. */
+  /**
+   * Requests that entered the routing stage: one, or one for each sub-request of a split request. Not counted: retries,
+   * hedged requests, the fan-out of an image request, and follow-up requests for missing images.
+   */
+  routedRequests = 0;
+  /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
   reachedUpstream = false;
   /** The request was sent to a target, or is about to be. */
   hasStarted = false;
@@ -31,7 +34,7 @@ class RoutingRecord {
 
   /** Parts of the response may come from different targets. */
   get usedSeveralTargets(): boolean {
-    return this.#hasSeveralTargets && this.upstreamRequests > 1;
+    return this.#hasSeveralTargets && this.routedRequests > 1;
   }
 
   /** `startedAt`: milliseconds, monotonic. Absent: the attempt is not part of the timeline. */
@@ -82,7 +85,7 @@ interface EmbeddingsRecord {
 export interface ParametersRecord {
   /** Parameters that the gateway applied in another way than by passing them on. */
   adapted: readonly string[] | undefined;
-  /** Dropped parameters: they make no difference to the model. */
+  /** Parameters that were removed before the upstream request, or that had no effect on the response. */
   dropped: readonly string[] | undefined;
 }
 
@@ -147,7 +150,7 @@ export class RequestRecord {
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
   usage: Usage | undefined;
-  /** Short descriptions of the steps, in order. Recorded for image requests, and for rejected targets. */
+  /** Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged. */
   steps: string[] | undefined;
   readonly routing = new RoutingRecord();
   readonly embeddings: EmbeddingsRecord = { inputs: 0, cachedInputs: 0, upstreamTokens: undefined };

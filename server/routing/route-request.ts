@@ -41,7 +41,7 @@ export const routeRequest =
     const stage: RoutingStage<Q, A> = { ...options, next, lastError: undefined };
     return (request) => {
       const { failure } = request.tried ?? {};
-      if (!failure) request.record.routing.upstreamRequests++;
+      if (!failure) request.record.routing.routedRequests++;
       return new RoutedRequest(stage, request).run(failure);
     };
   };
@@ -61,7 +61,7 @@ class RoutedRequest<Q, A>
   readonly capacity: TargetCapacity | undefined;
   tried: readonly Candidate[] | undefined;
   skippedAny = false;
-  /** When the next target is selected: read again after each wait. */
+  /** The time at which targets are selected. It is read from the clock again after each wait. */
   now: number;
   readonly random: () => number;
   readonly sizeClass: number;
@@ -78,8 +78,8 @@ class RoutedRequest<Q, A>
     this.request = request;
     this.modelTargets = registry.targetsFor(route);
     const { candidates, policy } = this.modelTargets;
-    const open = tried ? untriedCandidates(candidates, tried) : candidates;
-    this.candidates = canServe ? capableCandidates(open, request, canServe) : open;
+    const untried = tried ? untriedCandidates(candidates, tried) : candidates;
+    this.candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
     this.policy = policy;
     this.capacity = capacity;
     this.now = registry.clock();

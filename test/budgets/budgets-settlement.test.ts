@@ -120,18 +120,18 @@ test("a known cost is charged, whatever error follows", () => {
 
 interface Retried {
   readonly attempts: number;
-  readonly upstreamRequests?: number;
+  readonly routedRequests?: number;
   readonly cost?: number;
 }
 
 describe("a request that was retried after it may have been billed", () => {
   const ended = (
-    { attempts, upstreamRequests = 1, cost }: Retried,
+    { attempts, routedRequests = 1, cost }: Retried,
     error?: GatewayError,
   ): { spent: number | undefined; estimate: number | undefined } => {
     const { charging, begin, state } = setUp();
     const record = begin();
-    Object.assign(record.routing, { attempts, upstreamRequests });
+    Object.assign(record.routing, { attempts, routedRequests });
     Object.assign(record.cost, { actual: cost, earlierAttemptMayBeBilled: true });
     charging.end(record, error);
     return { spent: state()?.spent, estimate: record.cost.estimated };
@@ -154,7 +154,7 @@ describe("a request that was retried after it may have been billed", () => {
   });
 
   test("that was split into chunks is charged for the retried chunks only", () => {
-    const { estimate } = ended({ attempts: 5, upstreamRequests: 4, cost: 0.75 });
+    const { estimate } = ended({ attempts: 5, routedRequests: 4, cost: 0.75 });
     expect(estimate).toBeCloseTo(0.125, 12);
   });
 });

@@ -209,7 +209,7 @@ describe("a chain", () => {
     expect(paths().slice(0, 3)).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
     // An overloaded surface is retried; an unsupported one is not.
     expect(new Set(paths()).size).toBe(3);
-    expect(steps()).toContain("(responses): cannot, unknown_parameter");
+    expect(steps()).toContain("(responses): skipped, request not supported: unknown_parameter");
   });
 
   test("ends with the flagged categories of the moderation, before anything is billed", async () => {

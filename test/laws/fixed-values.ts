@@ -245,7 +245,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Successful probes after outlier ejection",
     "3",
     "server/routing/health/circuit-breaker.ts",
-    "successThresholdAfterEjection = 3;",
+    "successThresholdIfPartial = 3;",
   ],
   [
     "docs/routing-and-failover.md",

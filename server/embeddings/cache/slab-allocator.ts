@@ -9,8 +9,8 @@ interface SlotOwner<T> {
 }
 
 /**
- * The bytes of the smallest slot. A slab has at most its size divided by this many entries, and all of them are evicted
- * when the slab changes its size class.
+ * The bytes of the smallest slot. They bound the number of entries in a slab, all of which are evicted when the slab
+ * changes its size class: a slab of 1 MiB has at most 2,048.
  */
 const minSlotBytes = 512;
 

@@ -186,15 +186,15 @@ class SentCount {
   }
 
   /**
-   * Called when nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had accepted
-   * it.
+   * Called when nothing is unsent. Throws if the socket accepted fewer or more bytes than were written: fewer if a buffer
+   * was released before the socket had accepted it.
    */
   check(): void {
     const { sentBytes } = this.#writer;
     if (sentBytes === this.#expected) return;
-    const difference = sentBytes - this.#expected;
+    const difference = Math.abs(sentBytes - this.#expected);
     throw new Error(
-      `The socket accepted a wrong number of bytes of a response: ${difference} compared with those written.`,
+      `The socket accepted ${difference} bytes ${sentBytes < this.#expected ? "fewer" : "more"} than the response has.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Plans single options of an image request: size, compression, partial images of a stream, and the user. Each is sent,
- * emulated, dropped or refused.
+ * Plans single options of an image request: size, compression, streaming, the user, and source images. Each is
+ * sent, emulated, dropped or refused.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";

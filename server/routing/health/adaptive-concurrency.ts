@@ -11,7 +11,7 @@ const maximumLimit = 4096;
 const limitAfterRecovery = 8;
 /** Several failures within this interval cause one decrease. */
 const decreaseIntervalMs = 100;
-/** How long after the last overload error the limit stays hard: shorter than queued requests wait. */
+/** How long after the last overload error the limit stays hard: shorter than the default queue timeout (5 s). */
 const hardLimitMs = 3000;
 /** The multiplicative decrease. */
 const decreaseFactor = 0.7;

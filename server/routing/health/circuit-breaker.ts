@@ -21,14 +21,14 @@ const resetBackoffMs = 60_000;
 const rampMs = 10_000;
 const minRampShare = 0.1;
 /**
- * Successful probes that close the breaker after an outlier ejection (success threshold): such a target still succeeds
- * at times.
+ * Successful probes that close the breaker of a partially ejected target (success threshold), such as an outlier: one
+ * success does not show that the target has recovered, because part of its requests succeeded all the time.
  */
-const successThresholdAfterEjection = 3;
+const successThresholdIfPartial = 3;
 /** The weight of one request in the failure rate (EWMA). */
 const weight = 1 / 16;
-/** The failure rate that is normal for a target. */
-const usualFailureRate = 0.1;
+/** From this failure rate on, failures in a row can be chance: the target is then ejected only partially. */
+const partialFailureRate = 0.1;
 /** From this failure rate on, the target is unavailable even if no other target can serve. */
 const unavailableFailureRate = 0.7;
 
@@ -89,7 +89,7 @@ export class CircuitBreaker {
     if (!probe) return false;
     this.#probeSince = undefined;
     this.#successfulProbes++;
-    if (this.partial && !isOnlyOption && this.#successfulProbes < successThresholdAfterEjection)
+    if (this.partial && !isOnlyOption && this.#successfulProbes < successThresholdIfPartial)
       return false;
     // A complete outage is over, so the failure rate from before no longer applies.
     if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
@@ -113,7 +113,7 @@ export class CircuitBreaker {
     this.#failures++;
     // A target that normally fails part of its requests sometimes fails several in a row, and still serves the others.
     const partial =
-      this.#failureRateAtSuccess >= usualFailureRate &&
+      this.#failureRateAtSuccess >= partialFailureRate &&
       this.#failureRateAtSuccess < unavailableFailureRate;
     const threshold =
       this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
