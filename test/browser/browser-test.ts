@@ -7,6 +7,7 @@ import type {
   Locator,
   Page,
 } from "playwright-core";
+import { until } from "../until.ts";
 import { sharedBrowser, testInChromium } from "./chromium.ts";
 import { adminPassword, type ConsoleGateway, sharedGateway } from "./console-gateway.ts";
 import { collectProblems, type PageProblems } from "./page-problems.ts";
@@ -16,6 +17,8 @@ export interface BrowserTest extends ConsoleGateway {
   readonly page: Page;
   /** Opens a page of the console, such as `/models`, and waits until it has loaded. */
   open(path: string): Promise<void>;
+  /** Goes to another page of the loaded console, as a link does: in half the CPU time of `open`. */
+  visit(path: string): Promise<void>;
   readonly problems: PageProblems;
 }
 
@@ -60,7 +63,15 @@ export function browserTest(
         await page.goto(`/console${path}`);
         await settled(page);
       };
-      await run({ ...gateway, context, page, open, problems });
+      const visit = async (path: string): Promise<void> => {
+        // Every page sets the title when it is shown. Until then the former page stays.
+        await page.evaluate(`document.title = "";
+          history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
+          dispatchEvent(new PopStateEvent("popstate"));`);
+        await until(() => page.evaluate<boolean>(`document.title !== ""`));
+        await settled(page);
+      };
+      await run({ ...gateway, context, page, open, visit, problems });
       expect(problems.list()).toEqual([]);
     } finally {
       if (isShared) await leaveContext(context, gateway.url);

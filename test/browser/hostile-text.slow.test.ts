@@ -27,7 +27,7 @@ async function fillAndSave(page: Page): Promise<void> {
 
 browserTest(
   "markup in any field of any form, and in a stored prompt, is text on every page",
-  async ({ page, open, admin, gateway, fake, problems, context }) => {
+  async ({ page, open, visit, admin, gateway, fake, problems, context }) => {
     const dialogs: string[] = [];
     page.on("dialog", (shown) => {
       dialogs.push(shown.message());
@@ -37,6 +37,7 @@ browserTest(
       console.error("policy violation: " + blockedURI);
     });`);
     problems.expectFailure(/^4\d\d (POST|PUT) /);
+    await open("/");
     for (const [path, button] of [
       ["/upstreams", "Add upstream"],
       ["/models", "Create model"],
@@ -45,7 +46,7 @@ browserTest(
       ["/webhooks", "Add webhook"],
       ["/users", "Create user"],
     ] as const) {
-      await open(path);
+      await visit(path);
       await page.getByRole("button", { name: button }).click();
       await fillAndSave(page);
     }
@@ -88,11 +89,11 @@ browserTest(
       modelPage,
       `/requests?key=${encodeURIComponent(markup)}`,
     ]) {
-      await open(path);
+      await visit(path);
       expect(await page.evaluate("window.xss"), path).toBeUndefined();
     }
     // The stored prompt is on the page of its request.
-    await open(`/requests/${id}`);
+    await visit(`/requests/${id}`);
     await page.getByRole("heading", { name: "Stored content" }).waitFor();
     expect(await page.getByRole("region", { name: "Request" }).textContent()).toContain("onerror");
     expect(await page.evaluate("window.xss")).toBeUndefined();

@@ -35,10 +35,11 @@ async function showDarkTheme({ page, open }: BrowserTest, path: string): Promise
 }
 
 async function findingsOf(test: BrowserTest, path: string): Promise<string[]> {
-  const { page, open } = test;
+  const { page, open, visit } = test;
   await page.setViewportSize(desktop);
   await page.emulateMedia({ colorScheme: "light" });
-  await open(path);
+  const isLoaded = page.url() !== "about:blank" && !publicPages.includes(path);
+  await (isLoaded ? visit(path) : open(path));
   const findings = await seriousFindings(page);
   await showDarkTheme(test, path);
   findings.push(...(await seriousFindings(page, colorRules)));
