@@ -158,8 +158,8 @@ async function writeFailure<Q extends LimitedQuery, A>(
   thrown: unknown,
 ): Promise<OutgoingResponse> {
   const { record, isSettled } = lifetime;
-  // If the request is settled, its row could not be written: the ledger has the row in memory and retries to write it,
-  // and the client gets the error.
+  // If the request is settled, its row could not be written, and the client gets that error. The ledger keeps the row
+  // in memory, unless too many rows wait there already, and retries to write it.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   // Clients retry automatically, but an image that may have been billed is generated again only if the client decides

@@ -100,8 +100,7 @@ export async function* settleAtEnd(
     yield* chunksOf(heldBack);
   } catch (thrown) {
     const error = toGatewayError(thrown, signal);
-    // If `settle` itself failed, the ledger has the row in memory and retries to write it: the row is not settled
-    // twice.
+    // If `settle` itself failed, the ledger retries to write the row: the row is not settled twice.
     if (!isSettled) {
       isSettled = true;
       await settle(sent, error).catch(() => undefined);

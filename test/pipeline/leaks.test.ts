@@ -103,7 +103,8 @@ test("thousands of requests, some of which are canceled, leave no listener and n
     const before = await run(200);
     const after = await run(200 + scaled(9800));
     expect(after.listeners).toBe(0);
-    expect(after.timers).toBeLessThanOrEqual(before.timers + 16);
+    // A connection of a client or to the upstream may have an idle timer: at most 16 of each. A leak has hundreds.
+    expect(after.timers).toBeLessThanOrEqual(before.timers + 32);
   } finally {
     await gateway.close();
     await upstream.stop(true);

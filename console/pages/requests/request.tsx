@@ -24,13 +24,13 @@ export function RequestPage() {
   const t = useT();
   const { id } = useParams({ from: "/signed-in/requests/$id" });
   const query = useQuery(requestQuery(id));
-  const hasContent = (query.data?.content_expires_at ?? null) !== null;
+  const hasContent = query.data && query.data.content_expires_at !== null;
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isDeveloper = session?.user.role !== "viewer";
   return (
     <Page
       title={t("request.title")}
-      description={t(hasContent ? "request.hasContent" : "request.content")}
+      {...(query.data && { description: t(hasContent ? "request.hasContent" : "request.content") })}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >
       <QueryView query={query}>
