@@ -1,6 +1,5 @@
 /** GET /v1/models and /v1/engines, as a list and one by one: only the models that the API key may use. */
-import { authenticate } from "../auth/authenticate.ts";
-import { mayUse, modelNotFound } from "../auth/resolve-model.ts";
+import { authenticate, mayUse, modelNotFound } from "../auth/authenticate.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";

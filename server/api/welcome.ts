@@ -1,6 +1,5 @@
 /** GET /: the start page for browsers. It has no scripts and loads nothing from other hosts. */
-import { authenticate } from "../auth/authenticate.ts";
-import { mayUse } from "../auth/resolve-model.ts";
+import { authenticate, mayUse } from "../auth/authenticate.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";

@@ -3,7 +3,7 @@
  * the stages, which route, send and verify it. `executeWithin` runs these steps within the lifetime of
  * an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the ledger row.
  */
-import { resolveModel } from "../auth/resolve-model.ts";
+import { resolveModel } from "../auth/authenticate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";

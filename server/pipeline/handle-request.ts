@@ -2,21 +2,22 @@
  * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is
  * the part without HTTP, and `request-lifetime.ts` owns its resources.
  */
-import { authenticate } from "../auth/authenticate.ts";
-import { defaultModel, resolveModel } from "../auth/resolve-model.ts";
+import { authenticate, defaultModel, resolveModel } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
-import {
-  cachePolicyOf,
-  type IncomingRequest,
-  type OutgoingResponse,
-  priorityOf,
+import type {
+  CachePolicy,
+  IncomingRequest,
+  OutgoingResponse,
+  Priority,
+  RequestHeaders,
 } from "../request/http-types.ts";
 import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
@@ -194,6 +195,32 @@ function modelNamer<Q extends LimitedQuery, A>(
     const isAbsent = given === undefined || given === "";
     return isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given;
   };
+}
+
+const priorityHeader = "vexel-priority";
+
+/** The priority of an HTTP request: of its API key, else of its header, else interactive. Throws GatewayError. */
+function priorityOf(headers: RequestHeaders, caller: Caller): Priority {
+  const given = headers.get(priorityHeader)?.toLowerCase();
+  if (given !== undefined && given !== "interactive" && given !== "batch") {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid value of the header '${priorityHeader}': '${given.slice(0, 40)}'. Supported values are: 'interactive' and 'batch'.`,
+      { param: priorityHeader },
+    );
+  }
+  return caller.priority ?? given ?? "interactive";
+}
+
+/**
+ * The cache policy of an HTTP request, by the directives of its `cache-control` header. Unknown directives are ignored.
+ */
+function cachePolicyOf(headers: RequestHeaders): CachePolicy {
+  const header = headers.get("cache-control");
+  if (header === null) return "use";
+  const directives = header.split(",").map((directive) => directive.trim().toLowerCase());
+  if (directives.includes("no-store")) return "no-store";
+  return directives.includes("no-cache") ? "refresh" : "use";
 }
 
 /** Runs the steps, and throws as soon as the client has disconnected. */

@@ -8,7 +8,7 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import { type BodyChunk, lengthOf } from "../request/http-types.ts";
+import type { BodyChunk } from "../request/http-types.ts";
 
 export interface StreamEvent {
   /** Text in memory, or JSON that is read while it is sent. */
@@ -90,7 +90,7 @@ export async function* settleAtEnd(
   let heldBack: StreamEvent["body"] = "";
   try {
     for await (const { body, mayBeLast } of chunks) {
-      sent += lengthOf(body);
+      sent += typeof body === "string" ? Buffer.byteLength(body) : body.length;
       yield* chunksOf(heldBack);
       heldBack = mayBeLast ? body : "";
       if (!mayBeLast) yield* chunksOf(body);

@@ -2,14 +2,14 @@
 import { neverAborted, type ReplayedResponse } from "../idempotency/idempotent-request.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import {
+  type BodyChunks,
   type IncomingRequest,
-  isChunked,
-  isStreamed,
   joinChunks,
-  lengthOf,
   type OutgoingResponse,
+  type ResponseBody,
 } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import { usageHeader } from "../upstream/adapters/openai/images.ts";
@@ -127,6 +127,20 @@ async function writeStream(
   );
   lifetime.handOver();
   return { status: 200, headers, body: idempotent?.recordStream(body, { ...headers }) ?? body };
+}
+
+const isStreamed = (body: ResponseBody): body is StreamedJson =>
+  typeof body === "object" && "open" in body;
+
+const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
+
+/** The length of the body in bytes. */
+function lengthOf(body: ResponseBody): number {
+  if (isStreamed(body)) return body.length;
+  if (!isChunked(body)) return Buffer.byteLength(body);
+  let length = 0;
+  for (const part of body) length += Buffer.byteLength(part);
+  return length;
 }
 
 function ok(

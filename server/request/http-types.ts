@@ -1,12 +1,10 @@
 /**
  * The HTTP requests and responses that the transport and the pipeline exchange, so that the pipeline knows no sockets:
- * the operations, the options in request headers (priority, cache policy), and the forms of a response body.
+ * the operations, the priority classes and cache policies, and the forms of a response body.
  */
 
-import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { FilePart } from "../upstream/contract.ts";
-import type { Caller } from "./caller.ts";
 import type { RequestClient } from "./deadline.ts";
 
 export type { FilePart };
@@ -87,37 +85,11 @@ export interface OutgoingResponse {
 /** Priority classes: batch requests wait behind interactive requests, and are shed first. */
 export type Priority = "interactive" | "batch";
 
-const priorityHeader = "vexel-priority";
-
-/** The priority of an HTTP request: of its API key, else of its header, else interactive. Throws GatewayError. */
-export function priorityOf(headers: RequestHeaders, caller: Caller): Priority {
-  const given = headers.get(priorityHeader)?.toLowerCase();
-  if (given !== undefined && given !== "interactive" && given !== "batch") {
-    throw new GatewayError(
-      "invalid_value",
-      `Invalid value of the header '${priorityHeader}': '${given.slice(0, 40)}'. Supported values are: 'interactive' and 'batch'.`,
-      { param: priorityHeader },
-    );
-  }
-  return caller.priority ?? given ?? "interactive";
-}
-
 /**
  * `use`: reads and stores. `refresh`: calls the upstream and stores the result. `no-store`: neither reads nor stores,
  * and shares no upstream request with others (single-flight).
  */
 export type CachePolicy = "use" | "refresh" | "no-store";
-
-/**
- * The cache policy of an HTTP request, by the directives of its `cache-control` header. Unknown directives are ignored.
- */
-export function cachePolicyOf(headers: RequestHeaders): CachePolicy {
-  const header = headers.get("cache-control");
-  if (header === null) return "use";
-  const directives = header.split(",").map((directive) => directive.trim().toLowerCase());
-  if (directives.includes("no-store")) return "no-store";
-  return directives.includes("no-cache") ? "refresh" : "use";
-}
 
 /** `moderations`: the gateway checks the prompt of an image request. */
 export type Operation = "embeddings" | "generations" | "edits" | "moderations";
@@ -135,20 +107,6 @@ export interface Usage {
  */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;
 
-export const isStreamed = (body: ResponseBody): body is StreamedJson =>
-  typeof body === "object" && "open" in body;
-
-export const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
-
 /** Copies the chunks into one new buffer. */
 export const joinChunks = (parts: BodyChunks): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
-
-/** The length of the body in bytes. */
-export function lengthOf(body: ResponseBody): number {
-  if (isStreamed(body)) return body.length;
-  if (!isChunked(body)) return Buffer.byteLength(body);
-  let length = 0;
-  for (const part of body) length += Buffer.byteLength(part);
-  return length;
-}

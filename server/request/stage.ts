@@ -48,30 +48,6 @@ export interface QueueWait {
   admittedAt: number;
 }
 
-/**
- * The request for one attempt at a target. Every member is named: a spread of an object with a getter (`signal`) takes
- * 2 µs.
- */
-export const forTarget = <Q>(
-  request: StageRequest<Q>,
-  target: Target,
-  signal: AbortSignal,
-  queueWait: QueueWait | undefined,
-  traceHeaders: TraceHeaders | undefined,
-): StageRequest<Q> => ({
-  operation: request.operation,
-  query: request.query,
-  route: request.route,
-  target,
-  signal,
-  deadline: request.deadline,
-  temp: request.temp,
-  record: request.record,
-  queueWait,
-  traceHeaders,
-  tried: request.tried,
-});
-
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
 

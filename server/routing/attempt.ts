@@ -1,7 +1,7 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import { forTarget, type QueueWait, type Send, type StageRequest } from "../request/stage.ts";
+import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { probeTimeoutMs } from "./health/circuit-breaker.ts";
@@ -89,9 +89,20 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     this.#timed = routing.startAttempt(target, this.startedAt, this.#isHedge, spanId);
     let response: A;
     try {
-      response = await stage.next(
-        forTarget(request, target, signal, this.#queueWait, traceHeaders),
-      );
+      // Every member is named: a spread of an object with a getter (`signal`) takes 2 µs.
+      response = await stage.next({
+        operation: request.operation,
+        query: request.query,
+        route: request.route,
+        target,
+        signal,
+        deadline: request.deadline,
+        temp: request.temp,
+        record: request.record,
+        queueWait: this.#queueWait,
+        traceHeaders,
+        tried: request.tried,
+      });
     } catch (error) {
       this.#fail(error, signal);
       throw error;

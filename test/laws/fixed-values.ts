@@ -258,14 +258,14 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "Retry budget: share of requests",
     "20 %",
-    "server/routing/retry-budget.ts",
-    "share = 0.2;",
+    "server/routing/target-registry.ts",
+    "retryShare = 0.2;",
   ],
   [
     "docs/routing-and-failover.md",
     "Retry budget: reserve",
     "5 per second",
-    "server/routing/retry-budget.ts",
+    "server/routing/target-registry.ts",
     "reservePerSecond = 5;",
   ],
   [

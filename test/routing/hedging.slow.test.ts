@@ -9,9 +9,8 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { LatencyWindow } from "../../server/routing/health/latency-stats.ts";
-import { HedgeBudget } from "../../server/routing/retry-budget.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
-import { TargetRegistry } from "../../server/routing/target-registry.ts";
+import { HedgeBudget, TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 import {
