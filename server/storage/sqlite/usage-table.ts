@@ -73,27 +73,29 @@ const isSameGroup = (one: LedgerRow, other: LedgerRow): boolean =>
 function addRow(sums: number[], row: LedgerRow): void {
   const { latencyMs } = row;
   const isError = row.error !== null;
-  const add = (at: number, value: number): void => {
-    sums[at] = (sums[at] as number) + value;
-  };
-  add(0, 1);
-  if (isError) add(1, 1);
-  if (!isError && row.inputTokens === null) add(2, 1);
-  if (!isError && row.cost === null) add(3, 1);
-  add(4, row.inputTokens ?? 0);
-  add(5, row.outputTokens ?? 0);
-  add(6, row.images ?? 0);
-  add(7, row.inputs ?? 0);
-  add(8, row.cachedInputs ?? 0);
-  add(9, row.cost ?? 0);
-  add(10, row.estimatedCost ?? 0);
-  add(11, latencyMs);
-  add(latencyAt + bucketOf(latencyMs), 1);
+  add(sums, 0, 1);
+  if (isError) add(sums, 1, 1);
+  if (!isError && row.inputTokens === null) add(sums, 2, 1);
+  if (!isError && row.cost === null) add(sums, 3, 1);
+  add(sums, 4, row.inputTokens);
+  add(sums, 5, row.outputTokens);
+  add(sums, 6, row.images);
+  add(sums, 7, row.inputs);
+  add(sums, 8, row.cachedInputs);
+  add(sums, 9, row.cost);
+  add(sums, 10, row.estimatedCost);
+  add(sums, 11, latencyMs);
+  add(sums, latencyAt + bucketOf(latencyMs), 1);
+}
+
+function add(sums: number[], at: number, value: number | null): void {
+  sums[at] = (sums[at] as number) + (value ?? 0);
 }
 
 function bucketOf(latencyMs: number): number {
-  const at = latencyBoundsMs.findIndex((bound) => latencyMs <= bound);
-  return at < 0 ? latencyBoundsMs.length : at;
+  let at = 0;
+  while (at < latencyBoundsMs.length && !(latencyMs <= (latencyBoundsMs[at] as number))) at++;
+  return at;
 }
 
 const hourColumns = ["hour", ...groupColumns, ...sumColumns];
