@@ -140,9 +140,11 @@ function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): Gate
   );
 }
 
+const jsonType = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i;
+
 /** A body without a content type is read as JSON: some clients send none. */
 function checkType(type: string | null): void {
-  if (type === null || /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) return;
+  if (type === null || jsonType.test(type)) return;
   throw new GatewayError(
     "unsupported_content_type",
     `Unsupported content type: '${type.slice(0, 100)}'. This path only accepts 'application/json' requests. Please try again with a supported content type.`,

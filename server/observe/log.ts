@@ -93,8 +93,10 @@ const printable = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) && !text.includes('"') ? text : quoted(text);
 
 /** JSON escapes only some control characters: terminals also act on C1 controls and on bidirectional marks. */
+const unescaped = /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 const quoted = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  JSON.stringify(value).replace(unescaped, escapeCharacter);

@@ -10,7 +10,7 @@ import type { Fields, Log } from "./log.ts";
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
 const unknownModel = "model_not_found" satisfies ErrorKind;
 
-const requestLine = (record: RequestRecord): Fields => ({
+const requestLine = (record: RequestRecord, error: GatewayError | undefined): Fields => ({
   status: record.outcome.status,
   endpoint: record.endpoint,
   model: record.model ?? (record.outcome.error === unknownModel ? "(unknown)" : undefined),
@@ -29,6 +29,7 @@ const requestLine = (record: RequestRecord): Fields => ({
   bytesOut: record.outcome.bytesOut,
   requestId: record.requestId,
   traceId: record.trace?.traceId,
+  reason: error?.details.logDetail,
 });
 
 /** Called with each request after it has ended. */
@@ -39,8 +40,7 @@ export const reportRequests =
   (log: Log, observers: ReadonlySet<RequestObserver>) =>
   (record: RequestRecord, error?: GatewayError): void => {
     const level = record.outcome.status >= 500 ? "warn" : "info";
-    if (log.writes(level))
-      log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
+    if (log.writes(level)) log[level]("request", requestLine(record, error));
     if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
     for (const observe of observers) observe(record);
   };
