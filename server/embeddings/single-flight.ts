@@ -32,7 +32,7 @@ export class InFlightQuery {
   constructor(owner: EmbeddingsRequest, inputs: number) {
     this.#owner = owner;
     this.#inputs = inputs;
-    if (inputs <= maxInputsToContinue) owner.deadline.mayContinue = this.#hasWaiters;
+    if (inputs <= maxInputsToContinue) owner.deadline.sharedResult = this;
   }
 
   /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
@@ -76,18 +76,20 @@ export class InFlightQuery {
   /** Without waiters, the request is canceled if the owner's client has disconnected. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
-    if (!this.#hasWaiters()) this.#owner.deadline.abortIfDisconnected();
+    if (!this.hasWaiters()) this.#owner.deadline.abortIfDisconnected();
   }
 
   settle(): void {
     const { deadline } = this.#owner;
-    deadline.mayContinue = undefined;
+    deadline.sharedResult = undefined;
     deadline.abortIfDisconnected();
     for (const onSettled of this.#waiters ?? []) onSettled();
     this.#waiters?.clear();
   }
 
-  readonly #hasWaiters = (): boolean => (this.#waiters?.size ?? 0) > 0;
+  hasWaiters(): boolean {
+    return (this.#waiters?.size ?? 0) > 0;
+  }
 
   /**
    * Whether the other request fails with the same error. An upstream failure applies to the other request too. A

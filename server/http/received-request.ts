@@ -5,6 +5,7 @@
 
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";
+import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
@@ -74,7 +75,7 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return this.#request.signal;
   }
 
-  setDisconnectListener(listener: (() => void) | undefined): void {
+  setDisconnectListener(listener: DisconnectListener | undefined): void {
     this.#request.setDisconnectListener(listener);
   }
 

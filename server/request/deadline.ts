@@ -10,10 +10,15 @@ export interface RequestClient {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /**
-   * Sets the one function that is called when the client disconnects, at once if it already has. A listener of the
+   * Sets the one listener that is called when the client disconnects, at once if it already has. A listener of the
    * signal would cost every request an abort controller.
    */
-  setDisconnectListener(listener: (() => void) | undefined): void;
+  setDisconnectListener(listener: DisconnectListener | undefined): void;
+}
+
+/** An object and not a function: the deadline of a request is its own listener, without a closure for each request. */
+export interface DisconnectListener {
+  onDisconnect(): void;
 }
 
 /** The client of a request without HTTP: its disconnect is the abort of a signal. */
@@ -25,12 +30,12 @@ export class SignalClient implements RequestClient {
     this.signal = signal;
   }
 
-  setDisconnectListener(listener: (() => void) | undefined): void {
+  setDisconnectListener(listener: DisconnectListener | undefined): void {
     if (this.#listener) this.signal.removeEventListener("abort", this.#listener);
-    this.#listener = listener;
-    if (!listener) return;
-    if (this.signal.aborted) listener();
-    else this.signal.addEventListener("abort", listener);
+    this.#listener = listener && (() => listener.onDisconnect());
+    if (!this.#listener) return;
+    if (this.signal.aborted) this.#listener();
+    else this.signal.addEventListener("abort", this.#listener);
   }
 }
 
@@ -41,7 +46,7 @@ interface DeadlineOptions {
   readonly clock: () => number;
 }
 
-export class Deadline {
+export class Deadline implements DisconnectListener {
   readonly #options: DeadlineOptions;
   readonly #startedAt: number;
   #controller: AbortController | undefined;
@@ -51,10 +56,10 @@ export class Deadline {
   #hasEnded = false;
   #disconnectListeners: Set<() => void> | undefined;
   /**
-   * Called when the client disconnects. True: the request continues without its client, for other requests that wait
-   * for its result, until the timeout or `abortIfDisconnected`.
+   * Other requests may wait for the result of this one. If some do when the client disconnects, the request continues
+   * without its client, until the timeout or `abortIfDisconnected`.
    */
-  mayContinue: (() => boolean) | undefined;
+  sharedResult: { hasWaiters(): boolean } | undefined;
 
   constructor(options: DeadlineOptions) {
     this.#options = options;
@@ -106,16 +111,20 @@ export class Deadline {
     this.#controller = controller;
     if (this.#hasEnded) return controller;
     const leftMs = timeoutMs - (clock() - this.#startedAt);
-    this.#timer = setTimeout(() => controller.abort(timeoutError(timeoutMs)), Math.max(0, leftMs));
-    client.setDisconnectListener(this.#onDisconnect);
+    this.#timer = setTimeout(Deadline.#onTimeout, Math.max(0, leftMs), this);
+    client.setDisconnectListener(this);
     return controller;
   }
 
-  readonly #onDisconnect = (): void => {
+  static #onTimeout(deadline: Deadline): void {
+    deadline.#controller?.abort(timeoutError(deadline.#options.timeoutMs));
+  }
+
+  onDisconnect(): void {
     this.#isDisconnected = true;
     for (const listener of this.#disconnectListeners ?? []) listener();
-    if (!this.mayContinue?.()) this.abortIfDisconnected();
-  };
+    if (!this.sharedResult?.hasWaiters()) this.abortIfDisconnected();
+  }
 }
 
 const requestEnded = new Error("the request has ended");

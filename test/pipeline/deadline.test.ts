@@ -69,7 +69,7 @@ test("a request that may continue is not aborted by a disconnect, until no other
   const deadline = startDeadline(client.signal, 60_000);
   const { signal } = deadline;
   let [waiters, disconnects] = [1, 0];
-  deadline.mayContinue = () => waiters > 0;
+  deadline.sharedResult = { hasWaiters: () => waiters > 0 };
   deadline.addDisconnectListener(() => disconnects++);
   client.abort();
   expect([signal.aborted, disconnects]).toEqual([false, 1]);

@@ -4,6 +4,7 @@
  */
 
 import { ChunkedDecoder } from "../../lib/http1.ts";
+import type { DisconnectListener } from "../../request/deadline.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { maxDiscardedBytes } from "./client-socket.ts";
 import type { RequestBody as BodyReader, ServerRequest } from "./http-server.ts";
@@ -28,7 +29,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
   /** The client sends the body only after a `100 Continue`, which has not been sent. */
   awaitsContinue: boolean;
   #disconnect: AbortController | undefined;
-  #disconnectListener: (() => void) | undefined;
+  #disconnectListener: DisconnectListener | undefined;
   #isDisconnected = false;
 
   constructor(head: RequestHead, connection: RequestConnection) {
@@ -48,9 +49,9 @@ export class HttpRequest implements ServerRequest, BodyListener {
     return this.#disconnect.signal;
   }
 
-  setDisconnectListener(listener: (() => void) | undefined): void {
+  setDisconnectListener(listener: DisconnectListener | undefined): void {
     this.#disconnectListener = listener;
-    if (this.#isDisconnected) listener?.();
+    if (this.#isDisconnected) listener?.onDisconnect();
   }
 
   get remoteAddress(): string {
@@ -61,7 +62,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
     this.#isDisconnected = true;
     this.body.fail(new ClientDisconnected());
     this.#disconnect?.abort();
-    this.#disconnectListener?.();
+    this.#disconnectListener?.onDisconnect();
   }
 
   bufferChanged(): void {
