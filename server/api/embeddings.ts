@@ -7,6 +7,7 @@ import {
 import {
   areFloat32Numbers,
   isLongResponse,
+  type ResponseTail,
   type RunInTurns,
   writeBase64Response,
   writeFloatResponse,
@@ -65,33 +66,43 @@ async function write(
   const reported = response.usage?.inputTokens;
   const tokens = reported ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(response);
+  const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
   return {
     kind: "buffered",
-    body: response.serialized?.body ?? (await bodyOf(response, query, tokens, context)),
+    body:
+      response.serialized?.body ??
+      shortBodyOf(response, query, tail) ??
+      (await longBodyOf(response, query, tail, context)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };
 }
 
-async function bodyOf(
+/** The body, if it is written in one step: the upstream's response body, or a short response in base64. */
+function shortBodyOf(
   response: EmbeddingsResponse,
   query: EmbeddingsQuery,
-  tokens: number,
-  context: () => WriteContext,
-): Promise<ResponseBody> {
+  tail: ResponseTail,
+): ResponseBody | undefined {
   const { verbatim } = response;
   // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
   const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
   if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
     return releasedAfterSending(verbatim.body);
   }
-  const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
+  const isShort = query.encoding === "base64" && !isLongResponse(response);
+  return isShort ? writeBase64Response(response, tail) : undefined;
+}
+
+async function longBodyOf(
+  response: EmbeddingsResponse,
+  query: EmbeddingsQuery,
+  tail: ResponseTail,
+  context: () => WriteContext,
+): Promise<ResponseBody> {
+  const write = query.encoding === "float" ? writeFloatResponse : writeLongBase64Response;
   const runInTurns: RunInTurns = (steps) => context().runInTurns(steps);
-  if (query.encoding === "float") {
-    return releasedAfterSending(await writeFloatResponse(response, tail, runInTurns));
-  }
-  if (!isLongResponse(response)) return writeBase64Response(response, tail);
-  return releasedAfterSending(await writeLongBase64Response(response, tail, runInTurns));
+  return releasedAfterSending(await write(response, tail, runInTurns));
 }
 
 const largeBodyBytes = 64 * 1024;

@@ -101,7 +101,7 @@ const endOf = ({ model, tokens, totalTokens = tokens }: ResponseTail): string =>
   `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}}}`;
 
 /** The fields after the vectors. */
-interface ResponseTail {
+export interface ResponseTail {
   /** The public model id. */
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */

@@ -114,20 +114,11 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #launch(attempt: R, cancel: AbortController | undefined): RunningAttempt<R> {
     const running: RunningAttempt<R> = { attempt, cancel, timer: undefined, timedOut: false };
     this.#running.push(running);
-    void this.#run(running);
+    attempt.run(cancel?.signal ?? this.#options.signal).then(
+      (response) => this.#onSuccess(running, response),
+      (error) => this.#onFailure(running, error),
+    );
     return running;
-  }
-
-  async #run(running: RunningAttempt<R>): Promise<void> {
-    const { attempt, cancel } = running;
-    let response: T;
-    try {
-      response = await attempt.run(cancel?.signal ?? this.#options.signal);
-    } catch (error) {
-      this.#onFailure(running, error);
-      return;
-    }
-    this.#onSuccess(running, response);
   }
 
   #newController(): AbortController {
