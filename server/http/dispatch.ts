@@ -1,40 +1,94 @@
 /**
- * Finds the route of a request and calls its handler (ARCHITECTURE.md, step 1). An unknown path gets 404; a method that
- * the path does not have gets 405 with the allowed methods.
+ * Finds the route of a request, calls its handler and adds the headers that every response has (ARCHITECTURE.md,
+ * step 1). An unknown path gets 404; a method that the path does not have gets 405 with the allowed methods.
  */
+import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type ErrorResponse, toErrorResponse } from "../request/error-response.ts";
+import { type ErrorResponse, toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
-import type { BridgedRequest } from "./fetch-bridge.ts";
+import { addCors, type Cors } from "./cors.ts";
+import { ReceivedRequest, type ReceivedRequestOptions } from "./received-request.ts";
 import type { Handler, Mount, RouteRow } from "./route.ts";
 import { type Handlers, type Route, type RouteName, routes } from "./routes.ts";
+import type { ServerRequest } from "./server/http-server.ts";
 
-interface Destination {
-  /** The mount that the path is below. Its handler serves all methods. */
-  readonly mount: Mount | undefined;
-  /** The routes of the path in the routing table. */
-  readonly match: PathMatch | undefined;
+export interface DispatchOptions {
+  readonly handlers: Handlers;
+  readonly mounts: readonly Mount[];
+  readonly cors: Cors;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** Called for each response that is not reported with a ledger row. */
+  readonly report: (request: RequestReport) => void;
+  /** Called with errors that are bugs: the client gets a 500 without details. */
+  readonly onInternalError: (requestId: string, error: unknown) => void;
 }
 
-export const mountOf = (path: string, mounts: readonly Mount[]): Mount | undefined =>
-  mounts.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
-
-export function dispatch(
-  incoming: BridgedRequest,
-  { mount, match }: Destination,
-  handlers: Handlers,
-): Promise<OutgoingResponse> | OutgoingResponse {
-  const { method, path } = incoming;
-  if (mount) return mount.handle(incoming);
-  if (!match) throw unknownUrl(method, path);
-  const route = routeOf(match, method);
-  if (route) {
-    // The pattern of the path has matched, so its parameters are those that the type of the handler names.
-    const handler = handlers[route.name as keyof Handlers] as Handler<string>;
-    return handler(incoming, match.parameters);
-  }
-  return refuseMethod(method, path, match.methods.keys());
+/**
+ * Log entry of a request that is not for a model. It omits the path, because the path of a stored image grants access
+ * to it.
+ */
+export interface RequestReport {
+  readonly requestId: string;
+  readonly method: string;
+  /** The name of a route or of a mount, or `unknown`. */
+  readonly route: string;
+  readonly status: number;
+  readonly latencyMs: number;
+  readonly error?: ErrorKind;
 }
+
+/** Returns the function that responds to every request. Its promise never rejects. */
+export const createDispatch =
+  (options: DispatchOptions & ReceivedRequestOptions) =>
+  async (request: ServerRequest): Promise<OutgoingResponse> => {
+    const incoming = new ReceivedRequest(request, options);
+    const { method, path, requestId } = incoming;
+    const began = options.clock();
+    const match = matchPath(path);
+    const route = match && routeOf(match, method);
+    const mount = options.mounts.find((each) => isBelow(path, each));
+    let outgoing: OutgoingResponse;
+    let errorKind: ErrorKind | undefined;
+    try {
+      if (mount) outgoing = await mount.handle(incoming);
+      else if (!match) throw unknownUrl(method, path);
+      else if (!route) outgoing = refuseMethod(method, path, match.methods.keys());
+      else {
+        // The pattern of the path has matched, so its parameters are those that the type of the handler names.
+        const handler = options.handlers[route.name as keyof Handlers] as Handler<string>;
+        outgoing = await handler(incoming, match.parameters);
+      }
+    } catch (thrown) {
+      const error = toGatewayError(thrown, undefined);
+      errorKind = error.kind;
+      if (errorKind === "internal") options.onInternalError(requestId, error.cause);
+      outgoing = toErrorResponse(error);
+    }
+    // Model requests are reported when their ledger row is written.
+    if (errorKind !== undefined || !route?.model) {
+      options.report({
+        requestId,
+        method,
+        route: mount?.name ?? routeName(match, method),
+        status: outgoing.status,
+        latencyMs: options.clock() - began,
+        ...(errorKind !== undefined && { error: errorKind }),
+      });
+    }
+    const { headers } = outgoing;
+    // The admin API and the console allow no other origin.
+    const corsHeaders = mount ? undefined : options.cors(incoming.headers);
+    if (mount) Object.assign(headers, { ...mount.headers, ...headers });
+    if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
+    // The rest of a body that timed out may still arrive.
+    if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
+    headers["x-request-id"] = requestId;
+    return outgoing;
+  };
+
+const isBelow = (path: string, { prefix }: Mount): boolean =>
+  path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");
 
 export const unknownUrl = (method: string, path: string): GatewayError =>
   new GatewayError(

@@ -20,7 +20,7 @@ export interface BodyLimits {
   readonly jsonMemory: MemoryShares;
 }
 
-interface ReceivedRequestOptions extends BodyLimits {
+export interface ReceivedRequestOptions extends BodyLimits {
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
   /** The scheme on which the gateway listens. A proxy in front may serve another one. */
@@ -31,6 +31,9 @@ interface ReceivedRequestOptions extends BodyLimits {
 
 export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   readonly requestId = newRequestId();
+  readonly method: string;
+  readonly path: string;
+  readonly headers: RequestHeaders;
   bytesReceived = 0;
   readonly #request: ServerRequest;
   readonly #options: ReceivedRequestOptions;
@@ -41,26 +44,18 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   constructor(request: ServerRequest, options: ReceivedRequestOptions) {
     this.#request = request;
     this.#options = options;
+    const { head } = request;
+    this.method = head.method;
+    this.path = head.path;
+    this.headers = head;
   }
 
   get timeout(): BodyTimeout {
     return this.#options.bodyTimeout;
   }
 
-  get method(): string {
-    return this.#request.head.method;
-  }
-
-  get path(): string {
-    return this.#request.head.path;
-  }
-
   get search(): string {
     return this.#request.head.search;
-  }
-
-  get headers(): RequestHeaders {
-    return this.#request.head;
   }
 
   get body(): RequestBody {

@@ -46,10 +46,7 @@ interface CanaryRequestOptions extends VerifyOptions {
 export function createCanaryRequest(options: CanaryRequestOptions): CanaryOptions["embed"] {
   const { execute, embeddings, limits, snapshot, newRequestId, timeoutMs } = options;
   const sendTo = (target: Target): Send<EmbeddingsQuery, EmbeddingsResponse> => {
-    const send: Send<EmbeddingsQuery, EmbeddingsResponse> = composeStages(
-      [enforceTargetLimits(limits)],
-      ({ query, signal }) => embeddings(query, target, signal),
-    );
+    const send = composeStages([enforceTargetLimits(limits)], embeddings);
     return pinnedTo(target, (request) => verifiedResponse(send, request, options));
   };
   return (query, target, signal) =>

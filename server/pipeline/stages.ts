@@ -100,7 +100,7 @@ export const embeddingsStages = (
       adaptParameters(learned),
       enforceTargetLimits(limits),
     ],
-    (request) => upstream(request.query, targetOf(request), request.signal, request.traceHeaders),
+    upstream,
   );
 };
 
@@ -146,24 +146,8 @@ export const imageStages = (
     enforceTargetLimits<Q, ImageResponse>(limits),
   ];
   return {
-    generations: composeStages(stages<GenerationQuery>(), (request) =>
-      upstream.generations(
-        request.query,
-        targetOf(request),
-        request.signal,
-        request.temp,
-        request.traceHeaders,
-      ),
-    ),
-    edits: composeStages(stages<EditQuery>(), (request) =>
-      upstream.edits(
-        request.query,
-        targetOf(request),
-        request.signal,
-        request.temp,
-        request.traceHeaders,
-      ),
-    ),
+    generations: composeStages(stages<GenerationQuery>(), upstream.generations),
+    edits: composeStages(stages<EditQuery>(), upstream.edits),
   };
 };
 
@@ -177,9 +161,4 @@ function canServe<Q extends GenerationQuery>(
   if (reason instanceof GatewayError)
     addStep(request.record, target, `skipped, request not supported: ${reason.kind}`);
   return reason === undefined;
-}
-
-function targetOf<Q>({ target }: StageRequest<Q>) {
-  if (!target) throw new GatewayError("internal", "No target was selected.");
-  return target;
 }

@@ -35,21 +35,23 @@ import type { Send } from "./transport/transport.ts";
 /** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
 type ExtraHeaders = Readonly<Record<string, string>> | undefined;
 
-/** `temp`: temp storage for large parts of a response. */
-type GenerateImage<Q> = (
-  query: Q,
-  target: Target,
-  signal: AbortSignal,
-  temp: RequestTemp,
-  headers?: ExtraHeaders,
-) => Promise<ImageResponse>;
+/** A request to a target. */
+interface TargetRequest<Q> {
+  readonly query: Q;
+  readonly target?: Target | undefined;
+  readonly signal: AbortSignal;
+  readonly traceHeaders?: ExtraHeaders;
+}
+
+interface TargetImageRequest<Q> extends TargetRequest<Q> {
+  /** Temp storage for large parts of a response. */
+  readonly temp: RequestTemp;
+}
 
 export type UpstreamClient = {
-  readonly embeddings: (
-    ...args: [...Parameters<NonNullable<BuiltInModel["embeddings"]>>, headers?: ExtraHeaders]
-  ) => Promise<EmbeddingsResponse>;
-  readonly generations: GenerateImage<GenerationQuery>;
-  readonly edits: GenerateImage<EditQuery>;
+  readonly embeddings: (request: TargetRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>;
+  readonly generations: (request: TargetImageRequest<GenerationQuery>) => Promise<ImageResponse>;
+  readonly edits: (request: TargetImageRequest<EditQuery>) => Promise<ImageResponse>;
   /** Embedding capabilities of a target. */
   readonly embeddingCapabilities: (target: Target) => EmbeddingCapabilities;
   /** Moderates a prompt for the public `model`. */
@@ -145,11 +147,8 @@ export function createUpstreamClient({
 
   const generateOverHttp = async <Q extends GenerationQuery>(
     operation: "generations" | "edits",
-    query: Q,
+    { query, signal, temp, traceHeaders }: TargetImageRequest<Q>,
     target: Target,
-    signal: AbortSignal,
-    temp: RequestTemp,
-    headers: ExtraHeaders,
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
     // `operation` decides the type of the query.
@@ -157,7 +156,7 @@ export function createUpstreamClient({
     if (!endpoint || !adapter) throw unsupported(query.model);
     const context = { target, model: query.model };
     const sendAuthenticated: SendAuthenticated = (request, until) =>
-      sendAndRead(adapter, request, context, until, async (response) => response, headers);
+      sendAndRead(adapter, request, context, until, async (response) => response, traceHeaders);
     const read = async (response: UpstreamResponse) => {
       try {
         return await endpoint.fromUpstream(response, { query, target, temp });
@@ -177,7 +176,9 @@ export function createUpstreamClient({
     embeddingCapabilities: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
       builtInModelCapabilities,
-    embeddings: (query, target, signal, headers) => {
+    embeddings: (given) => {
+      const { query, signal, traceHeaders } = given;
+      const target = targetOf(given);
       const builtInModel = builtInModels.get(target.upstream.kind);
       if (builtInModel?.embeddings) return builtInModel.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
@@ -197,7 +198,7 @@ export function createUpstreamClient({
               endpoint
                 .fromUpstream(response, query, target)
                 .catch((error) => throwErrorInside(error, response, adapter, context)),
-            headers,
+            traceHeaders,
           );
         return request.body instanceof LargeJson
           ? serialize(request, request.body, adapter, signal).then(sendQuery)
@@ -206,12 +207,22 @@ export function createUpstreamClient({
         return Promise.reject(error);
       }
     },
-    generations: async (query: GenerationQuery, target, signal, temp, headers) =>
-      builtInModels.get(target.upstream.kind)?.generations?.(query, target, signal) ??
-      generateOverHttp("generations", query, target, signal, temp, headers),
-    edits: async (query: EditQuery, target, signal, temp, headers) =>
-      builtInModels.get(target.upstream.kind)?.edits?.(query, target, signal) ??
-      generateOverHttp("edits", query, target, signal, temp, headers),
+    generations: async (request) => {
+      const target = targetOf(request);
+      const builtInModel = builtInModels.get(target.upstream.kind);
+      return (
+        builtInModel?.generations?.(request.query, target, request.signal) ??
+        generateOverHttp("generations", request, target)
+      );
+    },
+    edits: async (request) => {
+      const target = targetOf(request);
+      const builtInModel = builtInModels.get(target.upstream.kind);
+      return (
+        builtInModel?.edits?.(request.query, target, request.signal) ??
+        generateOverHttp("edits", request, target)
+      );
+    },
     moderation: (prompt, model, target, signal, headers) => {
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.moderations;
@@ -224,6 +235,11 @@ export function createUpstreamClient({
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
       builtInImageCapabilities(target.upstream.kind),
   };
+}
+
+function targetOf({ target }: TargetRequest<unknown>): Target {
+  if (!target) throw new GatewayError("internal", "No target was selected.");
+  return target;
 }
 
 /** Added after the signature, which covers only the adapter's own headers. */

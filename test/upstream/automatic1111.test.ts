@@ -41,7 +41,7 @@ const { signal } = new AbortController();
 const draw = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
-) => clientWith(send).generations(query(more), target, signal, noRequestTemp);
+) => clientWith(send).generations({ query: query(more), target, signal, temp: noRequestTemp });
 
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
@@ -119,7 +119,7 @@ describe("a checkpoint", () => {
   const drawnBy = async (model: string, name: unknown): Promise<string> => {
     const client = clientWith(async () => responseOf(["picture"], { sd_model_name: name }));
     const { kind } = await client
-      .generations(query(), { ...target, model }, signal, noRequestTemp)
+      .generations({ query: query(), target: { ...target, model }, signal, temp: noRequestTemp })
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;
         return { kind: error.kind };

@@ -83,7 +83,7 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
-    reach.embeddings(query, to, signal);
+    reach.embeddings({ query, target: to, signal });
   return { world: setup, tokenRequests, sent, call, send, target };
 }
 
