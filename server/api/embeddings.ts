@@ -4,6 +4,7 @@ import {
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
+import { itemsOf } from "../embeddings/split.ts";
 import {
   areFloat32Numbers,
   isLongResponse,
@@ -130,7 +131,7 @@ function expectedResponseBytes(
   { input, dimensions, encoding }: EmbeddingsQuery,
   { dimensions: configured, known }: Route,
 ): number {
-  const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const inputs = itemsOf(input);
   if (inputs < manyInputs) return 0;
   const length = dimensions ?? configured ?? known?.dimensions ?? usualDimensions;
   return inputs * length * bytesPerNumber[encoding];

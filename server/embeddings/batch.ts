@@ -5,7 +5,7 @@
  */
 
 import { isEmptyObject } from "../lib/large-json.ts";
-import { itemsOf, loadOf, type RequestLoad } from "../limits/request-demand.ts";
+import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import type { Route } from "../request/caller.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
@@ -15,7 +15,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
-import { limitsOf, unsplittableReason } from "./split.ts";
+import { itemsOf, limitsOf, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;

@@ -7,7 +7,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
-import { bytesAt, itemsOf, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
+import { bytesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
 import type { Route } from "../request/caller.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
@@ -216,3 +216,7 @@ const inputsIn = (input: EmbeddingInput, { from, to }: InputRange): EmbeddingInp
   input.kind === "text"
     ? { kind: "text", texts: input.texts.slice(from, to) }
     : { kind: "tokens", tokens: input.tokens.slice(from, to) };
+
+/** The number of inputs. */
+export const itemsOf = (input: EmbeddingInput): number =>
+  input.kind === "text" ? input.texts.length : input.tokens.length;

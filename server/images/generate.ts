@@ -68,6 +68,8 @@ export interface ImageTools {
 
 type ImageQuery = GenerationQuery | EditQuery;
 
+const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "images" in query;
+
 const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
   record.caller?.parameters ?? route.parameters ?? "adapt";
 
@@ -122,16 +124,19 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       adapted.add(name);
       record.parameters.adapted = [...adapted];
     };
-    const query = await prepareSources(plan.query, capabilities.edits, {
-      fetchSource: (url, param) => tools.fetchSource(url, param, job),
-      inspect: (file) => tools.inspect(file, job),
-      convertMask: (mask, to) => tools.convertMask(mask, to, job),
-      convert: (file, to) => tools.convertFile(file, to, job),
-      onAdapted,
-    }).catch((error: unknown) => {
-      record.routing.retractAttempt();
-      throw error;
-    });
+    let { query } = plan;
+    if (isEdit(query) && capabilities.edits) {
+      query = await prepareSources(query, capabilities.edits, {
+        fetchSource: (url, param) => tools.fetchSource(url, param, job),
+        inspect: (file) => tools.inspect(file, job),
+        convertMask: (mask, to) => tools.convertMask(mask, to, job),
+        convert: (file, to) => tools.convertFile(file, to, job),
+        onAdapted,
+      }).catch((error: unknown) => {
+        record.routing.retractAttempt();
+        throw error;
+      });
+    }
     const {
       options: { n },
       extraFields,

@@ -16,12 +16,11 @@ export interface PrepareTools extends SourceTools {
   fetchSource(url: string, param: string): Promise<FilePart>;
 }
 
-export async function prepareSources<Q extends GenerationQuery | EditQuery>(
-  query: Q,
-  edits: EditCapabilities | undefined,
+export async function prepareSources<Q extends GenerationQuery>(
+  query: Q & EditQuery,
+  edits: EditCapabilities,
   tools: PrepareTools,
 ): Promise<Q> {
-  if (!("images" in query) || !edits) return query;
   const files: (FilePart | undefined)[] = [];
   for (const [at, source] of query.images.entries()) {
     const file = await resolveFile(source, `images[${at}].image_url`, edits, tools);

@@ -82,6 +82,7 @@ export function createRequestTemp(
     },
     clear: async () => {
       isCleared = true;
+      if (buffers.length === 0 && files.length === 0) return;
       await releaseAll([
         ...buffers.splice(0).map((buffer) => () => buffer.clear()),
         ...files.splice(0).map((file) => () => file.close()),

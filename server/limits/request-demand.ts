@@ -30,8 +30,9 @@ export function demandOf(query: LimitedQuery): Demand {
   if ("input" in query) {
     return { requests: 1, tokens: loadOf(query.input).tokens, images: 0, pixels: 0 };
   }
-  const images = Math.min(maxImages, query.options.n ?? 1);
-  const size = parseSize(query.options.size ?? "");
+  const { n = 1, size: requested } = query.options;
+  const images = Math.min(maxImages, n);
+  const size = requested === undefined ? undefined : parseSize(requested);
   const pixels = images * (size ? size.width * size.height : defaultPixels);
   return { requests: 1, tokens: loadOf(prompt(query)).tokens, images, pixels };
 }
@@ -99,11 +100,8 @@ export interface RequestLoad {
   readonly bytes: number;
 }
 
-export const itemsOf = (input: EmbeddingInput): number =>
-  input.kind === "text" ? input.texts.length : input.tokens.length;
-
 export function loadOf(input: EmbeddingInput): RequestLoad {
-  const items = itemsOf(input);
+  const items = input.kind === "text" ? input.texts.length : input.tokens.length;
   let [tokens, bytes] = [0, 0];
   for (let at = 0; at < items; at++) {
     const inputBytes = bytesAt(input, at);

@@ -4,6 +4,7 @@
  * not for an image that may have been billed, unless the model sets `retryPaid`.
  */
 
+import { itemsOf } from "../embeddings/split.ts";
 import { inspectVector } from "../embeddings/vector-formats.ts";
 import { imageTypeOf } from "../images/image-head.ts";
 import {
@@ -79,7 +80,7 @@ export function verifyEmbeddings(
   nativeDimensions: number | undefined,
 ): EmbeddingsResponse {
   const { input, dimensions } = query;
-  const expected = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const expected = itemsOf(input);
   if (response.vectors.length !== expected) {
     throw invalidResponse(`${response.vectors.length} vectors for ${expected} inputs`);
   }

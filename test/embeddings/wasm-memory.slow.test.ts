@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { checkInWasm, decodeInWasm } from "../../server/lib/codec/base64.ts";
-import { wasmBuffer, wasmBufferBytes } from "../../server/lib/codec/wasm-memory.ts";
+import { wasmBuffer, wasmBufferBytes } from "../../server/lib/codec/wasm.ts";
 import { until } from "../until.ts";
 
 const megabyte = 1024 * 1024;

@@ -8,7 +8,7 @@ import {
   EncodedVector,
   type VectorValidity,
 } from "../../server/lib/codec/base64.ts";
-import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
+import { wasmBuffer } from "../../server/lib/codec/wasm.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";

@@ -17,7 +17,7 @@ import type {
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { countedTokens, tokensPerInput } from "../embedding-usage.ts";
 import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
-import { unsplittableReason } from "../split.ts";
+import { itemsOf, unsplittableReason } from "../split.ts";
 import { haveSameLength, writeBase64Response } from "../vector-formats.ts";
 import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
 import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
@@ -217,7 +217,7 @@ export const cacheStage =
     return (request) => {
       const { query, route, record } = request;
       const { input } = query;
-      const count = input.kind === "text" ? input.texts.length : input.tokens.length;
+      const count = itemsOf(input);
       record.embeddings.inputs = count;
       const isUncached =
         !enabled(route) || record.cachePolicy === "no-store" || unsplittableReason(query, route);

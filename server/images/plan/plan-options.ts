@@ -18,10 +18,13 @@ import {
 import { type Draft, uncompressible, unsupportedOption } from "./image-plan.ts";
 
 /** Must be called after all other options are planned. */
-export function planCompression(draft: Draft, { takes, compresses }: ImageCapabilities): void {
+export function planCompression(
+  draft: Draft,
+  level: number,
+  { takes, compresses }: ImageCapabilities,
+): void {
   const { options, postProcessing, policy, dropped } = draft;
-  const { output_compression: level, output_format: requestedFormat } = options;
-  if (level === undefined) return;
+  const { output_format: requestedFormat } = options;
   const isSupported = takes.output_compression !== undefined;
   const supportsFormat =
     compresses === undefined ||
@@ -48,9 +51,8 @@ export function planCompression(draft: Draft, { takes, compresses }: ImageCapabi
  * Plans the size: the requested size where the target takes sizes, the nearest aspect ratio where it takes only
  * ratios.
  */
-export function planSize(draft: Draft, sizes: Sizes): void {
-  const requested = draft.options.size;
-  if (requested === undefined || sizes === "any") return;
+export function planSize(draft: Draft, requested: string, sizes: Sizes): void {
+  if (sizes === "any") return;
   if ("list" in sizes && sizes.list.includes(requested)) return;
   if (requested === "auto") {
     delete draft.options.size;
@@ -121,9 +123,8 @@ export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
  */
 export function planUser(
   { options, policy, adapted, dropped }: Draft,
-  { userLength }: ImageCapabilities,
+  userLength: NonNullable<ImageCapabilities["userLength"]>,
 ): void {
-  if (!userLength) return;
   const { safety_identifier, user } = options;
   const name = safety_identifier === undefined ? "user" : "safety_identifier";
   // The target supports only one of `user` and `safety_identifier`.

@@ -42,14 +42,15 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   };
   checkPrompt(query, capabilities);
   if ("images" in query) checkSources(query, capabilities.edits, query.model);
-  planSize(draft, capabilities.sizes);
+  if (draft.options.size !== undefined) planSize(draft, draft.options.size, capabilities.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
     if (!plannedSeparately.has(name) && name in draft.options)
       planOption(draft, name as OptionName, capabilities);
   }
   checkTransparency(draft);
-  planCompression(draft, capabilities);
-  planUser(draft, capabilities);
+  const { output_compression: compression } = draft.options;
+  if (compression !== undefined) planCompression(draft, compression, capabilities);
+  if (capabilities.userLength) planUser(draft, capabilities.userLength);
   if (query.stream) planStream(draft, capabilities);
   // An image in another format than requested is converted.
   const format = formatIn(draft.options.output_format);

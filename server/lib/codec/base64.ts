@@ -4,7 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../chunked-bytes.ts";
-import { wasm, wasmBuffer } from "./wasm-memory.ts";
+import { wasm, wasmBuffer } from "./wasm.ts";
 
 /** Characters that the WebAssembly code reads in one step. */
 const step = 64;

@@ -12,4 +12,4 @@ export {
   EncodedVector,
   type VectorValidity,
 } from "./base64.ts";
-export { maxTextBytes, printFloats } from "./print-floats.ts";
+export { maxTextBytes, printFloats } from "./wasm.ts";

@@ -23,6 +23,8 @@ const [growth, hardLimitedGrowth] = [8, 2];
 
 /** Concurrency slots without a limit, except for `hardLimitMs` after an overload error. */
 class HardLimit extends ConcurrencySlots {
+  /** Read for every request. */
+  isImposed = false;
   #imposedAt = 0;
 
   constructor() {
@@ -30,13 +32,19 @@ class HardLimit extends ConcurrencySlots {
   }
 
   impose(now: number, limit: number): void {
+    this.isImposed = true;
     this.#imposedAt = now;
     this.limit = limit;
   }
 
+  lift(): void {
+    this.isImposed = false;
+    this.limit = Number.POSITIVE_INFINITY;
+  }
+
   override refresh(now: number): void {
     const since = now - this.#imposedAt;
-    if (since < 0 || since >= hardLimitMs) this.limit = Number.POSITIVE_INFINITY;
+    if (since < 0 || since >= hardLimitMs) this.lift();
   }
 }
 
@@ -56,9 +64,8 @@ export class AdaptiveConcurrency {
     return Math.floor(this.#limit);
   }
 
-  /** Read for every request. */
   get isHardLimited(): boolean {
-    return this.slots.limit !== Number.POSITIVE_INFINITY;
+    return this.slots.isImposed;
   }
 
   /** Another request would exceed the hard limit. */
@@ -68,7 +75,7 @@ export class AdaptiveConcurrency {
   }
 
   liftHardLimit(): void {
-    this.slots.limit = Number.POSITIVE_INFINITY;
+    this.slots.lift();
   }
 
   hasRoom(): boolean {
