@@ -9,7 +9,6 @@ import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
-import { releaseAll } from "../lib/tasks.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-demand.ts";
@@ -252,12 +251,15 @@ export class RequestLifetime {
 
   /** Uploads and temp storage. Never rejects. A second call waits for the first. */
   clearFiles(): Promise<void> {
-    const { temp } = this;
-    const uploads = this.#uploads;
-    this.#clearing ??= this.logIfRejects(() =>
-      releaseAll([() => uploads?.dispose?.(), () => temp.clear()]),
-    );
+    this.#clearing ??= this.#clearFiles();
     return this.#clearing;
+  }
+
+  async #clearFiles(): Promise<void> {
+    await Promise.all([
+      this.logIfRejects(() => this.#uploads?.dispose?.()),
+      this.logIfRejects(() => this.temp.clear()),
+    ]);
   }
 
   /** The response body owns the request from now on: it settles it and clears its files when it ends. */

@@ -145,18 +145,23 @@ export function createUpstreamClient({
     return request;
   };
 
-  const generateOverHttp = async <Q extends GenerationQuery>(
+  const generate = async <Q extends GenerationQuery>(
     operation: "generations" | "edits",
-    { query, signal, temp, traceHeaders }: TargetImageRequest<Q>,
-    target: Target,
+    request: TargetImageRequest<Q>,
   ): Promise<ImageResponse> => {
-    const adapter = adapters.get(target.upstream.kind);
+    const { query, signal, temp, traceHeaders } = request;
+    const target = targetOf(request);
     // `operation` decides the type of the query.
+    const builtInModel = builtInModels.get(target.upstream.kind)?.[operation] as
+      | BuiltInModel["generations"]
+      | undefined;
+    if (builtInModel) return builtInModel(query, target, signal);
+    const adapter = adapters.get(target.upstream.kind);
     const endpoint = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!endpoint || !adapter) throw unsupported(query.model);
     const context = { target, model: query.model };
-    const sendAuthenticated: SendAuthenticated = (request, until) =>
-      sendAndRead(adapter, request, context, until, async (response) => response, traceHeaders);
+    const sendAuthenticated: SendAuthenticated = (sent, until) =>
+      sendAndRead(adapter, sent, context, until, async (response) => response, traceHeaders);
     const read = async (response: UpstreamResponse) => {
       try {
         return await endpoint.fromUpstream(response, { query, target, temp });
@@ -207,22 +212,8 @@ export function createUpstreamClient({
         return Promise.reject(error);
       }
     },
-    generations: async (request) => {
-      const target = targetOf(request);
-      const builtInModel = builtInModels.get(target.upstream.kind);
-      return (
-        builtInModel?.generations?.(request.query, target, request.signal) ??
-        generateOverHttp("generations", request, target)
-      );
-    },
-    edits: async (request) => {
-      const target = targetOf(request);
-      const builtInModel = builtInModels.get(target.upstream.kind);
-      return (
-        builtInModel?.edits?.(request.query, target, request.signal) ??
-        generateOverHttp("edits", request, target)
-      );
-    },
+    generations: (request) => generate("generations", request),
+    edits: (request) => generate("edits", request),
     moderation: (prompt, model, target, signal, headers) => {
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.moderations;

@@ -67,11 +67,10 @@ export class OpenedFiles {
     const found = statOrError(log.path);
     if (typeof found !== "object") return undefined;
     const previous = this.#sizes.get(log);
-    if (previous === undefined) {
-      this.#files.push({ path: log.path, device: found.dev, inode: found.ino });
-    } else if (found.size < previous && !log.isIntact()) {
+    if (previous !== undefined && found.size < previous && !log.isIntact())
       return `${log.path} was truncated while the gateway was running: rows are lost. Restart the gateway.`;
-    }
+    if (previous === undefined)
+      this.#files.push({ path: log.path, device: found.dev, inode: found.ino });
     this.#sizes.set(log, found.size);
     return undefined;
   }
