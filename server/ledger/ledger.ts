@@ -250,8 +250,9 @@ export class Ledger {
     const index = this.#inMemory.lastIndexOf(row);
     if (index < 0) return "settled";
     if (onError === "serve") return "unsettled";
-    // The upstream request is billed, so the row keeps its usage, and records the error that the client gets.
-    this.#inMemory[index] = withError(row, error);
+    // The upstream request is billed, so the row keeps its usage. It records the error that the client gets: this one, or
+    // the error that the request had failed with before.
+    if (row.error === null) this.#inMemory[index] = withError(row, error);
     throw error;
   }
 }

@@ -116,7 +116,7 @@ describe("if the outbox cannot be written either", () => {
   const full = (): never => {
     throw new Error("disk full");
   };
-  const row = { requestId: "a", status: 200, inputTokens: 5 } as LedgerRow;
+  const row = { requestId: "a", status: 200, error: null, inputTokens: 5 } as LedgerRow;
   const emptyOutbox = {
     rows: [],
     append: () => undefined,
@@ -150,6 +150,15 @@ describe("if the outbox cannot be written either", () => {
     expect(written).toEqual([{ ...row, status: 503, error: "ledger_unavailable" }]);
     expect(reported).toEqual([false, true]);
     ledger.admit();
+  });
+
+  test("the row of a request that had failed before records the error that its client got", async () => {
+    const { ledger, written, repair } = setUp("refuse");
+    const failed = { ...row, status: 502, error: "upstream_error" };
+    await expect(ledger.settle(failed)).rejects.toThrow("cannot write its ledger");
+    repair();
+    await until(() => ledger.writable);
+    expect(written).toEqual([failed]);
   });
 
   test('requests are served under the policy "serve" until the row buffer is full', async () => {
