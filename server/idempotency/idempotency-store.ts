@@ -113,8 +113,15 @@ export class IdempotencyStore implements InFlightRequests {
       if (sharedClaim.kind === "claimed") {
         const settle = (outcome: ClaimOutcome): void =>
           void sharedClaim.settle(outcome).catch((error: unknown) => this.#report(error));
-        // Another replica may have stored the response after it was looked up.
-        const response = await this.#responses.find(name);
+        let response: StoredResponse | undefined;
+        try {
+          // Another replica may have stored the response after it was looked up.
+          response = await this.#responses.find(name);
+        } catch (error) {
+          // A claim that is not settled is renewed until this process ends, and blocks its key on every replica.
+          settle({ kind: "released" });
+          throw error;
+        }
         if (response) {
           settle({ kind: "stored" });
           return { kind: "replay", response };

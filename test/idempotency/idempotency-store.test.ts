@@ -8,6 +8,8 @@ import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
+import type { ClaimOutcome } from "../../server/storage/ports/request-claims.ts";
+import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 import { until } from "../until.ts";
 
@@ -93,6 +95,25 @@ describe("waiters", () => {
     expect(await waiting).toBe("left");
     expect(await store.findById("key_1", "req_leaver")).toBeUndefined();
   });
+});
+
+test("a claim that replicas share is released if the stored responses cannot be read", async () => {
+  let lookups = 0;
+  const outcomes: ClaimOutcome[] = [];
+  const settle = async (outcome: ClaimOutcome): Promise<void> => void outcomes.push(outcome);
+  const responses: ResponseStore = {
+    begin: () => createResponseFiles().begin(),
+    find: async () => {
+      if (++lookups === 2) throw new Error("EIO: i/o error, open");
+      return undefined;
+    },
+  };
+  const store = new IdempotencyStore(responses, failOnReport, {
+    claim: async () => ({ kind: "claimed", settle }),
+  });
+  await expect(store.claim(claimOptions("unreadable"))).rejects.toThrow("EIO");
+  expect(outcomes).toEqual([{ kind: "released" }]);
+  expect((await store.claim(claimOptions("unreadable"))).kind).toBe("proceed");
 });
 
 describe("a client that disconnects", () => {
