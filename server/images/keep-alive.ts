@@ -3,7 +3,7 @@
  * spaces, which JSON allows before its first brace. Its status is 200 by then, so an error, and all later response
  * headers, are reported in the body only.
  */
-import { ignoreRejection } from "../lib/tasks.ts";
+import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import type { OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
@@ -16,7 +16,7 @@ export async function keepAlive(
   return {
     status: 200,
     headers: { "content-type": "application/json", "vexel-keep-alive": "true" },
-    body: withLeadingSpaces(outcome, ms),
+    body: startGenerator(withLeadingSpaces(outcome, ms)),
   };
 }
 

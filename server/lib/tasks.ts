@@ -1,6 +1,6 @@
 /**
  * Runs asynchronous work: with bounded concurrency, one after the other, all despite failures, or until a signal
- * aborts.
+ * aborts. Starts generators that must run their `finally`.
  */
 import { GatewayError } from "./gateway-error.ts";
 
@@ -107,4 +107,16 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   signal.addEventListener("abort", onAbort, { once: true });
   work.then(resolve, reject);
   return promise.finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+/** Starts the generator now: one that never started would end without running its `finally`. */
+export function startGenerator<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
+  let first: Promise<IteratorResult<T>> | undefined = generator.next();
+  const next = (): Promise<IteratorResult<T>> => {
+    const result = first ?? generator.next();
+    first = undefined;
+    return result;
+  };
+  const end = (): Promise<IteratorResult<T>> => generator.return(undefined);
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }

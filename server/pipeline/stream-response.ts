@@ -60,18 +60,6 @@ export async function withHeartbeats(
   return forward();
 }
 
-/** Starts the generator now: one that never started would end without running its `finally`. */
-export function startGenerator<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
-  let first: Promise<IteratorResult<T>> | undefined = generator.next();
-  const next = (): Promise<IteratorResult<T>> => {
-    const result = first ?? generator.next();
-    first = undefined;
-    return result;
-  };
-  const end = (): Promise<IteratorResult<T>> => generator.return(undefined);
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
-}
-
 interface Ending {
   /** Writes the ledger row. `error`: why the stream ended early. */
   settle(bytes: number, error?: GatewayError): Promise<unknown>;

@@ -3,6 +3,7 @@ import { neverAborted, type ReplayedResponse } from "../idempotency/idempotent-r
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
+import { startGenerator } from "../lib/tasks.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import {
   type BodyChunks,
@@ -15,12 +16,7 @@ import type { RequestRecord } from "../request/request-record.ts";
 import { usageHeader } from "../upstream/adapters/openai/images.ts";
 import type { WrittenResponse } from "./endpoint.ts";
 import type { RequestLifetime } from "./request-lifetime.ts";
-import {
-  type StreamTimes,
-  settleAtEnd,
-  startGenerator,
-  withHeartbeats,
-} from "./stream-response.ts";
+import { type StreamTimes, settleAtEnd, withHeartbeats } from "./stream-response.ts";
 
 type Buffered = Extract<WrittenResponse, { kind: "buffered" }>;
 type Streamed = Extract<WrittenResponse, { kind: "stream" }>;

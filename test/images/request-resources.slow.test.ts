@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
+import { discardBody } from "../../server/http/server/send-response.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
@@ -286,6 +287,19 @@ test("a response that comes after a waiting client has disconnected is closed", 
   const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
   expect((await pieces.next()).value).toBe(" ");
   await pieces.return?.();
+  async function* open(): AsyncGenerator<Uint8Array> {}
+  const close = async (complete: boolean): Promise<void> => {
+    closed.push(complete);
+  };
+  resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
+  await until(() => closed.length > 0);
+  expect(closed).toEqual([false]);
+});
+
+test("a response that comes after a client has disconnected before the first byte is closed", async () => {
+  const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
+  const closed: boolean[] = [];
+  await discardBody(await keepAlive(promise, 1));
   async function* open(): AsyncGenerator<Uint8Array> {}
   const close = async (complete: boolean): Promise<void> => {
     closed.push(complete);
