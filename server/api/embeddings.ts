@@ -126,7 +126,7 @@ const usualDimensions = 1536;
  */
 const bytesPerNumber = { base64: 11, float: 16 } as const;
 
-/** Estimates the memory that a response takes until its last byte is sent. 0 for a request with few inputs. */
+/** Estimates the memory that a response takes, in bytes. 0 for a request with few inputs. */
 function expectedResponseBytes(
   { input, dimensions, encoding }: EmbeddingsQuery,
   { dimensions: configured, known }: Route,

@@ -1,4 +1,4 @@
-/** One example per operation of the OpenAPI document. Tests send the requests and validate the responses. */
+/** Examples for operations of the OpenAPI document. Tests send the requests and validate the responses. */
 import type { RouteName } from "../http/routes.ts";
 
 export const examples: Partial<Record<RouteName, { request?: unknown; response?: unknown }>> = {

@@ -231,7 +231,7 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
 }
 
-/** A request is refused after other requests have used up its leased amount this many times. */
+/** After other requests have used up the leased amount of a request this many times, no more is leased for it. */
 const maxLeases = 5;
 
 const atLeastObserved = (

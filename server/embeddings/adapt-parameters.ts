@@ -1,6 +1,6 @@
 /**
  * Adapts embeddings parameters. If a target does not support a parameter, the gateway emulates it where the result is
- * the same, and otherwise refuses it.
+ * the same, drops it where it makes no difference to the vectors, and otherwise refuses it.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -103,7 +103,7 @@ function changesForTarget(
   return refusal ? { ...changes, refusal } : changes;
 }
 
-/** The last stage before the upstream: adapts the request to the target, and the response to the client's request. */
+/** The stage after the target is selected: adapts the request to it, and its response to the client's request. */
 export const adaptParameters =
   (learned: LearnedCapabilities): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>

@@ -15,7 +15,7 @@ export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 /** A batch that is being filled, or an upstream request that is in flight. */
 export interface MemberOwner {
-  /** The client of a member has aborted it. */
+  /** The signal of a member has fired: its client has disconnected, or its timeout has passed. */
   onAborted(member: BatchMember): void;
 }
 
@@ -26,7 +26,7 @@ export class BatchMember {
   readonly response: Promise<EmbeddingsResponse>;
   /** The request has a response or an error, or was aborted. */
   isSettled = false;
-  /** The batch that this request is part of. It is notified when the client aborts. */
+  /** The batch that this request is part of. It is notified when the signal of the request fires. */
   owner: MemberOwner | undefined;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -172,7 +172,7 @@ function sendJoined(
   let remaining = members.length;
   const owner: MemberOwner = {
     onAborted: (member) => {
-      // The upstream request is canceled only when its last client is gone.
+      // The upstream request is canceled only when no member waits for it any more.
       if (--remaining === 0) controller.abort(member.request.signal.reason);
     },
   };

@@ -82,7 +82,10 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   // Keyed by object: a configuration reload creates new objects, and with them new states.
   const states = new WeakMap<Webhook, WebhookState>();
   const inFlight = new Map<AbortController, () => Promise<void>>();
-  /** Outcomes that are not saved yet. While there are any, no delivery is claimed, so that none is sent twice. */
+  /**
+   * Outcomes that are not saved yet. A webhook's next delivery is claimed after its last outcome is saved, so that none is
+   * sent twice.
+   */
   const unsavedOutcomes: DeliveryOutcome[] = [];
   let saving: Promise<void> | undefined;
   let dispatching = false;

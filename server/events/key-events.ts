@@ -17,7 +17,10 @@ interface KeyEventsOptions {
 }
 
 const markName = "key-revision";
-/** Events of one page are recorded before the next page is read, which bounds the events in memory. */
+/**
+ * Events of one page are recorded before the next page is read, which bounds the events in memory. Events that cannot be
+ * recorded stay in memory up to the bound of `events.ts`; those beyond it are lost, and the log says so.
+ */
 const pageSize = 1000;
 
 /** Called whenever keys may have changed. The first call finds the changes made while the gateway was down. */

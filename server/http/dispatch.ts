@@ -18,7 +18,7 @@ export interface DispatchOptions {
   readonly cors: Cors;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Called for each response that is not reported with a ledger row. */
+  /** Called for each response that the request pipeline does not report. */
   readonly report: (request: RequestReport) => void;
   /** Called with errors that are bugs: the client gets a 500 without details. */
   readonly onInternalError: (requestId: string, error: unknown) => void;
@@ -65,7 +65,7 @@ export const createDispatch =
       if (errorKind === "internal") options.onInternalError(requestId, error.cause);
       outgoing = toErrorResponse(error);
     }
-    // Model requests are reported when their ledger row is written.
+    // The pipeline reports model requests when they have ended, also those without a ledger row.
     if (errorKind !== undefined || !route?.model) {
       options.report({
         requestId,

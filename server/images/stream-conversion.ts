@@ -19,7 +19,7 @@ export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    // Returned at once: keep-alive events can be sent while an upstream that does not stream is generating.
+    // Returned at once: heartbeats can be sent while an upstream that does not stream is generating.
     if (request.query.stream)
       return { kind: "stream", events: streamFrames(() => next(request), request) };
     const response = await next(request);

@@ -1,7 +1,8 @@
 /**
  * Bounds the memory of large embeddings responses: each reserves its expected size before it is requested from an
- * upstream or read from the cache, until its last byte is sent. A request waits until there is room. API keys share the
- * memory by the dynamic threshold of `lib/temp-storage.ts`: a key may hold at most as much as is still free, so that
+ * upstream or read from the cache, until its last byte is sent. A body that is not streamed (below 64 KiB, or base64 of
+ * few vectors) holds its reservation until its ledger row is written. A request waits until there is room. API keys share
+ * the memory by the dynamic threshold of `lib/temp-storage.ts`: a key may hold at most as much as is still free, so that
  * clients of one key that do not read their responses cannot lock out the others.
  */
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -118,7 +118,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const { caller, route, query, send, client, isPartOfRequest } = execution;
   const isLimited = !isPartOfRequest && Boolean(route.scopes || caller.scopes || kind === "image");
 
-  // Limits before budgets: a queued request reserves no budget that others could spend.
+  // Limits before budgets: a queued request reserves no budget that others could spend, unless it has waited for its
+  // budget and is queued again.
   if (isLimited) lifetime.ticket = await admit(lifetime, execution);
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 

@@ -1,11 +1,11 @@
 /**
- * Proofs that a request passed a check. Only `authenticate` and `internalCaller` make a `Caller`, and only
- * `resolveModel` makes a `Route`.
+ * Proofs that a request passed a check. Only `authenticate`, `internalCaller` and `playgroundCaller` make a `Caller`,
+ * and only `resolveModel` makes a `Route`.
  */
 import type { Key, Model } from "../config/snapshot.ts";
 import type { Branded } from "../lib/branded.ts";
 
-/** The API key of an authenticated request, or the gateway itself. */
+/** The API key of an authenticated request, the user of a playground in the console, or the gateway itself. */
 export type Caller = Branded<Key, "authenticated">;
 
 /**

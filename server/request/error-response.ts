@@ -12,7 +12,7 @@ export type ErrorResponse = OutgoingResponse & { readonly body: string };
 export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
   const { retryAfterMs } = error.details;
-  // OpenAI's clients retry these statuses unless a header says that a retry cannot succeed.
+  // OpenAI's clients retry 408, 409, 429 and 5xx, unless this header says that a retry cannot succeed.
   const isRetryUseless = retry === "never" || clientShouldNotRetry === true || neverRetry;
   return {
     status,

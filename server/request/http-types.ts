@@ -102,8 +102,8 @@ export interface Usage {
 }
 
 /**
- * `BodyChunks`: chunks that need not be joined. `StreamedJson`: a body with images that are on disk until the request
- * ends.
+ * `BodyChunks`: chunks that need not be joined. `StreamedJson`: a body that is read while it is sent: images that are on
+ * disk until the request ends, or the vectors of a large embeddings response, in memory.
  */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;
 

@@ -141,7 +141,10 @@ export class RequestRecord {
   receivedAt = 0;
   /** Undefined: tracing is off. */
   trace: RequestTrace | undefined;
-  /** The time in the queues of the gateway. */
+  /**
+   * The time in the fair queue and in the budget queue. Not counted: the queue of a target with limits, and the wait for
+   * the memory of a large response.
+   */
   queuedMs = 0;
   caller: Caller | undefined;
   model: string | undefined;

@@ -50,8 +50,8 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   onWasted(error?: unknown): void;
   readonly signal: AbortSignal;
   /**
-   * The model has one target. The first attempt is then never canceled for another target: it has the signal of the
-   * request and needs no abort controller, and `cancelAtEnd` cancels it when the request ends.
+   * One target of the model can serve the request. The first attempt is then never canceled for another target: it has
+   * the signal of the request and needs no abort controller, and `cancelAtEnd` cancels it when the request ends.
    */
   readonly hasOneTarget: boolean;
   /**

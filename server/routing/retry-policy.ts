@@ -1,6 +1,7 @@
 /**
  * Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same
- * one after a backoff. The retryable status codes of upstreams are 5xx, and 429 with a short `retry-after`.
+ * one after a backoff. The same target is retried after a failed or lost connection, a timeout, a 5xx, and a 429 with a
+ * short `retry-after`.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";

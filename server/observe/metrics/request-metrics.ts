@@ -41,7 +41,7 @@ export class RequestMetrics {
   });
   readonly #duration = new Histogram({
     name: "vexel_request_duration_seconds",
-    help: "Time from the arrival of a request for a model to the end of its response.",
+    help: "Time from the arrival of a request for a model until its response is complete, before the ledger row is written and the last byte is sent.",
     labelNames: ["endpoint", "model"],
     bounds: secondsBounds,
   });

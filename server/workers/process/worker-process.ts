@@ -17,7 +17,10 @@ export interface WorkerProcessOptions<Spec> {
   /** The maximum in flight, in the unit of `WorkerRequest.weight`. */
   readonly maxWeight: number;
   readonly idleMs: number;
-  /** Backoff after a failed start: for this long, requests get the same error without a new start. */
+  /**
+   * Backoff after a child has reported that it cannot load the model: for this long, requests get the same error without
+   * a new start. A child that dies before it is ready is started again by the next request.
+   */
   readonly startBackoffMs?: number;
   /**
    * Compared when a request is aborted: if the child has sent nothing for longer than this while requests were pending,
