@@ -39,7 +39,7 @@ const maxFilesPerProcess = 32;
 /** How many times longer a file with child processes and waits takes than another, on average. */
 const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
-const minShare = 16;
+const minShare = 32;
 const files = testFolders().flatMap(testFiles);
 /**
  * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology
