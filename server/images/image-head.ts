@@ -195,10 +195,7 @@ export function ignoredOptions(
 /** Exact where a size was requested. Names such as 2K cannot be verified. */
 function matchesSize(actual: string, { size, aspect }: RequestedMetadata): boolean {
   if (size !== undefined && parseSize(size)) return actual === size;
+  if (aspect === undefined) return true;
   const dimensions = parseSize(actual);
-  return (
-    aspect === undefined ||
-    dimensions === undefined ||
-    ratioDistance(dimensions, aspect) <= ratioTolerance
-  );
+  return dimensions === undefined || ratioDistance(dimensions, aspect) <= ratioTolerance;
 }

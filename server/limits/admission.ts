@@ -67,6 +67,7 @@ interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
 
 type Names = readonly string[];
 const noNames: Names = [];
+const noScopes: readonly LimitScope[] = [];
 
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -88,11 +89,17 @@ export class Admission {
   /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
   async admit(request: AdmissionRequest): Promise<AdmissionTicket | undefined> {
     const { caller, route, query, priority, signal } = request;
-    if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
+    const isLimited = caller.scopes !== undefined || route.scopes !== undefined;
+    if (!isLimited && route.kind !== "image") return undefined;
     const { clock } = this.#options;
-    const scopes = this.scopesOf(caller.scopes, route.scopes);
+    const scopes = isLimited ? this.scopesOf(caller.scopes, route.scopes) : noScopes;
     const neededSlots = scopes.map(({ slots }) => slots);
     if (route.kind === "image") neededSlots.push(this.#imageSlots);
+    // An image request without limits of its own needs only a slot of the gateway.
+    if (scopes.length === 0 && this.#queue.tryEnter(neededSlots)) {
+      const enteredAt = clock();
+      return { waitedMs: 0, release: () => this.release(neededSlots, clock() - enteredAt) };
+    }
     const demand = demandOf(query);
     const taking = leaseAndTake(scopes, demand, clock);
     const exceeded = taking instanceof Promise ? await taking : taking;

@@ -4,7 +4,6 @@
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/http-types.ts";
-import type { RequestRecord } from "../request/request-record.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -55,12 +54,6 @@ export interface RequestOutcome {
   readonly wasSent: boolean;
   readonly error: GatewayError | undefined;
 }
-
-/** Whether the request reached an upstream, or may have. */
-export const reachedUpstream = (
-  { routing }: RequestRecord,
-  error: GatewayError | undefined,
-): boolean => routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
 
 /**
  * Reported usage counts. Without it the estimate counts, or 0 if the upstream cannot have generated anything. A request

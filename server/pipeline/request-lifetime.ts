@@ -11,7 +11,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
-import { type LimitedQuery, reachedUpstream } from "../limits/request-demand.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { Deadline, type RequestClient, SignalClient } from "../request/deadline.ts";
@@ -230,7 +230,7 @@ export class RequestLifetime {
     // budget forever.
     ({ record }) => record.cost.reservation?.release(),
     ({ record, ticket }, error) =>
-      ticket?.release({ usage: record.usage, wasSent: reachedUpstream(record, error), error }),
+      ticket?.release({ usage: record.usage, wasSent: wasSent(record, error), error }),
     ({ record }) => record.end(),
     (lifetime) => lifetime.takeMemory()?.(),
     (lifetime) => lifetime.#source.releaseBody(),
@@ -311,3 +311,7 @@ export class RequestLifetime {
     }
   }
 }
+
+/** Whether the request reached an upstream, or may have. */
+const wasSent = ({ routing }: RequestRecord, error: GatewayError | undefined): boolean =>
+  routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
