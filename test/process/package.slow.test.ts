@@ -2,15 +2,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, root, temporaryFolder } from "../harness.ts";
 import { bearer } from "../http/gateway-fixture.ts";
@@ -31,8 +33,32 @@ function run(command: readonly string[], cwd: string): void {
   if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stdout}${stderr}`);
 }
 
+/**
+ * Copies the packages that the gateway depends on from this repository, which has installed them. npm keeps those that
+ * the packed manifest names, and removes the others.
+ */
+function copyDependencies(folder: string): void {
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  ) as Readonly<Record<string, Readonly<Record<string, string>> | undefined>>;
+  const installable = Object.entries({ ...dependencies, ...optionalDependencies }).filter(
+    ([, version]) => !version.startsWith("file:"),
+  );
+  for (const [name] of installable) {
+    const [from, to] = [root, installed].map((parent) => join(parent, "node_modules", name));
+    // Optional packages for other platforms are not installed.
+    if (!from || !to || existsSync(to) || !existsSync(from)) continue;
+    mkdirSync(dirname(to), { recursive: true });
+    run(["cp", "-a", from, to], root);
+    copyDependencies(from);
+  }
+}
+
 beforeAll(() => {
-  mkdirSync(installed);
+  mkdirSync(join(installed, "node_modules"), { recursive: true });
+  copyDependencies(root);
+  // Without the links to its programs, npm installs a package again.
+  run(["cp", "-a", join(root, "node_modules", ".bin"), join(installed, "node_modules")], root);
   writeFileSync(join(installed, "package.json"), '{"private":true}');
   run(["npm", "pack", "--pack-destination", folder.path], root);
   const name = readdirSync(folder.path).find((file) => file.endsWith(".tgz")) ?? "";
