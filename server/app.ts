@@ -1,6 +1,6 @@
 /**
- * Composition root: constructs every part once and wires the parts together. Clocks and randomness enter here and
- * nowhere else.
+ * Composition root: constructs every part once and wires the parts together. The clocks and the random numbers
+ * that decisions depend on enter here, and in main.ts for what runs before.
  */
 import { version } from "../package.json";
 import { LiveRequests } from "./admin/reads/live-requests.ts";
@@ -69,6 +69,8 @@ export const drainGraceMs = 400;
 interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
+  /** Why the configuration file is not in force. Undefined, or absent: it is. */
+  readonly fileProblem?: () => string | undefined;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;
   /** What the admin API needs to change API keys and entities. Absent: the admin API and the console are off. */
@@ -112,6 +114,7 @@ export interface Gateway {
 export function build({
   settings,
   snapshot,
+  fileProblem,
   builtInModels,
   log,
   configChanges,
@@ -357,7 +360,10 @@ export function build({
             ledger,
             live,
             content,
-            startedAt,
+            fileProblems: () => ({
+              "vexel.yaml": fileProblem?.(),
+              "TLS certificate": certificate.problem(),
+            }),
             clock,
             budgets: budgets.budgets,
             admission: limits.admission,

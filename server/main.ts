@@ -95,6 +95,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     gateway = build({
       settings,
       snapshot: configuration.snapshot,
+      fileProblem: configuration.fileProblem,
       builtInModels,
       log,
       configChanges: {

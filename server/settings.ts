@@ -73,7 +73,7 @@ export const settingsTable = {
     .max(256)
     .default(1)
     .describe(
-      "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models, `REDIS_URL`.",
+      "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
     ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
@@ -552,8 +552,13 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     );
   }
   const problems = parsed.error.issues.map(
-    ({ path, message, code }) =>
-      `${path.join(".")}=${displayedValue(String(path[0]), given)}: ${code === "invalid_type" ? "must be a number." : message}`,
+    (issue) =>
+      `${issue.path.join(".")}=${displayedValue(String(issue.path[0]), given)}: ${describeIssue(issue)}`,
   );
   throw new SettingsError(problems.join("\n"));
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code !== "invalid_type") return issue.message;
+  return issue.expected === "int" ? "must be a whole number." : "must be a number.";
 }

@@ -58,6 +58,7 @@ export const zhServer: Readonly<Record<string, string>> = {
   "Rows cannot be written. Check the disk of VEXEL_DATA; the events have the reason.":
     "无法写入记录。请检查 VEXEL_DATA 所在的磁盘；事件中有原因。",
   "{} The previous configuration stays in force.": "{1} 先前的配置继续生效。",
+  "{} The previous certificate stays in force.": "{1} 先前的证书继续生效。",
   "${} of ${} ({})": "{1} / {2} 美元（{3}）",
   "{} failures in a row, the last: {}": "连续失败 {1} 次，最近一次：{2}",
   "requests wait, and it has not responded to any of them": "有请求在等待，尚未响应其中任何一个",

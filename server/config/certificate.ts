@@ -68,6 +68,7 @@ export interface WatchCertificateOptions {
   readonly files: CertificateFiles;
   /** The certificate that was read at the start. */
   readonly first: Certificate;
+  /** The files have changed, or are valid again: the certificate is in force. */
   reloaded(certificate: Certificate): void;
   /** The files have changed and are invalid: the previous certificate stays. */
   rejected(problem: string): void;
@@ -79,14 +80,17 @@ export function watchCertificate({ files, first, reloaded, rejected }: WatchCert
   close(): void;
 } {
   let current = first;
+  let hasFailed = false;
   const poll = pollFiles({
     paths: [files.certPath, files.keyPath],
     onChange: () => {
       try {
         const next = readCertificate(files);
-        if (next.cert === current.cert && next.key === current.key) return;
+        if (!hasFailed && next.cert === current.cert && next.key === current.key) return;
+        hasFailed = false;
         current = next;
       } catch (error) {
+        hasFailed = true;
         rejected(error instanceof Error ? error.message : String(error));
         return;
       }

@@ -1,7 +1,7 @@
 /** Wires the reads of the admin API: overview, requests, usage, budgets, limits and statistics. */
 import type { ShownTarget } from "../../contract/admin.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
-import { createAttention } from "../admin/reads/attention.ts";
+import { createAttention, type FileProblems } from "../admin/reads/attention.ts";
 import { createKeyNames } from "../admin/reads/key-names.ts";
 import type { LiveRequests } from "../admin/reads/live-requests.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
@@ -30,8 +30,7 @@ export interface ReadSources {
   readonly admission: Pick<Admission, "usedScope">;
   /** The statistics of all workers together. */
   readonly statistics: () => Promise<ShownStatistics>;
-  /** When the gateway started, Unix milliseconds. */
-  readonly startedAt: number;
+  readonly fileProblems: () => FileProblems;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -49,16 +48,16 @@ export interface ReadRoutesOptions {
 
 export function readRoutes(options: ReadRoutesOptions): readonly AdminRoute[] {
   const { sources, snapshot, targets, eventViews, users, keys, now } = options;
-  const { ledger, live, content, budgets, admission, startedAt, clock } = sources;
+  const { ledger, live, content, budgets, admission, fileProblems, clock } = sources;
   const queries = readableQueries(sources.queries);
-  const keyNames = createKeyNames(snapshot, users, keys);
+  const keyNames = createKeyNames(snapshot, users, keys, now);
   const attention = createAttention({
     snapshot,
     targets,
     budgets,
     ledger,
     now,
-    startedAt,
+    fileProblems,
     events: eventViews,
   });
   return [

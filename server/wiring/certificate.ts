@@ -28,6 +28,8 @@ export function readConfiguredCertificate({
 export interface CertificateWiring {
   /** The current certificate. Absent: plain HTTP. */
   readonly tls?: () => Certificate;
+  /** Why the files are not in force. Undefined: they are. */
+  problem(): string | undefined;
   close(): void;
 }
 
@@ -36,17 +38,20 @@ export function wireCertificate(
   log: Log,
   emit: Emit,
 ): CertificateWiring {
-  if (!configured) return { close: () => undefined };
+  if (!configured) return { problem: () => undefined, close: () => undefined };
+  let current: string | undefined;
   const watcher = watchCertificate({
     ...configured,
     reloaded: ({ validTo }) => {
+      current = undefined;
       log.info("certificate-reloaded", { validTo });
       emit({ type: "config.reloaded", data: { what: "TLS certificate renewed" } });
     },
     rejected: (problem) => {
+      current = problem;
       log.error("certificate-rejected", { problem });
       emit({ type: "config.rejected", data: { problems: [problem] } });
     },
   });
-  return { tls: watcher.current, close: watcher.close };
+  return { tls: watcher.current, problem: () => current, close: watcher.close };
 }

@@ -48,6 +48,8 @@ type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
+      /** Why the file is not in force. Undefined: it is. */
+      fileProblem(): string | undefined;
       /** Applies changes of stored keys now, instead of at the next poll. */
       applyKeyChanges(): Promise<void>;
       /** Changes the entities of the store. */
@@ -102,6 +104,7 @@ export async function loadConfiguration(
   // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source.
   const serialize = createSerialize();
 
+  let fileProblem: string | undefined;
   const watcher = watchConfig({
     path,
     watch: (onChange) => fileSource.watch((state) => serialize(() => onChange(state))),
@@ -115,10 +118,12 @@ export async function loadConfiguration(
     },
     report: (problems: readonly Problem[]): void => {
       const descriptions = problems.map((problem) => describeProblems([problem]));
+      fileProblem = descriptions[0];
       for (const problem of descriptions) log.error("config-rejected", { problem });
       events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
     },
     reloaded: (what, warnings) => {
+      fileProblem = undefined;
       lastWarnings = warnings;
       reportReload(what, warnings);
     },
@@ -163,6 +168,7 @@ export async function loadConfiguration(
   return {
     ok: true,
     snapshot: holder.current,
+    fileProblem: () => fileProblem,
     applyKeyChanges: () => serialize(applyKeyChanges),
     entities: new ConfigEntities({
       store: entities,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 import { upstreamOf } from "../../server/config/schema.ts";
+import { connectionSteps } from "../../server/upstream/connection-test/connection-steps.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -30,6 +31,17 @@ async function run(upstream: object, more: object = {}) {
   const results = Object.fromEntries(steps.map(({ step, result }) => [step, result]));
   return { status, text, json, results };
 }
+
+test("a name server that does not answer fails the DNS step after its timeout", async () => {
+  const [dns, tcp] = await connectionSteps(new URL("https://cloud.example/v1"), {
+    resolve: () => Promise.withResolvers<never>().promise,
+    timeoutMs: 20,
+    clock: () => performance.now(),
+  });
+  expect(dns).toMatchObject({ step: "dns", result: "failed" });
+  expect(dns?.detail).toContain("The name server did not answer for cloud.example (ETIMEDOUT)");
+  expect(tcp).toMatchObject({ step: "tcp", result: "skipped" });
+});
 
 /** A server that responds to everything with `respond`. */
 function serve(respond: (request: Request) => Response | Promise<Response>) {

@@ -1,9 +1,11 @@
 /** Upstreams, models, projects and webhooks of the admin API: validated, encrypted, published, audited. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import OpenAI from "openai";
+import type { AttentionItem } from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
+import { until } from "../until.ts";
 import {
   type EntityGateway,
   type EntityGatewayOptions,
@@ -431,4 +433,28 @@ test("a rotated key is valid for as long as the old one was, counted from the ro
   const first = await gateway.call("POST /keys", { name: "app", expires });
   const second = await gateway.call(`POST /keys/${first.json.id}/rotate`, {});
   expect(Date.parse(String(second.json.expires_at))).toBeGreaterThan(Date.parse(expires));
+});
+
+test("a rejected vexel.yaml needs attention until it is valid again, whatever else changes", async () => {
+  const gateway = await start();
+  const rejected = async () => {
+    const { json } = await gateway.call("GET /overview");
+    return (json.attention as AttentionItem[]).filter(({ type }) => type === "config_rejected");
+  };
+  const isRejected = async () => (await rejected()).length > 0;
+  expect(await isRejected()).toBe(false);
+  const valid = readFileSync(gateway.yamlPath, "utf8");
+  writeFileSync(gateway.yamlPath, "models: 7\n");
+  await until(isRejected);
+  expect((await gateway.call("POST /upstreams", upstream())).status).toBe(201);
+  // Longer than an overview is reused.
+  await Bun.sleep(2100);
+  expect(await rejected()).toEqual([
+    expect.objectContaining({
+      subject: "vexel.yaml",
+      detail: expect.stringContaining("The previous configuration stays in force."),
+    }),
+  ]);
+  writeFileSync(gateway.yamlPath, valid);
+  await until(async () => !(await isRejected()));
 });

@@ -1,8 +1,10 @@
 /** Usage, its CSV, the overview, budgets and limits in the admin API, and what a member of one project sees of them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Overview, Page, ShownBudget, ShownLimit, UsagePage } from "../../contract/admin.ts";
+import { readableQueries } from "../../server/admin/reads/readable-queries.ts";
 import { percentile } from "../../server/admin/reads/show-usage.ts";
 import { csvCell } from "../../server/admin/reads/usage-csv.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { until } from "../until.ts";
 import { signInAs, startReads } from "./reads-fixture.ts";
 
@@ -79,6 +81,24 @@ describe("usage", () => {
     }
     expect(csvCell('a "b", c')).toBe('"a ""b"", c"');
     expect(csvCell(-1)).toBe("-1");
+  });
+
+  test("as CSV says that the days before the latest 400 are left out", async () => {
+    const csvFrom = async (from: string, more = "") =>
+      (await member(`/usage.csv?from=${from}&to=2024-12-31T00:00:00Z${more}`)).text();
+    const note = "only the latest 400 days are in this file";
+    expect(await csvFrom("2020-01-01T00:00:00Z")).toContain(note);
+    expect(await csvFrom("2024-01-01T00:00:00Z")).not.toContain(note);
+    expect(await csvFrom("2020-01-01T00:00:00Z", "&interval=month")).not.toContain(note);
+  });
+
+  test("of a database that cannot be reached is refused with storage_unavailable", async () => {
+    const fail = async (): Promise<never> => {
+      throw new GatewayError("storage_unavailable", "The database cannot be reached.");
+    };
+    const failing = readableQueries({ list: fail, usage: fail });
+    const query = { from: 0, to: 1, interval: "day", groupBy: [], limit: 1 } as const;
+    await expect(failing.usage(query)).rejects.toMatchObject({ kind: "storage_unavailable" });
   });
 
   test("has percentiles between the bounds of the histogram", () => {

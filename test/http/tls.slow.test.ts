@@ -1,6 +1,7 @@
 /** HTTPS: handshakes, certificates and plain HTTP on the HTTPS port. */
 import { afterAll, describe, expect, test } from "bun:test";
 import OpenAI, { toFile } from "openai";
+import type { AttentionItem, Overview } from "../../contract/admin.ts";
 import type { HttpServer } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
 import { readConfiguredCertificate } from "../../server/wiring/certificate.ts";
@@ -122,6 +123,34 @@ describe("a certificate that is renewed", () => {
     expect(await fingerprintOf(portOf(gateway.url), second.cert)).not.toBe(before);
     await gateway.close();
     fake.close();
+  });
+
+  test("that is rejected needs attention until the files are valid again", async () => {
+    using folder = temporaryFolder();
+    const files = certificateFiles(folder.path, first);
+    const settings = { ...files.settings, VEXEL_ADMIN_TOKEN: "admin-0123456789abcdef" };
+    const gateway = startGateway({ yaml: configFor("http://127.0.0.1:9"), settings });
+    const rejected = async (): Promise<readonly AttentionItem[]> => {
+      const response = await fetch(`${gateway.url}/admin/api/overview`, {
+        headers: { authorization: `Bearer ${settings.VEXEL_ADMIN_TOKEN}` },
+        tls: { ca: first.cert },
+      });
+      const { attention } = (await response.json()) as Overview;
+      return attention.filter(({ type }) => type === "config_rejected");
+    };
+    expect(await rejected()).toEqual([]);
+    files.write({ key: second.key });
+    await until(async () => (await rejected()).length > 0);
+    expect(await rejected()).toEqual([
+      expect.objectContaining({
+        subject: "TLS certificate",
+        detail: expect.stringContaining("The previous certificate stays in force."),
+      }),
+    ]);
+    // The certificate that is in use.
+    files.write(first);
+    await until(async () => (await rejected()).length === 0);
+    await gateway.close();
   });
 });
 

@@ -85,6 +85,38 @@ testWithRedis(
   },
 );
 
+testWithRedis(
+  "a clear while Redis is unavailable is done when Redis is available again, before anything is read",
+  async () => {
+    const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
+    await own.attempted();
+    const cache = new RedisEmbeddings(own, {
+      ttlMs: 60_000,
+      now: () => 1234,
+      timeoutMs: 20_000,
+    });
+    const other = replica();
+    cache.add(keyOf("suspect"), { vector, tokens: 3 });
+    await until(async () => (await other.get([keyOf("suspect")]))?.[0] !== undefined);
+    server.pause();
+    await own.run((client) => client.get("any")).catch(() => undefined);
+    expect(own.isAvailable).toBe(false);
+    cache.clear();
+    server.resume();
+    await until(() => own.isAvailable);
+    let found: Awaited<ReturnType<typeof cache.get>>;
+    await until(async () => {
+      found = await cache.get([keyOf("suspect")]);
+      return found !== undefined;
+    });
+    expect(found).toEqual([undefined]);
+    await until(() => redis.isAvailable);
+    expect(await other.get([keyOf("suspect")])).toEqual([undefined]);
+    await cache.close();
+    own.close();
+  },
+);
+
 testWithRedis("a text that was embedded on one replica is a hit on another", async () => {
   const settings = { VEXEL_CACHE_BYTES: "1048576" };
   const start = (): TestGateway => startGateway({ yaml: configFor(fake.url), redis, settings });

@@ -119,7 +119,10 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
           cell: ({ targets }) => (
             <ul className="flex flex-col gap-1">
               {targets.map((target) => (
-                <li key={`${target.upstream}/${target.model}`} className="flex items-center gap-2">
+                <li
+                  key={`${target.upstream}/${target.model}/${target.surface ?? ""}`}
+                  className="flex items-center gap-2"
+                >
                   <span className="text-xs text-muted">{target.upstream}</span>
                   <TargetState target={target} />
                 </li>

@@ -1,7 +1,7 @@
 /** The upstreams: where models are served. Upstreams of the configuration file and the environment are locked. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ShownTarget, UpstreamEntity } from "../../../contract/admin.ts";
+import type { UpstreamEntity } from "../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -17,6 +17,7 @@ import { modelsQuery } from "../models/models-query.ts";
 import { TargetState } from "../models/target-state.tsx";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { UpstreamForm } from "./upstream-form.tsx";
+import { upstreamTargets } from "./upstream-targets.ts";
 import { kindsQuery, upstreamsQuery } from "./upstreams-query.ts";
 
 export function UpstreamsPage() {
@@ -144,18 +145,14 @@ function Credential({ secret }: { secret: UpstreamEntity["value"]["apiKey"] }) {
 /** The targets of one upstream, with the reason of a bad state. */
 function Health({ upstream }: { upstream: string }) {
   const { data } = useQuery({ ...modelsQuery, refetchInterval: 5_000 });
-  const targets = new Map<string, ShownTarget>(
-    data?.data
-      .flatMap((model) => model.targets)
-      .filter((target) => target.upstream === upstream)
-      .map((target) => [target.model, target]),
-  );
+  const targets = upstreamTargets(upstream, data?.data ?? []);
   if (targets.size === 0) return "–";
   return (
     <ul className="flex max-h-40 flex-col gap-1 overflow-y-auto">
-      {[...targets.values()].map((target) => (
-        <li key={target.model} className="flex flex-wrap items-center gap-2">
+      {[...targets].map(([key, target]) => (
+        <li key={key} className="flex flex-wrap items-center gap-2">
           <code className="font-mono text-xs break-all">{target.model}</code>
+          {target.surface !== null && <span className="text-xs text-muted">{target.surface}</span>}
           <TargetState target={target} />
         </li>
       ))}

@@ -16,9 +16,11 @@ export interface AttentionOptions {
   readonly ledger: { readonly writable: boolean };
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** When the gateway started. Configuration events before that time are ignored. */
-  readonly startedAt: number;
+  readonly fileProblems: () => FileProblems;
 }
+
+/** Why a file is not in force. Undefined: it is. */
+export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
 /**
  * `project`: only for actors who see it. `gateway`: for every actor. `operator`: for actors who see all projects.
@@ -73,7 +75,7 @@ function maySee({ projects }: Actor, owner: ScopedItem["owner"]): boolean {
 const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedItem[]> =>
   [
     ...ledgerItems(options),
-    ...(await configItems(options)),
+    ...configItems(options),
     ...targetItems(await options.targets()),
     ...(await budgetItems(options, at)),
     ...keyItems(options, at),
@@ -94,19 +96,22 @@ function ledgerItems({ ledger }: AttentionOptions): ScopedItem[] {
   return [{ item, owner: "operator" }];
 }
 
-async function configItems({ events, startedAt }: AttentionOptions): Promise<ScopedItem[]> {
-  const latest = (await events.events({ type: "config.*", limit: 1 }))?.data[0];
-  if (latest?.type !== "config.rejected" || Date.parse(latest.timestamp) < startedAt) return [];
-  const { problems } = latest.data as { readonly problems?: readonly string[] };
-  const item: AttentionItem = {
-    type: "config_rejected",
-    severity: "error",
-    subject: "vexel.yaml",
-    detail: `${problems?.[0] ?? ""} The previous configuration stays in force.`.trim(),
-    link: "/events",
-  };
-  return [{ item, owner: "operator" }];
-}
+const configItems = ({ fileProblems }: AttentionOptions): ScopedItem[] =>
+  Object.entries(fileProblems()).flatMap(([file, problem]): ScopedItem[] => {
+    if (problem === undefined) return [];
+    const sentence = problem.replace(/\.?$/, ".");
+    const item: AttentionItem = {
+      type: "config_rejected",
+      severity: "error",
+      subject: file,
+      detail:
+        file === "vexel.yaml"
+          ? `${sentence} The previous configuration stays in force.`
+          : `${sentence} The previous certificate stays in force.`,
+      link: "/events",
+    };
+    return [{ item, owner: "operator" }];
+  });
 
 const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
   targets

@@ -35,6 +35,8 @@ export const createKeyNames = (
   snapshot: () => Snapshot,
   users: Pick<UserStore, "findById">,
   keys: Pick<KeyStore, "findById" | "findByName">,
+  /** Unix milliseconds. */
+  now: () => number,
 ): KeyNames => ({
   of: async (ids) => {
     const wanted = new Set(ids);
@@ -46,7 +48,7 @@ export const createKeyNames = (
     }
     if (wanted.delete("admin-token")) names.set("admin-token", "admin token");
     for (const [id, { name }] of findKeys(snapshot(), wanted)) names.set(id, name);
-    // Revoked and expired keys are not in the snapshot. A page of a list has few of them.
+    // Revoked keys are not in the snapshot. A page of a list has few of them.
     for (const id of [...wanted].filter((each) => !names.has(each)).slice(0, maxRevoked)) {
       const key = await keys.findById(id);
       if (key) names.set(id, key.name);
@@ -54,11 +56,16 @@ export const createKeyNames = (
     return names;
   },
   idOf: async (idOrName) => {
-    let named: string | undefined;
-    for (const { id, name } of snapshot().keys.values()) {
+    const at = now();
+    let active: string | undefined;
+    let expired: string | undefined;
+    for (const { id, name, expiresAt } of snapshot().keys.values()) {
       if (id === idOrName) return id;
-      if (name === idOrName) named ??= id;
+      if (name !== idOrName) continue;
+      if (expiresAt !== undefined && expiresAt <= at) expired = id;
+      else active ??= id;
     }
-    return named ?? (await keys.findByName(idOrName)).at(-1)?.id ?? idOrName;
+    // Keys of vexel.yaml are not in the store.
+    return active ?? (await keys.findByName(idOrName)).at(-1)?.id ?? expired ?? idOrName;
   },
 });

@@ -12,7 +12,9 @@ export const readableQueries = (queries: ReadableQueries): ReadableQueries => ({
   usage: (query) => queries.usage(query).catch(fail),
 });
 
+/** An error of the gateway, such as `storage_unavailable`, already names its fix. */
 function fail(cause: unknown): never {
+  if (cause instanceof GatewayError) throw cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   throw new GatewayError("ledger_unavailable", message, { retryAfterMs: 1000, cause });
 }

@@ -7,7 +7,7 @@ import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 
 const auditQuery = pageQuery.extend({
-  actor: z.string().max(200).optional().describe("A user's name, `admin token` or `command line`."),
+  actor: z.string().max(200).optional().describe("A user's name or `admin token`."),
   action: z.string().max(200).optional().describe("An action, such as `key.created`."),
 });
 

@@ -26,8 +26,8 @@ export interface UsageRoutesOptions {
 const dayMs = 86_400_000;
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
 const maxRows = 2000;
-/** Hours or days of one CSV file. */
-const maxPeriods = 400;
+/** Days of one CSV file by hour or day. */
+const maxCsvDays = 400;
 const groupNames = usageDimensions.join(", ");
 
 const usageQuery = z.object({
@@ -90,10 +90,15 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
     dimensions: readonly UsageDimension[],
   ): AsyncGenerator<string> {
     yield csvHead(dimensions);
+    let earliest = query.to;
     for (const { from, to } of csvRanges(query)) {
+      earliest = from;
       const { rows, hasMore } = await rowsOf({ ...query, from, to }, dimensions);
       if (rows.length > 0) yield rows.map((row) => csvRow(row, dimensions)).join("");
       if (hasMore) yield `more than ${maxRows} rows in this period: group by less\r\n`;
+    }
+    if (earliest > query.from) {
+      yield `only the latest ${maxCsvDays} days are in this file: choose a shorter time or the interval month\r\n`;
     }
   }
 
@@ -139,14 +144,14 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
   ];
 }
 
-/** The newest first. The sum over the whole time, and over months, is one query. */
+/** The newest first, at most `maxCsvDays`. The sum over the whole time, and over months, is one query. */
 function* csvRanges({ from, to, interval }: UsageQuery): Generator<{ from: number; to: number }> {
   if (interval === "total" || interval === "month") {
     yield { from, to };
     return;
   }
   let end = to;
-  for (let period = 0; period < maxPeriods && end > from; period++) {
+  for (let day = 0; day < maxCsvDays && end > from; day++) {
     const start = Math.max(from, Math.floor((end - 1) / dayMs) * dayMs);
     yield { from: start, to: end };
     end = start;

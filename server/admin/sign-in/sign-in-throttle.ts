@@ -101,7 +101,12 @@ function countersOf({ name, address, device }: Attempt): readonly Counter[] {
 }
 
 /** One person can use any address of a /64 IPv6 network, so the network counts as one address. */
-const networkOf = (address: string): string =>
-  address.includes(":") && !address.includes(".")
-    ? address.split(":").slice(0, 4).join(":")
-    : address;
+function networkOf(address: string): string {
+  if (!address.includes(":") || address.includes(".")) return address;
+  const [before = "", after] = address.split("::");
+  const groupsOf = (text: string): readonly string[] => text.split(":").filter(Boolean);
+  const [first, last] = [groupsOf(before), groupsOf(after ?? "")];
+  // `::` stands for the groups of zeros that are missing to eight.
+  const missing = after === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  return [...first, ...Array<string>(missing).fill("0"), ...last].slice(0, 4).join(":");
+}

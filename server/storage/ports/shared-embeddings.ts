@@ -14,7 +14,10 @@ export interface SharedEmbeddings {
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined;
   /** In the background. Copies the vector before it returns. */
   add(key: string, embedding: PersistedEmbedding): void;
-  /** From now on, no replica gets an embedding that was added before. */
+  /**
+   * From now on, this replica gets no embedding that was added before, and no other replica as soon as the cache is
+   * available.
+   */
   clear(): void;
   /** Writes all pending embeddings. */
   close(): Promise<void>;

@@ -2,6 +2,7 @@
  * Second-level embedding cache in Redis. A value has a header of 32 bytes (format, tokens, time, generation, checksum)
  * and the vector as float32. The checksum includes the whole cache key, so a damaged value, or one of another key, is a
  * miss. The generation is a random value in Redis: clearing the cache replaces it, and all earlier values are misses.
+ * While Redis is unavailable, the generation is replaced when it is available again, and nothing is read before.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
@@ -36,16 +37,21 @@ export class RedisEmbeddings implements SharedEmbeddings {
   readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
   #keysInFlight = 0;
   #writing: Promise<void> | undefined;
+  /** The generation of a clear that is not in Redis yet. */
+  #nextGeneration: string | undefined;
+  readonly #stopListening: () => void;
 
   constructor(redis: RedisConnection, options: RedisEmbeddingsOptions) {
     this.#redis = redis;
     this.#options = { timeoutMs: defaultTimeoutMs, ...options };
+    this.#stopListening = redis.onChange(({ isAvailable }) => {
+      if (isAvailable) this.#replaceGeneration();
+    });
   }
 
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined {
-    if (!this.#redis.isAvailable || this.#keysInFlight + keys.length > maxKeysInFlight) {
-      return undefined;
-    }
+    if (!this.#redis.isAvailable || this.#nextGeneration !== undefined) return undefined;
+    if (this.#keysInFlight + keys.length > maxKeysInFlight) return undefined;
     return this.#lookUp(keys);
   }
 
@@ -62,12 +68,25 @@ export class RedisEmbeddings implements SharedEmbeddings {
 
   clear(): void {
     this.#pending.clear();
-    const generation = randomBytes(generationBytes).toString("hex");
-    ignoreRejection(this.#redis.run((client) => client.set(generationKey, generation)));
+    this.#nextGeneration = randomBytes(generationBytes).toString("hex");
+    this.#replaceGeneration();
   }
 
   async close(): Promise<void> {
+    this.#stopListening();
     await this.#writing;
+  }
+
+  /** A failed attempt is repeated: the connection is lost with it, and this runs when there is another one. */
+  #replaceGeneration(): void {
+    const generation = this.#nextGeneration;
+    if (generation === undefined) return;
+    const replacing = this.#redis.run((client) => client.set(generationKey, generation));
+    ignoreRejection(
+      replacing.then(() => {
+        if (this.#nextGeneration === generation) this.#nextGeneration = undefined;
+      }),
+    );
   }
 
   async #lookUp(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> {

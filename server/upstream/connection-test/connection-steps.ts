@@ -1,6 +1,7 @@
 /** The first steps of a connection: the name is resolved, the port is connected to, the certificate is checked. */
 import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { withTimeout } from "../../lib/timers.ts";
 import type { Resolve } from "../download/ssrf-guard.ts";
 import { Connection, type TlsTrust } from "../transport/connection.ts";
 import { NotConnected } from "../transport/transport-error.ts";
@@ -32,7 +33,8 @@ export async function connectionSteps(
     [
       "dns",
       async () => {
-        const addresses = await resolve(hostname);
+        const addresses = await withTimeout(resolve(hostname), timeoutMs);
+        if (!addresses) throw { code: "ETIMEDOUT" };
         if (addresses.length === 0) throw { code: "ENOTFOUND" };
         return `${hostname} resolves to ${addresses.slice(0, 4).join(", ")}.`;
       },
@@ -107,7 +109,7 @@ function explain(
 ): string {
   const suffix = code === "" ? "" : ` (${code})`;
   if (step === "dns") {
-    return code === "EAI_AGAIN"
+    return code === "EAI_AGAIN" || code === "ETIMEDOUT"
       ? `The name server did not answer for ${hostname}${suffix}. Check the network of the gateway.`
       : `The name ${hostname} does not exist${suffix}. Check the base URL.`;
   }
