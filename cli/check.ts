@@ -29,8 +29,8 @@ export const check: Command = {
 
 Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with file,
 line and key. Also checks the files of the TLS certificate (VEXEL_TLS_CERT and
-VEXEL_TLS_KEY). With --probe it also requests the model list of each upstream, which
-is free of charge, and loads each local model.
+VEXEL_TLS_KEY). With --probe it also sends each upstream a request that is free of
+charge, such as one for the list of models, and loads each local model.
 
 Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
   run: async (args) => {

@@ -30,11 +30,11 @@ export const keys: Command = {
 A new key is printed once and cannot be shown again. Without --models the key may
 use every model. --default-embedding and --default-image name the models of requests
 without a model. Without limits or a budget of its own, only those of its project and
-of the models apply; projects are configured in vexel.yaml. Budgets are in US dollars;
-days and months are in UTC. --parameters sets what happens to parameters that an image
-model does not support. With --priority batch all requests of the key are batch
-requests. Keys in vexel.yaml are managed there and not listed here. A running gateway
-applies changes within a second.`,
+of the models apply. Projects are those of vexel.yaml, the console and the admin API.
+Budgets are in US dollars; days and months are in UTC. --parameters sets what happens
+to parameters that an image model does not support. With --priority batch all requests
+of the key are batch requests. Keys in vexel.yaml are managed there and not listed
+here. A running gateway applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },

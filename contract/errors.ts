@@ -1,5 +1,6 @@
 /**
- * The error table: every error that a client can get. Statuses, error bodies and docs/errors.md are derived from it.
+ * The error table: every error that a client can get. Statuses and error bodies are derived from it, and a test compares
+ * docs/errors.md with it.
  */
 import {
   clientError,
@@ -46,7 +47,7 @@ export const errorTable = {
   entity_not_found: invalidRequest("not_found", "No entity has this id.", 404),
   entity_read_only: invalidRequest(
     "read_only",
-    "The entity is defined in the configuration file or the environment, and can only be changed there.",
+    "The entity is defined in the configuration file or the environment, and can only be changed there, or it is built in and cannot be changed.",
     409,
   ),
   entity_exists: invalidRequest("already_exists", "Another entity has this id.", 409),

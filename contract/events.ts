@@ -1,4 +1,6 @@
-/** The event table: records, webhook payloads and docs/observability.md are derived from it. */
+/**
+ * The event table: records and webhook payloads are derived from it, and a test compares docs/observability.md with it.
+ */
 
 /** The `data` of each event type. Names are those of the ledger and the log. Never an API key, prompt or image. */
 export interface EventData {

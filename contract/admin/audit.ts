@@ -3,7 +3,7 @@ export interface AuditEntry {
   readonly object: "audit_entry";
   readonly id: string;
   readonly at: string;
-  /** A user's name, `admin token`, or `command line`. */
+  /** A user's name, or `admin token`. */
   readonly actor: string;
   /** Such as `upstream.updated` or `session.created`. */
   readonly action: string;

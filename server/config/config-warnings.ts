@@ -5,7 +5,7 @@
 import { matchesGlob } from "../lib/glob.ts";
 import { cohere } from "../upstream/catalog/cohere.ts";
 import { google } from "../upstream/catalog/google.ts";
-import { canBeCutTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";
+import { canTruncateTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";
 import { jina } from "../upstream/catalog/jina.ts";
 import { mistral } from "../upstream/catalog/mistral.ts";
 import { nomic } from "../upstream/catalog/nomic.ts";
@@ -85,7 +85,7 @@ export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[
 function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] {
   if (!known || dimensions === undefined || dimensions === known.dimensions) return [];
   // A self-hosted server may be configured to shorten them.
-  if (canBeCutTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
+  if (canTruncateTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
   return [
     `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove dimensions from the model, and let clients send it if the model supports it`,
   ];

@@ -7,7 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import type { Route } from "../request/caller.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import { canBeCutTo } from "../upstream/catalog/index.ts";
+import { canTruncateTo } from "../upstream/catalog/index.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
@@ -194,7 +194,7 @@ function truncateResponse(
   response: EmbeddingsResponse,
   { query, route, record }: StageRequest<EmbeddingsQuery>,
 ): EmbeddingsResponse {
-  if (!route.known || !canBeCutTo(route.known, dimensions)) {
+  if (!route.known || !canTruncateTo(route.known, dimensions)) {
     throw new GatewayError(
       "dimensions_unsupported",
       `The model \`${query.model}\` does not support specifying dimensions: its vectors always have the same length. Omit \`dimensions\`.`,

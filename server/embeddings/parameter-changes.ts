@@ -3,7 +3,7 @@ import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import { loadOf } from "../limits/request-demand.ts";
-import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
+import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
@@ -91,7 +91,7 @@ function adaptDimensions(
     return unchanged;
   // The model's own length need not be sent.
   if (known?.dimensions === dimensions) return { ...unchanged, truncateTo: dimensions };
-  if (known && canBeCutTo(known, dimensions)) {
+  if (known && canTruncateTo(known, dimensions)) {
     return { ...unchanged, adapted: ["dimensions"], truncateTo: dimensions };
   }
   return { ...unchanged, refusal: dimensionsUnsupported(model, dimensions, capabilities, known) };

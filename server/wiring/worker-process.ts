@@ -67,7 +67,8 @@ export function openWorkerChannel(): WorkerChannel {
   };
 }
 
-const isPaidImageModel = ({ kind, source }: Model): boolean =>
+/** Its requests may be billed, so a repeated Idempotency-Key must be recognized by every worker. */
+const isNotBuiltInImageModel = ({ kind, source }: Model): boolean =>
   kind === "image" && source !== "embedded";
 
 /** Why workers cannot run this configuration without Redis. Undefined: they can. */
@@ -75,11 +76,11 @@ export function workersWithoutRedisProblem(snapshot: Snapshot): string | undefin
   const needed = [
     ...((snapshot.limits?.size ?? 0) > 0 ? ["rate limits"] : []),
     ...(snapshot.keys.values().some(({ budgets }) => budgets !== undefined) ? ["budgets"] : []),
-    ...(snapshot.models.values().some(isPaidImageModel)
-      ? ["image models with idempotent requests"]
+    ...(snapshot.models.values().some(isNotBuiltInImageModel)
+      ? ["image models other than the built-in ones"]
       : []),
   ];
   return needed.length === 0
     ? undefined
-    : `VEXEL_WORKERS is greater than 1, and ${needed.join(", ")} are configured, which workers must share: set REDIS_URL, or VEXEL_WORKERS=1.`;
+    : `VEXEL_WORKERS is greater than 1, and ${needed.join(", ")} are configured, whose counts or Idempotency-Keys workers must share: set REDIS_URL, or VEXEL_WORKERS=1.`;
 }

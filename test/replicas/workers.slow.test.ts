@@ -38,7 +38,7 @@ test("workers without a database, or without Redis for limits and images, do not
   await expect(start(folder.path, {})).rejects.toThrow("without DATABASE_URL");
   if (!hasPostgres) return;
   await expect(start(folder.path, { DATABASE_URL: databaseUrl })).rejects.toThrow(
-    "image models with idempotent requests are configured, which workers must share: set REDIS_URL",
+    "image models other than the built-in ones are configured, whose counts or Idempotency-Keys workers must share: set REDIS_URL",
   );
 });
 

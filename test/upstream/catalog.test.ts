@@ -1,7 +1,7 @@
 /** Known embedding models: every row is sane, every name means one model, and vendors' spellings are understood. */
 import { describe, expect, test } from "bun:test";
 import {
-  canBeCutTo,
+  canTruncateTo,
   knownEmbedding,
   knownEmbeddings,
   vectorSpaceOf,
@@ -156,7 +156,7 @@ describe("a vendor's spelling", () => {
 test("a vector can be shortened only if the model's owner documents it", () => {
   const cut = (model: string, length: number) => {
     const known = knownEmbedding(model);
-    return known && canBeCutTo(known, length);
+    return known && canTruncateTo(known, length);
   };
   expect(cut("text-embedding-3-large", 1)).toBeTrue();
   expect(cut("text-embedding-3-large", 3072)).toBeTrue();

@@ -1,6 +1,6 @@
 /**
  * The spending of all replicas, as stored in PostgreSQL: a local copy of the spend table for budgets, which are
- * checked synchronously. The table is read whole once, and then only its changes.
+ * checked synchronously. The sums of the current periods are read once, and then only changes.
  */
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";

@@ -19,7 +19,7 @@ import { sentenceTransformers } from "./sentence-transformers.ts";
 import { snowflake } from "./snowflake.ts";
 import { voyage } from "./voyage.ts";
 
-export { canTruncateTo as canBeCutTo, type KnownEmbedding } from "./known-embedding.ts";
+export { canTruncateTo, type KnownEmbedding } from "./known-embedding.ts";
 
 export const knownEmbeddings: readonly KnownEmbedding[] = [
   ...openai,

@@ -108,7 +108,7 @@ function headOf(part: Part, boundary: string): string {
   return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${filename}"\r\ncontent-type: ${part.file.type}\r\n\r\n`;
 }
 
-/** Escapes as browsers do: no quote or line break may end the header early, no backslash may escape its quote. */
+/** Quotes and line breaks as browsers escape them: none may end the header early. No backslash may escape the quote. */
 const quoted = (text: string): string =>
   text
     .replaceAll("\\", "\\\\")
