@@ -53,9 +53,14 @@ function extraFieldsOf(
   body: Readonly<Record<string, unknown>>,
   known: Readonly<Record<string, z.ZodType>>,
 ): ExtraFields {
-  const isExtra = (name: string): boolean => !Object.hasOwn(known, name);
-  if (!Object.keys(body).some(isExtra)) return noExtraFields;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => isExtra(name)));
+  for (const name in body) {
+    if (!Object.hasOwn(known, name)) {
+      return Object.fromEntries(
+        Object.entries(body).filter(([each]) => !Object.hasOwn(known, each)),
+      );
+    }
+  }
+  return noExtraFields;
 }
 
 function toQuery(known: ParsedBody, extraFields: ExtraFields): EmbeddingsQuery {

@@ -163,8 +163,10 @@ export function resolveModel(
   return brand<Model, "permitted">(model);
 }
 
-export const mayUse = (caller: Caller, model: Model): boolean =>
-  caller.models.some((glob) => matchesGlob(glob, model.id));
+export function mayUse(caller: Caller, model: Model): boolean {
+  for (const glob of caller.models) if (matchesGlob(glob, model.id)) return true;
+  return false;
+}
 
 export const modelNotFound = (id: string): GatewayError =>
   new GatewayError(

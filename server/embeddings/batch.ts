@@ -74,8 +74,10 @@ export const batch =
       batchers.set(target, batcher);
       return batcher;
     };
-    const batchesItself = ({ targets }: Route): boolean =>
-      selfBatching !== undefined && targets.some(({ upstream }) => selfBatching.has(upstream.kind));
+    const batchesItself = ({ targets }: Route): boolean => {
+      for (const { upstream } of targets) if (selfBatching?.has(upstream.kind)) return true;
+      return false;
+    };
     return (request) => {
       const { target, query, route } = request;
       if (!target || !enabled(route) || batchesItself(route)) return next(request);

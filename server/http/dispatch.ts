@@ -118,6 +118,8 @@ interface PathPattern<Row extends RouteRow> extends PathMatch<Row> {
 
 type MatchPath<Row extends RouteRow> = (path: string) => PathMatch<Row> | undefined;
 
+const noParameters: PathMatch["parameters"] = {};
+
 /**
  * Returns a function that finds the routes of a path in this table: first by the exact path, then by the patterns with
  * parameters, in the order of the table.
@@ -128,7 +130,7 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
     const rows = table.filter((row) => row.path === path);
     const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/].*)")}$`);
     const methods = new Map<string, Row>(rows.map((row) => [row.method, row]));
-    exact.set(path, { path, pattern, methods, parameters: {} });
+    exact.set(path, { path, pattern, methods, parameters: noParameters });
   }
   const patterns = [...exact.values()].filter(({ path }) => path.includes("{"));
 
@@ -159,7 +161,8 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
     const found = find(path);
     // No model id ends with a slash: a parameter with a slash at its end has a doubled one,
     // `/deployments/m//embeddings`.
-    if (found && !lastParameter(found).endsWith("/")) return found;
+    if (found && (found.parameters === noParameters || !lastParameter(found).endsWith("/")))
+      return found;
     return findFolded(path) ?? found;
   };
 }

@@ -95,7 +95,8 @@ export interface RequestLoad {
 
 export function loadOf(input: EmbeddingInput): RequestLoad {
   const items = input.kind === "text" ? input.texts.length : input.tokens.length;
-  let [tokens, bytes] = [0, 0];
+  let tokens = 0;
+  let bytes = 0;
   for (let at = 0; at < items; at++) {
     const inputBytes = bytesAt(input, at);
     bytes += inputBytes;

@@ -123,9 +123,9 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   if (isLimited) lifetime.ticket = await admit(lifetime, execution);
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
-  const charged = { operation, query, route, record };
-  const reserved = caller.budgets === undefined || services.charging.reserve(charged);
-  if (!(reserved === true || (await reserved))) {
+  const charged = caller.budgets && { operation, query, route, record };
+  const reserved = charged === undefined || services.charging.reserve(charged);
+  if (charged && !(reserved === true || (await reserved))) {
     // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
     // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });

@@ -196,8 +196,10 @@ export class EmbeddingCache {
     const madeAt = this.#expiry?.now() ?? 0;
     const entry = this.#enter(key, list, slab, { length, tokens, madeAt });
     list.addNewest(entry);
-    const persisted = { vector: slab.view(entry.slot, length), tokens };
-    this.#persistence?.add(key, persisted, list === this.#bulk);
+    if (this.#persistence) {
+      const persisted = { vector: slab.view(entry.slot, length), tokens };
+      this.#persistence.add(key, persisted, list === this.#bulk);
+    }
     this.#countOperation();
     return true;
   }
@@ -280,8 +282,8 @@ export class EmbeddingCache {
     if (++this.#operations % operationsBetweenHints === 0) Bun.gc(false);
   }
 
-  #enter(...details: ConstructorParameters<typeof Entry>): Entry {
-    const entry = new Entry(...details);
+  #enter(key: string, list: LruList<Entry>, slab: Slab<Entry>, details: EntryDetails): Entry {
+    const entry = new Entry(key, list, slab, details);
     this.#allocator.allocate(entry);
     this.#entries.set(entry.key, entry);
     return entry;

@@ -13,10 +13,11 @@ const [, , largest] = sizeBounds;
 
 /** The size class of an embeddings request: a thousand texts may take a hundred times as long as one. */
 export function sizeClassOf({ input }: EmbeddingsQuery): number {
-  const [list, each] = input.kind === "text" ? [input.texts, 1] : [input.tokens, 4];
+  const list = input.kind === "text" ? input.texts : input.tokens;
+  const charactersPerUnit = input.kind === "text" ? 1 : 4;
   let sum = 0;
   for (const { length } of list) {
-    sum += length * each;
+    sum += length * charactersPerUnit;
     if (sum >= largest) return sizeBounds.length;
   }
   let size = 0;
