@@ -5,7 +5,6 @@
 
 import type { Policy } from "../images/plan/image-plan.ts";
 import { planImage } from "../images/plan/plan.ts";
-import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
@@ -13,7 +12,14 @@ import {
   estimateImageTokens,
   unknownModelTokens,
 } from "../upstream/catalog/images/image-tokens.ts";
-import { listedImagePrice, moderationPriceOf, priceOf } from "../upstream/catalog/prices/index.ts";
+import {
+  costOf,
+  type Delivered,
+  highestListedCost,
+  listedImagePrice,
+  moderationPriceOf,
+  priceOf,
+} from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,

@@ -3,9 +3,8 @@
  * one image is unknown, so is the sum.
  */
 
-import { costOf, type Split } from "../ledger/cost.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
+import { costOf, listedImagePrice, type Split } from "../upstream/catalog/prices/index.ts";
 import type {
   BufferedImageResponse,
   ExtraFields,

@@ -3,14 +3,13 @@
  * limits, and expected prices.
  */
 
-import { costOf } from "../ledger/cost.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
 import type { StageRequest } from "../request/stage.ts";
-import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
+import { costOf, listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
 import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
