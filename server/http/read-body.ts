@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
-import { freeBuffer } from "../lib/spill-buffer.ts";
+import { freeBuffer } from "../lib/request-temp.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";

@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 import { GarbageHint } from "./garbage-hint.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
-import { freeBuffer } from "./spill-buffer.ts";
+import { freeBuffer } from "./request-temp.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;

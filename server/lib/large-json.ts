@@ -4,7 +4,7 @@
  * are not Latin-1.
  */
 import { GarbageHint } from "./garbage-hint.ts";
-import { freeBuffer } from "./spill-buffer.ts";
+import { freeBuffer } from "./request-temp.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;

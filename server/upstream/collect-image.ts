@@ -1,7 +1,6 @@
 /** Collects the chunks of an image: in memory when small, spilled to disk when large. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
-import type { SpillBuffer } from "../lib/spill-buffer.ts";
+import type { RequestTemp, SpillBuffer } from "../lib/request-temp.ts";
 import type { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";
 

@@ -2,8 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve, diskSpace } from "../lib/disk-reserve.ts";
-import { type RequestTemp, requestTemps } from "../lib/request-temp.ts";
-import { MemoryBudget } from "../lib/spill-buffer.ts";
+import { MemoryBudget, type RequestTemp, requestTemps } from "../lib/request-temp.ts";
 import { TempStorage } from "../lib/temp-storage.ts";
 import type { Runtime } from "./runtime.ts";
 

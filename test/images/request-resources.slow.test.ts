@@ -7,7 +7,7 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
-import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
+import { MemoryBudget } from "../../server/lib/request-temp.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";

@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { spool } from "../../server/http/form.ts";
 import { DiskReserve } from "../../server/lib/disk-reserve.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
-import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
+import { createRequestTemp, MemoryBudget } from "../../server/lib/request-temp.ts";
 import { TempStorage } from "../../server/lib/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 

@@ -5,8 +5,13 @@
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
-import type { FileRange, RequestTemp, SpilledBytes } from "../../../lib/request-temp.ts";
-import { freeBuffer, type SpillBuffer } from "../../../lib/spill-buffer.ts";
+import {
+  type FileRange,
+  freeBuffer,
+  type RequestTemp,
+  type SpillBuffer,
+  type SpilledBytes,
+} from "../../../lib/request-temp.ts";
 import { documentBounds } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
