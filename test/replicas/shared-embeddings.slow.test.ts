@@ -110,7 +110,13 @@ testWithRedis(
       return found !== undefined;
     });
     expect(found).toEqual([undefined]);
-    await until(() => redis.isAvailable);
+    // The shared connection may notice the pause only now.
+    await until(() =>
+      redis
+        .run((client) => client.ping())
+        .then(() => redis.isAvailable)
+        .catch(() => false),
+    );
     expect(await other.get([keyOf("suspect")])).toEqual([undefined]);
     await cache.close();
     own.close();
@@ -128,11 +134,15 @@ testWithRedis("a text that was embedded on one replica is a hit on another", asy
     return JSON.stringify(((await response.json()) as { data: unknown }).data);
   };
   let hits = 0;
-  // On a busy machine, some lookups exceed their timeout and count as misses, but not all of them.
+  // On a busy machine, some lookups exceed their timeout and count as misses, and the connection may be lost with a
+  // vector that is being written, but not each time.
   for (let number = 0; number < 50 && hits < 3; number++) {
     const written = Number(await server.command("DBSIZE"));
     const data = await ask(a, number);
-    await until(async () => Number(await server.command("DBSIZE")) > written);
+    const end = performance.now() + 2000;
+    await until(
+      async () => Number(await server.command("DBSIZE")) > written || performance.now() > end,
+    );
     const before = fake.requests.length;
     expect(await ask(b, number)).toBe(data);
     if (fake.requests.length === before) hits++;

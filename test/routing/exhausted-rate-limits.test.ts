@@ -66,19 +66,12 @@ describe("a response that reports an exhausted rate limit", () => {
     spent.script({ headers: usedUp }, always);
     const rowsBefore = gateway.rows().length;
     while (spent.requests.length === 0) await expectVectors(await embed());
-    for (let request = 0; request < 40; request++) await expectVectors(await embed());
-    // One request, and on a slow machine the hedged requests.
-    const attempts = spent.requests.length;
+    for (let request = 0; request < 60; request++) await expectVectors(await embed());
+    // One request, and on a slow machine the hedged requests, which may arrive after the response of their request.
     const rows = gateway.rows().slice(rowsBefore);
-    expect(attempts).toBeLessThanOrEqual(1 + rows.filter(({ attempts }) => attempts > 1).length);
-    for (let request = 0; request < 20; request++) await expectVectors(await embed());
-    // On a slow machine a request may be hedged to it.
-    const hedged = gateway
-      .rows()
-      .slice(-20)
-      .filter(({ attempts }) => attempts > 1).length;
+    const hedged = rows.filter(({ attempts }) => attempts > 1).length;
     const afterwards = spent.requests.length;
-    expect(afterwards - attempts).toBeLessThanOrEqual(hedged);
+    expect(afterwards).toBeLessThanOrEqual(1 + hedged);
     expect((await generateImage()).status).toBe(200);
     expect(spent.requests).toHaveLength(afterwards + 1);
   });
