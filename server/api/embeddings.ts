@@ -17,7 +17,7 @@ import {
 import { withoutNulls } from "../http/validate-body.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { ResponseBody } from "../request/http-types.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody } from "./embeddings-body.ts";
@@ -129,7 +129,7 @@ const bytesPerNumber = { base64: 11, float: 16 } as const;
 /** Estimates the memory that a response takes, in bytes. 0 for a request with few inputs. */
 function expectedResponseBytes(
   { input, dimensions, encoding }: EmbeddingsQuery,
-  { dimensions: configured, known }: Route,
+  { dimensions: configured, known }: PermittedModel,
 ): number {
   const inputs = itemsOf(input);
   if (inputs < manyInputs) return 0;

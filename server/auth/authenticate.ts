@@ -1,7 +1,7 @@
 /**
  * Authentication and authorization. `authenticate` finds the API key by its hash (ARCHITECTURE.md, step 2), compares the
  * hashes in constant time (timing-safe, against timing attacks) and returns a `Caller`; `resolveModel` resolves a model
- * ID to a `Route` (step 5), which only a `Caller` can get.
+ * ID to a `PermittedModel` (step 5), which only a `Caller` can get.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -12,7 +12,7 @@ import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 
 const bearer = /^bearer +/i;
@@ -144,7 +144,7 @@ export function resolveModel(
   kind: Model["kind"],
   caller: Caller,
   snapshot: Snapshot,
-): Route {
+): PermittedModel {
   const model = snapshot.models.get(id);
   // The same error for an unknown and for a forbidden model, so that a key cannot probe for the models of other keys.
   if (!model || !mayUse(caller, model)) throw modelNotFound(id);

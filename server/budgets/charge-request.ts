@@ -5,7 +5,7 @@
 import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery, ModerationQuery } from "../upstream/contract.ts";
@@ -39,7 +39,7 @@ export interface RequestChargingOptions {
 interface ChargedRequest {
   readonly operation: Operation;
   readonly query: unknown;
-  readonly route: Route;
+  readonly route: PermittedModel;
   readonly record: RequestRecord;
 }
 
@@ -71,7 +71,7 @@ export function createRequestCharging({
   const estimateWithHistory = (
     operation: ImageEstimateInput["operation"],
     query: GenerationQuery,
-    route: Route,
+    route: PermittedModel,
     record: RequestRecord,
   ) => {
     const { targets, id, maxImages } = route;

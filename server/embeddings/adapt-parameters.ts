@@ -5,7 +5,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { canTruncateTo } from "../upstream/catalog/index.ts";
 import type {
@@ -94,7 +94,7 @@ export const supportsParameters =
 function changesForTarget(
   query: EmbeddingsQuery,
   capabilities: EmbeddingCapabilities,
-  route: Route,
+  route: PermittedModel,
   unsplittable: UnsplittableReason | undefined,
 ): ParameterChanges {
   const changes = parameterChanges(query, capabilities, route);

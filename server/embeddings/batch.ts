@@ -6,7 +6,7 @@
 
 import { isEmptyObject } from "../lib/large-json.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingCapabilities,
@@ -20,7 +20,7 @@ import { itemsOf, limitsOf, unsplittableReason } from "./split.ts";
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether requests for this model may be batched. */
-  readonly enabled: (route: Route) => boolean;
+  readonly enabled: (route: PermittedModel) => boolean;
   /** Kinds of upstreams that batch by themselves, such as built-in models: their models are not batched here. */
   readonly selfBatching?: Pick<ReadonlyMap<string, unknown>, "has">;
   /** With this many upstream requests in flight a target is busy; below that, no request waits. */
@@ -74,7 +74,7 @@ export const batch =
       batchers.set(target, batcher);
       return batcher;
     };
-    const batchesItself = ({ targets }: Route): boolean => {
+    const batchesItself = ({ targets }: PermittedModel): boolean => {
       for (const { upstream } of targets) if (selfBatching?.has(upstream.kind)) return true;
       return false;
     };
@@ -112,7 +112,7 @@ interface BatcherOptions {
 /** A batch that is being filled: requests with equal parameters. */
 interface PendingBatch extends MemberOwner {
   readonly key: string;
-  readonly route: Route;
+  readonly route: PermittedModel;
   readonly members: Set<BatchMember>;
   readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
@@ -193,7 +193,7 @@ class Batcher {
     );
   }
 
-  #open(key: string, route: Route): PendingBatch {
+  #open(key: string, route: PermittedModel): PendingBatch {
     const flush = () => this.#flush(batch);
     // Requests of the same turn of the event loop form a batch without a wait.
     const timer = this.isBusy ? setTimeout(flush, this.#options.maxWaitMs) : setImmediate(flush);

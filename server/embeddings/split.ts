@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { bytesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type {
@@ -32,8 +32,8 @@ export const split = ({
   capabilities,
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
-  const limits = new WeakMap<Route, RequestLoad>();
-  const findLimits = (route: Route): RequestLoad => {
+  const limits = new WeakMap<PermittedModel, RequestLoad>();
+  const findLimits = (route: PermittedModel): RequestLoad => {
     // The target of a sub-request is selected later, so the sub-request must fit every target.
     const found = limitsOf(route.targets.map(capabilities));
     limits.set(route, found);
@@ -161,7 +161,7 @@ export type UnsplittableReason = "inputs depend on each other" | "large extra fi
  */
 export function unsplittableReason(
   { extraFields }: Pick<EmbeddingsQuery, "extraFields">,
-  { contextual }: Pick<Route, "contextual">,
+  { contextual }: Pick<PermittedModel, "contextual">,
 ): UnsplittableReason | undefined {
   if (contextual === true) return "inputs depend on each other";
   if (isEmptyObject(extraFields)) return undefined;

@@ -5,7 +5,7 @@
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
@@ -39,7 +39,7 @@ interface AdmissionOptions {
 
 interface AdmissionRequest {
   readonly caller: Caller;
-  readonly route: Route;
+  readonly route: PermittedModel;
   readonly query: LimitedQuery;
   readonly priority: Priority;
   /** The client's signal; read only if the request must wait. */
@@ -56,7 +56,7 @@ export interface AdmissionTicket {
 interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   /** The API key, for fair queueing. */
   readonly key: string;
-  readonly route: Pick<Route, "id" | "kind">;
+  readonly route: Pick<PermittedModel, "id" | "kind">;
   readonly neededSlots: readonly ConcurrencySlots[];
   readonly demand: Demand;
   /** Work was already done for the request. */
@@ -134,7 +134,7 @@ export class Admission {
   /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
   writeHeaders(
     { scopes }: Caller,
-    route: Route | undefined,
+    route: PermittedModel | undefined,
     headers: Record<string, string>,
   ): void {
     writeRateLimitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { IncomingRequest, Operation, ResponseBody, Usage } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
@@ -65,9 +65,9 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */
-  responseBytes?(query: Q, route: Route): number;
+  responseBytes?(query: Q, route: PermittedModel): number;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
-  cost?(record: RequestRecord, route: Route): number | undefined;
+  cost?(record: RequestRecord, route: PermittedModel): number | undefined;
   /** `context` is created only for endpoints that use it. */
   write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;
 }

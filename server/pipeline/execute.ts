@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import { clientClosedError, type RequestClient, SignalClient } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { CachePolicy, Priority, Usage } from "../request/http-types.ts";
@@ -20,7 +20,7 @@ import { RequestLifetime } from "./request-lifetime.ts";
 
 interface Execution<Q, A> {
   readonly caller: Caller;
-  readonly route: Route;
+  readonly route: PermittedModel;
   readonly query: Q;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;

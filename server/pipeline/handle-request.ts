@@ -9,7 +9,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type {
@@ -89,7 +89,7 @@ function respond<Q extends LimitedQuery, A>(
   http: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
-  route: Route,
+  route: PermittedModel,
   query: Q,
 ): Promise<OutgoingResponse> {
   const { endpoint, services } = http;
@@ -105,7 +105,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
   { services, writeQueue, endpoint, send, incoming }: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
-  route: Route,
+  route: PermittedModel,
   query: Q,
 ): Promise<OutgoingResponse> {
   if (endpoint.kind === "image") {

@@ -13,7 +13,7 @@ import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
-import type { Caller, Route } from "../request/caller.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import { Deadline, type RequestClient, SignalClient } from "../request/deadline.ts";
 import type {
   IncomingRequest,
@@ -48,7 +48,7 @@ export class RequestLifetime {
   readonly operation: Operation;
   readonly record: RequestRecord;
   /** The model, once it is resolved. */
-  route: Route | undefined;
+  route: PermittedModel | undefined;
   /** Temp storage for large values, until the request ends. */
   temp: RequestTemp = noRequestTemp;
   /** Image requests: whether an identical request was made before, and what happens if the client disconnects. */
@@ -115,7 +115,7 @@ export class RequestLifetime {
   /** Opens temp storage and the idempotent request. Nothing is claimed yet. */
   openIdempotent(
     caller: Caller,
-    route: Route,
+    route: PermittedModel,
     query: LimitedQuery,
     incoming: IncomingRequest,
   ): IdempotentRequest {

@@ -20,7 +20,7 @@ import { limitImageCount, preflight } from "../images/preflight.ts";
 import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { watchStreamEnd } from "../routing/attempt.ts";
 import { sizeClassOf } from "../routing/health/latency-stats.ts";
@@ -57,9 +57,9 @@ export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** The drift canary excludes the target. */
-  readonly isExcluded: (route: Route, target: Target) => boolean;
+  readonly isExcluded: (route: PermittedModel, target: Target) => boolean;
   /** The target's vectors now belong to another vector space. */
-  readonly hasDrifted: (route: Route, target: Target) => boolean;
+  readonly hasDrifted: (route: PermittedModel, target: Target) => boolean;
 }
 
 export const embeddingsStages = (

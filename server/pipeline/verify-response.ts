@@ -12,7 +12,7 @@ import {
   dropImplausibleImageUsage,
   type ImplausibleUsage,
 } from "../ledger/drop-implausible-usage.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import { invalidResponse } from "../request/error-response.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
@@ -33,7 +33,7 @@ export interface VerifyOptions {
 
 interface VerifyEmbeddingsOptions extends VerifyOptions {
   /** The drift canary found that the target drifted while the request was in flight. */
-  readonly hasDrifted: (route: Route, target: Target) => boolean;
+  readonly hasDrifted: (route: PermittedModel, target: Target) => boolean;
 }
 
 export const verifyEmbeddingsStage =

@@ -4,7 +4,7 @@
  */
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Route } from "./caller.ts";
+import type { PermittedModel } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Operation } from "./http-types.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -13,7 +13,7 @@ import type { TraceHeaders } from "./request-trace.ts";
 export interface StageRequest<Q> {
   readonly operation: Operation;
   readonly query: Q;
-  readonly route: Route;
+  readonly route: PermittedModel;
   /** The target, once a stage has selected it. */
   readonly target?: Target | undefined;
   /** Fires at the request timeout or when the client disconnects. */

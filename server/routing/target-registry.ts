@@ -5,7 +5,7 @@
  */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import type { Timers } from "../lib/timers.ts";
-import type { Route } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { Target } from "../upstream/contract.ts";
 import { type TargetChange, TargetHealth } from "./health/target-health.ts";
 import { type Candidate, type Policy, policies } from "./policies.ts";
@@ -47,7 +47,7 @@ export class TargetRegistry {
   readonly random: () => number;
   readonly timers: Timers;
   readonly #options: TargetRegistryOptions;
-  #modelTargets = new WeakMap<Route, ModelTargets>();
+  #modelTargets = new WeakMap<PermittedModel, ModelTargets>();
   readonly #healths = new Map<string, TargetHealth>();
   readonly #budgets = new Map<string, RetryBudgets>();
   /** The models of the configuration at the last eviction. */
@@ -60,13 +60,13 @@ export class TargetRegistry {
     this.timers = options.timers;
   }
 
-  targetsFor(route: Route): ModelTargets {
+  targetsFor(route: PermittedModel): ModelTargets {
     return this.#modelTargets.get(route) ?? this.#build(route);
   }
 
   /** Throws `no_healthy_target` or `upstream_rate_limit` if no capable target is available now. */
   assertAvailable(
-    route: Route,
+    route: PermittedModel,
     capacity: TargetCapacity,
     isCapable: (target: Target) => boolean,
   ): void {
@@ -113,7 +113,7 @@ export class TargetRegistry {
     this.#budgets.clear();
   }
 
-  #build(route: Route): ModelTargets {
+  #build(route: PermittedModel): ModelTargets {
     // A new route object may come from a new configuration.
     this.#evictRemoved();
     const candidates = route.targets

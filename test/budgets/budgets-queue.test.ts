@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
-import type { Caller, Route } from "../../server/request/caller.ts";
+import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
@@ -12,7 +12,7 @@ import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 const key = budgeted({ total: 10 });
 /** A dollar per token: a text of four bytes is estimated at $1, and costs $6 at most. */
 const target = { ...targetNamed("a"), price: { tokens: { textIn: 1_000_000 } } };
-const route = { id: "vectors", targets: [target] } as unknown as Route;
+const route = { id: "vectors", targets: [target] } as unknown as PermittedModel;
 const query = { input: { kind: "text", texts: ["four"] } };
 
 function setUp({ waitMs = 5000, max = 100 } = {}) {

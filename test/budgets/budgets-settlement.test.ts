@@ -7,7 +7,7 @@ import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
-import type { Caller, Route } from "../../server/request/caller.ts";
+import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
@@ -40,7 +40,7 @@ function setUp(targets: readonly Target[] = [priced]) {
   const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {
     const record = new RequestRecord("req_1", "generations", noon);
     record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
-    const route = { id: "image-model", targets, maxImages: 10 } as unknown as Route;
+    const route = { id: "image-model", targets, maxImages: 10 } as unknown as PermittedModel;
     charging.reserve({ operation: "generations", query: { ...query, options }, route, record });
     return record;
   };
@@ -163,7 +163,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   const { charging } = setUp();
   const record = new RequestRecord("req_1", "generations", noon);
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
-  const route = { id: "image-model", targets: [] } as unknown as Route;
+  const route = { id: "image-model", targets: [] } as unknown as PermittedModel;
   charging.reserve({ operation: "generations", query, route, record });
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { shareUsage } from "../../server/embeddings/embedding-usage.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
@@ -166,7 +166,7 @@ describe("a vector", () => {
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
     const setup = startMemory({ maxBytes: room });
-    const at = (...targets: readonly (readonly [string, string])[]): Route => ({
+    const at = (...targets: readonly (readonly [string, string])[]): PermittedModel => ({
       ...route,
       targets: targets.map(([kind, baseUrl]) => ({
         upstream: { id: "up", kind, baseUrl, headers: {}, options: {} },

@@ -4,7 +4,7 @@ import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { Send, StageRequest } from "../../server/request/stage.ts";
@@ -24,7 +24,7 @@ export const targetNamed = (id: string): Target => ({
   model: "their-model",
 });
 
-export const routeTo = (...targets: Target[]): Route =>
+export const routeTo = (...targets: Target[]): PermittedModel =>
   brand<Model, "permitted">({
     id: "public-model",
     kind: "embedding",
@@ -74,7 +74,7 @@ export const entriesOf = (input: EmbeddingInput): readonly (string | readonly nu
 
 export function requestFor(
   input: readonly string[] | EmbeddingInput,
-  route: Route,
+  route: PermittedModel,
   query: Partial<EmbeddingsQuery> = {},
 ): CountedRequest {
   const allInputs = "kind" in input ? input : { kind: "text" as const, texts: input };

@@ -11,7 +11,7 @@ import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { StageRequest } from "../../server/request/stage.ts";
@@ -51,7 +51,7 @@ export interface UpstreamRequest {
 }
 
 /** Models of one vector space share an upstream here; a model without one has its own upstream, under its own name. */
-export function routeOf(id: string, space?: string): Route {
+export function routeOf(id: string, space?: string): PermittedModel {
   const upstream =
     space === undefined ? { id: "other", kind: "ollama" } : { id: "up", kind: "openai" };
   const targets = [{ upstream, model: space ?? id }];
@@ -60,7 +60,7 @@ export function routeOf(id: string, space?: string): Route {
     kind: "embedding",
     targets,
     ...(space !== undefined && { space }),
-  } as unknown as Route;
+  } as unknown as PermittedModel;
 }
 
 export const inputsOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
@@ -139,7 +139,7 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
 
 export function callOf(
   query: EmbeddingsQuery,
-  route: Route,
+  route: PermittedModel,
   cancel = new AbortController(),
   caller = "key",
   timeoutMs = 60_000,
@@ -211,7 +211,7 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
     flights,
     upstreamRequests,
     pending: () => upstreamRequests.filter(({ state }) => state === "pending"),
-    start: (query: EmbeddingsQuery, route: Route, caller = "key"): PendingRequest => {
+    start: (query: EmbeddingsQuery, route: PermittedModel, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
       const request = callOf(query, route, cancel, caller, timeoutMs);
       const outcome = (async () => send(request))().then(

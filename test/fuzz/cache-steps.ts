@@ -1,6 +1,6 @@
 /** Generators of cache events in any order: requests arrive, upstreams respond or fail, clients disconnect. */
 import fc from "fast-check";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -13,7 +13,7 @@ export type Step =
   | {
       readonly do: "ask";
       readonly query: EmbeddingsQuery;
-      readonly route: Route;
+      readonly route: PermittedModel;
       readonly caller: string;
     }
   | {
@@ -116,7 +116,7 @@ const asks = (queries: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitra
   fc.record({
     do: fc.constant("ask" as const),
     query: queries,
-    route: often(usual, fc.constant<Route>(routes[0]), fc.constantFrom(...routes)),
+    route: often(usual, fc.constant<PermittedModel>(routes[0]), fc.constantFrom(...routes)),
     caller: often(3, fc.constant("key"), fc.constant("another key")),
   });
 const response: fc.Arbitrary<Step> = fc.record({

@@ -8,7 +8,7 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { writeBase64Response } from "../../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { joinChunks } from "../../server/request/http-types.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { scaled, tries } from "../depth.ts";
@@ -282,13 +282,13 @@ describe("a cache key", () => {
       query,
       input: anyInput,
       extraFields: fc.oneof(fc.constant({}), fc.constantFrom(...rests), anyRest),
-      route: fc.constantFrom<Route>(...routes),
+      route: fc.constantFrom<PermittedModel>(...routes),
     })
     .map(({ query, input, extraFields, route }) => ({
       query: { ...query, input, extraFields },
       route,
     }));
-  type KeyedRequest = { readonly query: EmbeddingsQuery; readonly route: Route };
+  type KeyedRequest = { readonly query: EmbeddingsQuery; readonly route: PermittedModel };
   const keyFor = ({ query, route }: KeyedRequest): string =>
     cacheKey(cacheKeyPrefix(query, route, false), query.input, 0);
   const materialFor = (one: KeyedRequest): string =>

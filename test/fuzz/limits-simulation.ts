@@ -13,7 +13,7 @@ import {
   type Rate,
   rates,
 } from "../../server/limits/rate-limit-counters.ts";
-import type { Caller, Route } from "../../server/request/caller.ts";
+import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { tries } from "../depth.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
@@ -59,7 +59,7 @@ export class SimulatedCall {
 }
 
 const waitMs = { embedding: 5000, image: 30_000 };
-const queue: Route["kind"][] = ["embedding", "image"];
+const queue: PermittedModel["kind"][] = ["embedding", "image"];
 
 export class LimitsSimulation {
   readonly calls: SimulatedCall[] = [];
@@ -145,7 +145,7 @@ export class LimitsSimulation {
     this.admission
       .admit({
         caller: { id: `${key}`, name: `${key}`, scopes: scopes.slice(0, -1) } as unknown as Caller,
-        route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as Route,
+        route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as PermittedModel,
         query: queryOf(plan),
         priority: "interactive",
         signal: () => call.signal.signal,

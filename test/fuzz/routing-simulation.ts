@@ -4,7 +4,7 @@ import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { sizeClassOf } from "../../server/routing/health/latency-stats.ts";
 import type { TargetChange } from "../../server/routing/health/target-health.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
@@ -137,7 +137,7 @@ export interface Outcome {
 
 export interface RoutingSimulationOptions {
   readonly seed: number;
-  readonly route: Route;
+  readonly route: PermittedModel;
   readonly behaviorOf: (target: Target, now: number) => TargetBehavior;
   readonly deadlineMs?: number;
   /** Clients disconnect after this long. Absent: they wait for the deadline. */

@@ -12,7 +12,7 @@ import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { composeStages } from "../../server/request/stage.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { contextOptions, isContextualModel } from "../../server/upstream/contextual.ts";
@@ -83,7 +83,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     if (!found) throw new Error("no embeddings");
     return found;
   };
-  const route: Route = brand<Model, "permitted">({
+  const route: PermittedModel = brand<Model, "permitted">({
     id: "public-model",
     kind: "embedding",
     targets: [target],

@@ -9,7 +9,7 @@ import { Admission } from "../../server/limits/admission.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { actualDemand, demandOf } from "../../server/limits/request-demand.ts";
-import type { Caller, Route } from "../../server/request/caller.ts";
+import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 
 const query: EmbeddingsQuery = {
@@ -38,7 +38,7 @@ test("a queued request is admitted by the next periodic check after its limit is
   const admit = () =>
     admission.admit({
       caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
-      route: { id: "m", kind: "embedding" } as unknown as Route,
+      route: { id: "m", kind: "embedding" } as unknown as PermittedModel,
       query,
       priority: "interactive",
       signal: () => new AbortController().signal,

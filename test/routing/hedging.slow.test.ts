@@ -7,7 +7,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
-import type { Route } from "../../server/request/caller.ts";
+import type { PermittedModel } from "../../server/request/caller.ts";
 import { LatencyWindow } from "../../server/routing/health/latency-stats.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { HedgeBudget, TargetRegistry } from "../../server/routing/target-registry.ts";
@@ -40,7 +40,11 @@ interface Arranged {
   pastHedgeDelay(): Promise<void>;
 }
 
-const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): TargetRegistry =>
+const rosterOf = (
+  route: PermittedModel,
+  clock: () => number,
+  hedgeShare?: number,
+): TargetRegistry =>
   new TargetRegistry({
     snapshot: () => ({ models: new Map([[route.id, route]]) }),
     clock,

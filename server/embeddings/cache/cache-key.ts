@@ -3,7 +3,7 @@
  * text cannot be recovered.
  */
 import { isEmptyObject } from "../../lib/large-json.ts";
-import type { Route } from "../../request/caller.ts";
+import type { PermittedModel } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
 
@@ -26,7 +26,7 @@ const maxPrefix = 256;
  */
 export function cacheKeyPrefix(
   query: EmbeddingsQuery,
-  route: Route,
+  route: PermittedModel,
   taskTypeTranslated: boolean,
 ): string {
   const { dimensions, taskType, extraFields } = query;
@@ -38,14 +38,14 @@ export function cacheKeyPrefix(
   return `${cacheKeyFormat}:${short.length}:${short}`;
 }
 
-const origins = new WeakMap<Route, string>();
+const origins = new WeakMap<PermittedModel, string>();
 
 /**
  * The origin of vectors. Vectors of one vector space are comparable, not equal: with the same weights one vendor
  * prepends an instruction to the text, another quantizes the weights. The first target represents all targets of a
  * model, as the operator has declared; so a target can be added without invalidating the cache.
  */
-function originOf(route: Route): string {
+function originOf(route: PermittedModel): string {
   const { space, dimensions, targets, id } = route;
   const [first] = targets;
   const { kind, id: upstream, baseUrl, options, headers } = first?.upstream ?? {};

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { overloadedError } from "../../limits/load-shedder.ts";
-import type { Route } from "../../request/caller.ts";
+import type { PermittedModel } from "../../request/caller.ts";
 import { joinChunks } from "../../request/http-types.ts";
 import type { Send, Stage, StageRequest } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
@@ -27,9 +27,9 @@ export interface CacheStageOptions {
   readonly singleFlight: SingleFlight;
   /** The cache that replicas share. Absent: there is none. */
   readonly shared?: Pick<SharedEmbeddings, "get"> | undefined;
-  readonly enabled: (route: Route) => boolean;
+  readonly enabled: (route: PermittedModel) => boolean;
   /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
-  readonly taskTypesTranslated?: (route: Route) => boolean;
+  readonly taskTypesTranslated?: (route: PermittedModel) => boolean;
 }
 
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
