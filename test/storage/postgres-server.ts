@@ -85,7 +85,13 @@ export class PostgresServer {
       ],
       { cwd: this.#folder, stdin: "ignore", stdout: "ignore", stderr: "ignore" },
     );
-    await until(() => this.#accepts());
+    const { exited } = this.#process;
+    let hasEnded = false;
+    void exited.then(() => {
+      hasEnded = true;
+    });
+    await until(async () => hasEnded || (await this.#accepts()));
+    if (hasEnded) throw new Error(`PostgreSQL could not start. Is port ${this.port} taken?`);
   }
 
   /** Ends the server without a checkpoint, as a crash does (immediate shutdown). */
@@ -151,10 +157,16 @@ export async function freePort(): Promise<number> {
   return promise;
 }
 
-async function startPostgres(): Promise<PostgresServer> {
+/** While `initdb` runs, another process may take the port that was free. Then another port is tried. */
+async function startPostgres(attempts = 3): Promise<PostgresServer> {
   const server = new PostgresServer(await freePort());
-  await server.start();
-  return server;
+  try {
+    await server.start();
+    return server;
+  } catch (error) {
+    if (attempts === 1) throw error;
+    return startPostgres(attempts - 1);
+  }
 }
 
 let shared: Promise<PostgresServer> | undefined;
