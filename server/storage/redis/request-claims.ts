@@ -87,11 +87,9 @@ export class RedisRequestClaims implements RequestClaims {
     const key = `vexel:claim:${name}`;
     const token = randomUUID();
     const args = [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs];
-    const answer = await this.#evaluate(key, args);
-    if (answer === undefined) return undefined;
-    const [state, heldBy, theirFingerprint, theirRequest, error] = (answer as unknown[]).map(
-      String,
-    );
+    const reply = await this.#evaluate(key, args);
+    if (reply === undefined) return undefined;
+    const [state, heldBy, theirFingerprint, theirRequest, error] = (reply as unknown[]).map(String);
     const earlier = { fingerprint: theirFingerprint ?? "", requestId: theirRequest ?? "" };
     // The first reply was lost.
     const isOwn = heldBy === token;
