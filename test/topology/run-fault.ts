@@ -52,7 +52,7 @@ export async function runFault(
     outage: () => load.progress(0, pace.ms),
     maxRevocationMs: pace.maxRevocationMs,
     checkLimit: async () => {
-      limit = await checkLimit(load, key);
+      limit = await checkLimit(load, key, fault.admitted?.least);
     },
   });
   await topology.ready();
