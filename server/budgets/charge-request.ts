@@ -247,7 +247,7 @@ const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
  * How often the whole request may have been billed before its last attempt. A split request has several
- * sub-requests, and only those that were retried count, as a share of the whole. Attempts for missing images are counted
+ * sub-requests: only a retried sub-request counts, as a share of the whole. Attempts for missing images are counted
  * per image. An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
  */
 function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {

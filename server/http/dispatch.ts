@@ -55,7 +55,7 @@ export const createDispatch =
       else if (!match) throw unknownUrl(method, path);
       else if (!route) outgoing = refuseMethod(method, path, match.methods.keys());
       else {
-        // The pattern of the path has matched, so its parameters are those that the type of the handler names.
+        // The pattern of the path has matched, so it has the parameters of the handler's type.
         const handler = options.handlers[route.name as keyof Handlers] as Handler<string>;
         outgoing = await handler(incoming, match.parameters);
       }

@@ -34,8 +34,8 @@ function run(command: readonly string[], cwd: string): void {
 }
 
 /**
- * Copies the packages that the gateway depends on from this repository, which has installed them. npm keeps those that
- * the packed manifest names, and removes the others.
+ * Copies the packages that the gateway depends on from this repository, which has installed them. npm keeps the
+ * packages in the packed manifest, and removes the others.
  */
 function copyDependencies(folder: string): void {
   const { dependencies, optionalDependencies } = JSON.parse(

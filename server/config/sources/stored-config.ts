@@ -1,4 +1,4 @@
-/** The stored entities that can be read, and those that are left out. `mergeStored` leaves out more of them. */
+/** The stored entities that can be read, and the list of left-out entities, to which `mergeStored` adds more. */
 import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
 
 export interface StoredConfig {
