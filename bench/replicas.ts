@@ -84,11 +84,23 @@ async function measureLeases(): Promise<void> {
     await Promise.all(
       Array.from({ length: 200 }, (_, number) =>
         send({
-          ...{ pool: `rate:${(at + number) % pools}`, holder: `${(at / 20 + number) % replicas}` },
-          ...{ limit: 60_000, unit: 60_000, refills: true, isSemaphore: false },
-          ...{ sequence: at + number + 1, granted: 0, spent: 0, acknowledged: 0 },
-          ...{ least: 1, needed: 1, wanted: 10, leaseMs: 5000, retentionMs: 60_000 },
-          ...{ epoch: "", unspent: 60_000 * 60_000 },
+          pool: `rate:${(at + number) % pools}`,
+          holder: `${(at / 20 + number) % replicas}`,
+          limit: 60_000,
+          unit: 60_000,
+          refills: true,
+          isSemaphore: false,
+          sequence: at + number + 1,
+          granted: 0,
+          spent: 0,
+          acknowledged: 0,
+          least: 1,
+          needed: 1,
+          wanted: 10,
+          leaseMs: 5000,
+          retentionMs: 60_000,
+          epoch: "",
+          unspent: 60_000 * 60_000,
         }),
       ),
     );

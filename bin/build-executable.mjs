@@ -23,9 +23,13 @@ const console = join(root, "console", "dist");
 const { status } = spawnSync(
   bunPath(),
   [
-    ...["build", "--compile", "--minify", "--asset-naming=[name].[ext]"],
+    "build",
+    "--compile",
+    "--minify",
+    "--asset-naming=[name].[ext]",
     // Modules are compiled now instead of at every start, which then takes a quarter of the CPU time.
-    ...["--bytecode", "--format=esm"],
+    "--bytecode",
+    "--format=esm",
     // These have native libraries or large files: workers load them from the folder `lib`.
     ...[
       "sharp",

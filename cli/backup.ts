@@ -38,7 +38,10 @@ export async function backup(
     for (const path of paths) files.push(await describeFile(target, path));
     const content = isDatabase ? "database" : "data folder";
     writeManifest(target, {
-      ...{ format: 1, version, content, files },
+      format: 1,
+      version,
+      content,
+      files,
       createdAt: new Date().toISOString(),
     });
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);

@@ -28,15 +28,17 @@ export function createCors(origins: string): Cors {
 }
 
 const exposedHeaders = [
-  ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
-  ...[
-    "vexel-ledger",
-    "vexel-adapted",
-    "vexel-dropped",
-    "vexel-missing",
-    "vexel-usage",
-    "vexel-replayed-from",
-  ],
+  "x-request-id",
+  "retry-after",
+  "retry-after-ms",
+  "x-should-retry",
+  "idempotent-replayed",
+  "vexel-ledger",
+  "vexel-adapted",
+  "vexel-dropped",
+  "vexel-missing",
+  "vexel-usage",
+  "vexel-replayed-from",
 ];
 const rateLimitHeaders = ["requests", "tokens", "images"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),

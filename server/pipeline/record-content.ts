@@ -172,7 +172,11 @@ function shownRequest(query: LimitedQuery): {
   const links = sources.flatMap((source) => linkOf(source) ?? []);
   return {
     request: {
-      ...{ model, prompt, ...(stream && { stream }), ...options, ...extraFields },
+      model,
+      prompt,
+      ...(stream && { stream }),
+      ...options,
+      ...extraFields,
       ...(links.length > 0 && { images: links }),
     },
     uploads: [...sources.flatMap((source) => uploadOf(source) ?? []), ...files.map(uploadedFile)],

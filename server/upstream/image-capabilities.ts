@@ -104,9 +104,21 @@ export const unrestrictedImages: ImageCapabilities = {
   takes: Object.fromEntries(
     (
       [
-        ...["quality", "background", "moderation", "output_format", "output_compression"],
-        ...["response_format", "style", "user", "safety_identifier", "complexity", "frame_count"],
-        ...["frame_duration_ms", "svg", "input_fidelity", "partial_images"],
+        "quality",
+        "background",
+        "moderation",
+        "output_format",
+        "output_compression",
+        "response_format",
+        "style",
+        "user",
+        "safety_identifier",
+        "complexity",
+        "frame_count",
+        "frame_duration_ms",
+        "svg",
+        "input_fidelity",
+        "partial_images",
       ] as OptionName[]
     ).map((name) => [name, "any"]),
   ),

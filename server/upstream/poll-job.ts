@@ -105,8 +105,13 @@ function cancelJob<Q extends GenerationQuery>({ send }: ImageJob<Q>, { cancel }:
 
 /** Transient errors. They include 404: some upstreams find a job only a moment after they accepted it. */
 const transientErrors: ReadonlySet<string> = new Set([
-  ...["upstream_unreachable", "upstream_timeout", "upstream_overloaded", "upstream_error"],
-  ...["upstream_rate_limit", "slow_down", "model_not_found"],
+  "upstream_unreachable",
+  "upstream_timeout",
+  "upstream_overloaded",
+  "upstream_error",
+  "upstream_rate_limit",
+  "slow_down",
+  "model_not_found",
 ]);
 
 const isTransient = (error: unknown): boolean =>

@@ -39,7 +39,9 @@ export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage 
   return {
     objects,
     images: new S3Images({
-      ...{ objects, maxBytes: settings.VEXEL_IMAGES_MAX_BYTES, now },
+      objects,
+      maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
+      now,
       isPresigned: location.links === "presigned",
     }),
     responses: new S3Responses({ objects, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),

@@ -223,7 +223,10 @@ describe("the kinds of upstreams", () => {
     const bedrock = json.data.find(({ kind }) => kind === "bedrock");
     const fields = bedrock?.fields as readonly { name: string; secret: boolean }[];
     expect(fields.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
-      ...["apiKey", "secretAccessKey", "sessionToken", "headers"],
+      "apiKey",
+      "secretAccessKey",
+      "sessionToken",
+      "headers",
     ]);
     expect(bedrock?.needs_one_of).toEqual([["apiKey"], ["accessKeyId", "secretAccessKey"]]);
     const openaiKind = upstreamKinds().find(({ kind }) => kind === "openai");

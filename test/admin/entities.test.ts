@@ -406,21 +406,31 @@ test("a changed key is in force at once with its new settings, and the audit log
   };
   expect(await modelCount()).toBeGreaterThan(1);
   const change = {
-    ...{ name: "renamed", models: ["all-minilm-l6-v2"], limits: { concurrent: 3 } },
-    ...{ budget: { month: 5 }, expires: "2999-01-01" },
+    name: "renamed",
+    models: ["all-minilm-l6-v2"],
+    limits: { concurrent: 3 },
+    budget: { month: 5 },
+    expires: "2999-01-01",
   };
   const changed = await gateway.call(`PUT /keys/${created.id}`, change);
   expect(changed.status).toBe(200);
   expect(changed.json).toMatchObject({
-    ...{ id: created.id, hint: created.hint, created_at: created.created_at },
-    ...{ name: "renamed", models: ["all-minilm-l6-v2"], limits: { concurrent: 3 } },
-    ...{ budget: { month: 5 }, expires_at: "2999-01-01T00:00:00.000Z" },
+    id: created.id,
+    hint: created.hint,
+    created_at: created.created_at,
+    name: "renamed",
+    models: ["all-minilm-l6-v2"],
+    limits: { concurrent: 3 },
+    budget: { month: 5 },
+    expires_at: "2999-01-01T00:00:00.000Z",
   });
   expect(await modelCount()).toBe(1);
   const { json: log } = await gateway.call("GET /audit?action=key.updated");
   expect(log.data[0]).toMatchObject({
-    ...{ action: "key.updated", subject: "renamed" },
-    ...{ before: { name: "app", limits: null }, after: { name: "renamed" } },
+    action: "key.updated",
+    subject: "renamed",
+    before: { name: "app", limits: null },
+    after: { name: "renamed" },
   });
   expect(JSON.stringify(log)).not.toContain(created.key);
   const unknown = await gateway.call("PUT /keys/key_x", { name: "x" });

@@ -30,8 +30,11 @@ test("two images cost twice as much as one, and nothing is sent to an upstream",
   const one = await estimate({ model: "dall-e-3", options: { quality: "standard" } });
   const two = await estimate({ model: "dall-e-3", options: { quality: "standard", n: 2 } });
   expect(one).toEqual({
-    ...{ object: "image_estimate", cost: 0.04, max_cost: 0.04 },
-    ...{ is_certain: true, refusal: null },
+    object: "image_estimate",
+    cost: 0.04,
+    max_cost: 0.04,
+    is_certain: true,
+    refusal: null,
   });
   expect(two.cost).toBeCloseTo(0.08, 9);
   expect(gateway.rows()).toEqual([]);
@@ -77,7 +80,8 @@ test("the options of the built-in image model are lists of values, and not free 
   const { data } = (await response.json()) as Page<ShownModel>;
   const { options, edits } = data.find(({ id }) => id === "vexel-sketch")!;
   expect(options).toMatchObject({
-    ...{ quality: expect.arrayContaining(["low", "max"]), style: ["vivid", "natural"] },
+    quality: expect.arrayContaining(["low", "max"]),
+    style: ["vivid", "natural"],
     output_format: ["png", "jpeg", "webp", "gif", "svg"],
   });
   expect(Object.keys(options)).not.toContain("svg");

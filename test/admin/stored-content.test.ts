@@ -130,7 +130,12 @@ test("with an object store, another replica shows the content, and the disk of t
     const { objects } = openObjectStorage({ settings, env: {}, log: quietLog, now: Date.now });
     const snapshot = () => storing(60_000);
     return wireStoredContent({
-      ...{ settings, snapshot, log: quietLog, disk: unlimitedDisk, objects, now: Date.now },
+      settings,
+      snapshot,
+      log: quietLog,
+      disk: unlimitedDisk,
+      objects,
+      now: Date.now,
     });
   };
   const [first, second] = [replica("a"), replica("b")];

@@ -79,8 +79,14 @@ test("a project that does not exist causes a warning", async () => {
 
 test("a request without a model uses the default models of its key", async () => {
   const key = await create(
-    ...["--name", "old-client", "--models", "text-embedding-*,dall-e-*"],
-    ...["--default-embedding", "text-embedding-ada-002", "--default-image", "dall-e-3"],
+    "--name",
+    "old-client",
+    "--models",
+    "text-embedding-*,dall-e-*",
+    "--default-embedding",
+    "text-embedding-ada-002",
+    "--default-image",
+    "dall-e-3",
   );
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const embedded = await fetch(`${gateway.url}/v1/embeddings`, {

@@ -66,8 +66,11 @@ browserTest(
     const user = { name: `user ${markup}`, password: adminPassword, role: "viewer" };
     await admin("POST", "/users", { ...user, projects: [`p ${markup}`] });
     const { key } = await admin<{ key: string }>("POST", "/keys", {
-      ...{ name: `k ${markup}`, project: `p ${markup}`, models: [`m-${markup}`, "*"] },
-      ...{ budget: { total: 5 }, defaults: { embedding: `m-${markup}` } },
+      name: `k ${markup}`,
+      project: `p ${markup}`,
+      models: [`m-${markup}`, "*"],
+      budget: { total: 5 },
+      defaults: { embedding: `m-${markup}` },
     });
     const sent = await gateway.post(
       "/v1/embeddings",

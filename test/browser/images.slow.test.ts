@@ -138,7 +138,8 @@ browserTest(
       .getByLabel("Reference images", { exact: true })
       .and(page.locator("input"))
       .setInputFiles({
-        ...{ name: "blue.png", mimeType: "image/png" },
+        name: "blue.png",
+        mimeType: "image/png",
         buffer: await sharp({ create: blue }).png().toBuffer(),
       });
     const canvas = page.getByLabel("Paint the area that the model may change");
@@ -150,7 +151,9 @@ browserTest(
       session.send("Input.dispatchTouchEvent", {
         type,
         touchPoints: offsets.map((offset, id) => ({
-          ...{ x: box.x + box.width / 2 + offset, y: box.y + box.height / 2, id },
+          x: box.x + box.width / 2 + offset,
+          y: box.y + box.height / 2,
+          id,
         })),
       });
     const pixelAt = (x: string, y: string) =>

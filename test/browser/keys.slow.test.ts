@@ -101,7 +101,9 @@ browserTest(
     // The end of the day in the time zone of the browser.
     const end = await page.evaluate<string>(`new Date(3000, 0, 1, 0, 0, 0, -1).toISOString()`);
     expect((await sent).postDataJSON()).toMatchObject({
-      ...{ limits: { requestsPerMinute: 1_000_000 }, budget: { day: 5 }, expires: end },
+      limits: { requestsPerMinute: 1_000_000 },
+      budget: { day: 5 },
+      expires: end,
     });
     await page.getByRole("dialog", { name: "Your new key" }).waitFor();
   },

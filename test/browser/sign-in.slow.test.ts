@@ -146,7 +146,9 @@ browserTest(
     try {
       await issuer.register(url);
       await issuer.setAccount("dora", {
-        ...{ email: "dora@example.com", email_verified: true, groups: ["platform"] },
+        email: "dora@example.com",
+        email_verified: true,
+        groups: ["platform"],
       });
       await page.goto("/console/models");
       await page.getByRole("link", { name: "Example Inc." }).click();

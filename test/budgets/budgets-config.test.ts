@@ -67,7 +67,7 @@ test("a key created on the command line is charged to its project's budget", () 
   } as const;
   const [made] = withKeyChanges(loaded.snapshot, [{ key: stored, isRevoked: false }]).keys.values();
   expect(made?.budgets).toEqual([
-    { ...{ scope: "project", id: "web", name: "web" }, budget: { day: 1, unknownPrice: "allow" } },
+    { scope: "project", id: "web", name: "web", budget: { day: 1, unknownPrice: "allow" } },
   ]);
 });
 

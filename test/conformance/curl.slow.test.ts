@@ -26,8 +26,17 @@ async function curl(path: string, args: readonly string[], stdin?: Uint8Array): 
   const head = join(folder.path, `head-${crypto.randomUUID()}`);
   const child = Bun.spawn(
     [
-      ...["curl", "-sS", "-v", "--max-time", "20", "-D", head],
-      ...["-H", `authorization: Bearer ${testKey}`, ...args, `${gateway.baseURL}${path}`],
+      "curl",
+      "-sS",
+      "-v",
+      "--max-time",
+      "20",
+      "-D",
+      head,
+      "-H",
+      `authorization: Bearer ${testKey}`,
+      ...args,
+      `${gateway.baseURL}${path}`,
     ],
     { stdin: stdin ? new Blob([new Uint8Array(stdin)]) : "ignore", stdout: "pipe", stderr: "pipe" },
   );
@@ -86,8 +95,16 @@ describe("curl", () => {
   test("edits an image with a form", async () => {
     const [image, mask] = [grayImage("one"), await maskOf()];
     const { status } = await curl("/images/edits", [
-      ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],
-      ...["-F", `image=@${file("one.png", image)}`, "-F", `mask=@${file("mask.png", mask)}`],
+      "-F",
+      "model=gpt-image-2",
+      "-F",
+      "prompt=add a hat",
+      "-F",
+      "n=2",
+      "-F",
+      `image=@${file("one.png", image)}`,
+      "-F",
+      `mask=@${file("mask.png", mask)}`,
     ]);
     expect(status).toBe(200);
     const form = fake.requests[0]!.form!;
@@ -103,7 +120,10 @@ describe("curl", () => {
   test.each(["image[]", "image", "image[N]"])("edits several images, named %s", async (name) => {
     const images = [grayImage("a"), grayImage("b"), grayImage("c")];
     const { status } = await curl("/images/edits", [
-      ...["-F", "model=gpt-image-2", "-F", "prompt=join them"],
+      "-F",
+      "model=gpt-image-2",
+      "-F",
+      "prompt=join them",
       ...images.flatMap((bytes, i) => [
         "-F",
         `${name.replace("N", String(i))}=@${file(`${i}.png`, bytes)}`,
@@ -123,8 +143,14 @@ describe("curl", () => {
       Buffer.from(JSON.stringify({ model: "text-embedding-3-small", input, dimensions: 4 })),
     );
     const { status, body, story } = await curl("/embeddings", [
-      ...["-H", "content-type: application/json", "-H", "expect: 100-continue"],
-      ...["--expect100-timeout", "15", "--data-binary", `@${path}`],
+      "-H",
+      "content-type: application/json",
+      "-H",
+      "expect: 100-continue",
+      "--expect100-timeout",
+      "15",
+      "--data-binary",
+      `@${path}`,
     ]);
     expect(story).toContain("HTTP/1.1 100 Continue");
     expect(status).toBe(200);
@@ -136,15 +162,16 @@ describe("curl", () => {
     const image = grayImage("large", 2048);
     const large = Buffer.concat([image, Buffer.alloc(2 * 1024 * 1024, 7)]);
     const { status, story } = await curl("/images/edits", [
-      ...["-H", "expect: 100-continue", "--expect100-timeout", "15"],
-      ...[
-        "-F",
-        "model=gpt-image-2",
-        "-F",
-        "prompt=smaller",
-        "-F",
-        `image=@${file("large.png", large)}`,
-      ],
+      "-H",
+      "expect: 100-continue",
+      "--expect100-timeout",
+      "15",
+      "-F",
+      "model=gpt-image-2",
+      "-F",
+      "prompt=smaller",
+      "-F",
+      `image=@${file("large.png", large)}`,
     ]);
     expect(story).toContain("HTTP/1.1 100 Continue");
     expect(status).toBe(200);

@@ -17,7 +17,12 @@ import { expectOnly } from "./written.ts";
 function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
   expectOnly(body, [
-    ...["model", "texts", "input_type", "embedding_types", "output_dimension", "truncate"],
+    "model",
+    "texts",
+    "input_type",
+    "embedding_types",
+    "output_dimension",
+    "truncate",
   ]);
   expectModel(body, target);
   if (typeof body.input_type !== "string")

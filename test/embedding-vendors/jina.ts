@@ -17,7 +17,9 @@ import { expectOnly } from "./written.ts";
 function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api.jina.ai/v1/embeddings");
   expectOnly(body, [
-    ...["model", "input", "embedding_type"],
+    "model",
+    "input",
+    "embedding_type",
     ...(target.model.includes("v2") ? [] : ["task", "dimensions"]),
   ]);
   expectModel(body, target);

@@ -35,7 +35,12 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
   expectUrl(request, `${host}/20231130/actions/embedText`);
   const body = readBody(request);
   expectOnly(body, [
-    ...["compartmentId", "servingMode", "inputs", "inputType", "truncate", "outputDimensions"],
+    "compartmentId",
+    "servingMode",
+    "inputs",
+    "inputType",
+    "truncate",
+    "outputDimensions",
     "isEcho",
   ]);
   const serving = model.startsWith("ocid1.generativeaiendpoint.")

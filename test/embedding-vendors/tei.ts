@@ -10,7 +10,12 @@ import { expectOnly, writeFloats } from "./written.ts";
 function understand(request: UpstreamRequest): Understood {
   const body = bodyAt(request, "http://tei.example:8080/embed");
   expectOnly(body, [
-    ...["inputs", "truncate", "truncation_direction", "prompt_name", "normalize", "dimensions"],
+    "inputs",
+    "truncate",
+    "truncation_direction",
+    "prompt_name",
+    "normalize",
+    "dimensions",
   ]);
   if (body.truncate !== false) throw new Error("a long text would be cut");
   return {

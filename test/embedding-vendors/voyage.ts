@@ -52,7 +52,12 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   const { input, options, texts } = endpoints[path];
   const body = bodyAt(request, `https://api.voyageai.com/v1/${path}`);
   expectOnly(body, [
-    ...["model", input, "input_type", "output_dimension", "encoding_format", ...options],
+    "model",
+    input,
+    "input_type",
+    "output_dimension",
+    "encoding_format",
+    ...options,
   ]);
   expectModel(body, target);
   // Voyage accepts `base64` or no encoding: `float` is refused.

@@ -102,7 +102,10 @@ describe("a slot", () => {
     const cache = new EmbeddingCache({ maxBytes: 0 });
     const set = (vector: string) => cache.set("a", { vector, tokens: 1 });
     expect([set("AACAPw=="), set("AACAPw"), set("AACA"), set("AAC?Pw==")]).toEqual([
-      ...[true, false, false, false],
+      true,
+      false,
+      false,
+      false,
     ]);
   });
 });

@@ -70,7 +70,8 @@ function jpeg({ width, height, shade }: SolidImage): Uint8Array {
   const bits = opening + "00".repeat(blocks - 1);
   const packed = bits.padEnd(Math.ceil(bits.length / 8) * 8, "1").match(/.{8}/g) ?? [];
   return Uint8Array.from([
-    ...[0xff, 0xd8],
+    0xff,
+    0xd8,
     ...segment(0xe0, 0x4a, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0),
     ...segment(0xdb, 0, ...Array<number>(64).fill(8)),
     ...segment(0xc0, 8, height >> 8, height & 0xff, width >> 8, width & 0xff, 1, 1, 0x11, 0),
@@ -78,7 +79,8 @@ function jpeg({ width, height, shade }: SolidImage): Uint8Array {
     ...segment(0xc4, 0x10, ...lengths(1), 0),
     ...segment(0xda, 1, 1, 0, 0, 63, 0),
     ...packed.flatMap((byte) => (byte === "11111111" ? [0xff, 0] : [Number.parseInt(byte, 2)])),
-    ...[0xff, 0xd9],
+    0xff,
+    0xd9,
   ]);
 }
 

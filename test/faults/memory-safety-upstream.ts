@@ -49,7 +49,9 @@ export function imageOf(prompt: string): Buffer {
   const end = whole.length - 12;
   return Buffer.concat([
     whole.subarray(0, end),
-    ...[frame.subarray(0, 4), body, frame.subarray(4)],
+    frame.subarray(0, 4),
+    body,
+    frame.subarray(4),
     whole.subarray(end),
   ]);
 }

@@ -23,8 +23,10 @@ const cacheBytes = 500_000;
 const behaviors: readonly Behavior[] = [
   ...Array<Behavior>(7).fill("read"),
   ...Array<Behavior>(7).fill("read slowly"),
-  ...["leave during the upload", "leave before the response"],
-  ...["leave at the first byte", "leave during the response"],
+  "leave during the upload",
+  "leave before the response",
+  "leave at the first byte",
+  "leave during the response",
 ] as Behavior[];
 
 /** A small linear congruential generator: the same requests in every run. */

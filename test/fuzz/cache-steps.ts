@@ -43,8 +43,24 @@ export const poison = "poison";
 
 /** Chosen to collide in a cache key that is concatenated carelessly. */
 export const texts = [
-  ...["a", "b", "ab", "1,2", "1", "[1,2]", "t", "ta", "i1", " a", "a\0"],
-  ...["\ud800", "\ud801", "\ufffd", "d800", "é", "e\u0301", "Ã©"],
+  "a",
+  "b",
+  "ab",
+  "1,2",
+  "1",
+  "[1,2]",
+  "t",
+  "ta",
+  "i1",
+  " a",
+  "a\0",
+  "\ud800",
+  "\ud801",
+  "\ufffd",
+  "d800",
+  "é",
+  "e\u0301",
+  "Ã©",
 ];
 const tokens = [[1], [1, 2], [12], [2, 1], [97]];
 export const rests: readonly ExtraFields[] = [

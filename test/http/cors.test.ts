@@ -38,22 +38,26 @@ describe("by default", () => {
 
 describe("with named origins", () => {
   const exposed = [
-    ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
-    ...[
-      "vexel-ledger",
-      "vexel-adapted",
-      "vexel-dropped",
-      "vexel-missing",
-      "vexel-usage",
-      "vexel-replayed-from",
-    ],
-    ...[
-      "x-ratelimit-limit-requests",
-      "x-ratelimit-remaining-requests",
-      "x-ratelimit-reset-requests",
-    ],
-    ...["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
-    ...["x-ratelimit-limit-images", "x-ratelimit-remaining-images", "x-ratelimit-reset-images"],
+    "x-request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+    "idempotent-replayed",
+    "vexel-ledger",
+    "vexel-adapted",
+    "vexel-dropped",
+    "vexel-missing",
+    "vexel-usage",
+    "vexel-replayed-from",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset-tokens",
+    "x-ratelimit-limit-images",
+    "x-ratelimit-remaining-images",
+    "x-ratelimit-reset-images",
   ].join(", ");
 
   test("a named origin may send requests and read the response with its exposed headers", async () => {

@@ -142,7 +142,11 @@ function secretsOf({ vendor, gateway, origins }: LawContext): string[] {
     ...inside(vendor.config, ""),
     ...origins.map((origin) => new URL(origin).host),
     ...(vendor.model.length >= 5 ? [vendor.model] : []),
-    ...["hidden-", "spare-", gateway.folder, ".ts:", "node_modules"],
+    "hidden-",
+    "spare-",
+    gateway.folder,
+    ".ts:",
+    "node_modules",
   ];
 }
 

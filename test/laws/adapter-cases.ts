@@ -133,9 +133,23 @@ const options: fc.Arbitrary<ImageOptions> = some({
   partial_images: fc.integer({ min: 0, max: 3 }),
 });
 export const optionNames = [
-  ...["n", "size", "quality", "background", "moderation", "output_format", "output_compression"],
-  ...["response_format", "style", "user", "safety_identifier", "complexity", "frame_count"],
-  ...["frame_duration_ms", "input_fidelity", "partial_images", "svg"],
+  "n",
+  "size",
+  "quality",
+  "background",
+  "moderation",
+  "output_format",
+  "output_compression",
+  "response_format",
+  "style",
+  "user",
+  "safety_identifier",
+  "complexity",
+  "frame_count",
+  "frame_duration_ms",
+  "input_fidelity",
+  "partial_images",
+  "svg",
 ];
 const imageNames = ["model", "prompt", "stream", "image", "images", "mask", ...optionNames];
 

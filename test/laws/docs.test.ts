@@ -85,7 +85,8 @@ describe("every document", () => {
       // Old names, beside their new ones.
       ...firstCodes(sectionOf("CHANGELOG.md", "Renamed settings")),
       // The reader's own, in examples.
-      ...["VEXEL_KEY", "VEXEL_URL"],
+      "VEXEL_KEY",
+      "VEXEL_URL",
       // Of the tests.
       "VEXEL_TEST_REDIS_SERVER",
     ]);

@@ -43,9 +43,20 @@ export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
 
 /** Task types of every vendor, with at least one for each task. */
 const spoken = [
-  ...["query", "search_query", "RETRIEVAL_QUERY", "document", "passage", "RETRIEVAL_DOCUMENT"],
-  ...["SEMANTIC_SIMILARITY", "text-matching", "classification", "CLUSTERING", "separation"],
-  ...["CODE_RETRIEVAL_QUERY", "QUESTION_ANSWERING", "FACT_VERIFICATION"],
+  "query",
+  "search_query",
+  "RETRIEVAL_QUERY",
+  "document",
+  "passage",
+  "RETRIEVAL_DOCUMENT",
+  "SEMANTIC_SIMILARITY",
+  "text-matching",
+  "classification",
+  "CLUSTERING",
+  "separation",
+  "CODE_RETRIEVAL_QUERY",
+  "QUESTION_ANSWERING",
+  "FACT_VERIFICATION",
 ];
 
 /** Includes undefined: most clients send no task type. */

@@ -220,7 +220,18 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "a body that is not a response is an error": async (subject) => {
     const { headers, body } = subject.vendor.response([Float32Array.of(0.5, 1)], 3);
     for (const broken of [
-      ...["", " ", "null", "0", '""', "[]", "{}", "[null]", "\ufeff", "NaN", "{}{}", "undefined"],
+      "",
+      " ",
+      "null",
+      "0",
+      '""',
+      "[]",
+      "{}",
+      "[null]",
+      "\ufeff",
+      "NaN",
+      "{}{}",
+      "undefined",
       "<!DOCTYPE html><html><body>502 Bad Gateway</body></html>",
       ...[1, 2, 3, 5, 8].map((part) => body.slice(0, Math.floor((body.length * part) / 9))),
       body.slice(1),

@@ -45,8 +45,12 @@ async function startQueued(batchKey: string, priority?: string): Promise<readonl
 }
 
 const interactiveFirst = [
-  ...["first", "interactive 1", "interactive 2"],
-  ...["batch 1", "batch 2", "batch 3"],
+  "first",
+  "interactive 1",
+  "interactive 2",
+  "batch 1",
+  "batch 2",
+  "batch 3",
 ];
 
 describe("interactive requests go before batch requests that arrived earlier", () => {

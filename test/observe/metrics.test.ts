@@ -151,7 +151,11 @@ test("merged metrics of several processes are sums, with the newest exemplar of 
     for (const [at, value] of seconds.entries())
       histogram.series().observe(value, { requestId: `req_${requests}`, traceId: undefined, at });
     const gauge: MetricSnapshot = {
-      ...{ name: "ready", help: "h", type: "gauge", labelNames: [], merge: "min" },
+      name: "ready",
+      help: "h",
+      type: "gauge",
+      labelNames: [],
+      merge: "min",
       series: [{ labels: [], value: ready }],
     };
     // Workers send their metrics as JSON.

@@ -159,8 +159,10 @@ describe("a disk that is full when a request ends", () => {
       folder: ownFolder.path,
       yaml: configFor(fake.url),
       env: {
-        ...{ TEST_DISK_FULL: full, VEXEL_LOG_LEVEL: "info" },
-        ...{ VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "0" },
+        TEST_DISK_FULL: full,
+        VEXEL_LOG_LEVEL: "info",
+        VEXEL_MAX_IMAGE_REQUESTS: "1",
+        VEXEL_MAX_QUEUE: "0",
       },
       preload: preloadPath("full-disk.ts"),
       // The preloaded script changes classes of the sources.

@@ -27,7 +27,11 @@ async function replica(leaseMs?: number) {
   connections.push(redis);
   await redis.attempted();
   const responses = new ResponseFiles({
-    ...{ folder: folder.path, ttlMs: 60_000, maxBytes: 1e9, disk: unlimitedDisk, now: Date.now },
+    folder: folder.path,
+    ttlMs: 60_000,
+    maxBytes: 1e9,
+    disk: unlimitedDisk,
+    now: Date.now,
   });
   const claims = new RedisRequestClaims(redis, {
     retentionMs: 60_000,
@@ -43,7 +47,9 @@ async function replica(leaseMs?: number) {
   });
   const claim = (idempotencyKey: string, prompt = "an otter"): Promise<Claim> =>
     store.claim({
-      ...{ owner: "key_1", requestId: crypto.randomUUID(), idempotencyKey },
+      owner: "key_1",
+      requestId: crypto.randomUUID(),
+      idempotencyKey,
       fingerprint: async () => prompt,
       signal: new AbortController().signal,
     });

@@ -49,9 +49,12 @@ testWithRedis(
     const metricsPort = await freePort();
     const token = "a-token-of-metrics-and-admin";
     const gateway = await start(folder.path, {
-      ...{ DATABASE_URL: databaseUrl, REDIS_URL: redis?.url ?? "" },
-      ...{ VEXEL_METRICS_PORT: String(metricsPort), VEXEL_METRICS_TOKEN: token },
-      ...{ VEXEL_ADMIN_TOKEN: token, VEXEL_CACHE_BYTES: String(8 * 1024 * 1024) },
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redis?.url ?? "",
+      VEXEL_METRICS_PORT: String(metricsPort),
+      VEXEL_METRICS_TOKEN: token,
+      VEXEL_ADMIN_TOKEN: token,
+      VEXEL_CACHE_BYTES: String(8 * 1024 * 1024),
     });
     closing({ close: () => gateway.kill("SIGKILL") });
     const replicas = async (): Promise<number> =>

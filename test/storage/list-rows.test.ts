@@ -61,9 +61,17 @@ test("a rare key, error, latency, cost or status is found without reading the ro
   const rows = manyRows((at) => (at === 3000 ? rare : {}));
   await using opened = await openList(rows);
   const filters: Partial<LedgerListQuery>[] = [
-    ...[{ keyId: "rare" }, { project: "rare" }, { projects: ["none", "rare"] }, { model: "rare" }],
-    ...[{ upstream: "rare" }, { targetModel: "rare" }, { error: "rare" }, { failed: true }],
-    ...[{ status: { min: 451, max: 451 } }, { latencyMs: { min: 60_000 } }, { cost: { min: 1 } }],
+    { keyId: "rare" },
+    { project: "rare" },
+    { projects: ["none", "rare"] },
+    { model: "rare" },
+    { upstream: "rare" },
+    { targetModel: "rare" },
+    { error: "rare" },
+    { failed: true },
+    { status: { min: 451, max: 451 } },
+    { latencyMs: { min: 60_000 } },
+    { cost: { min: 1 } },
   ];
   for (const filter of filters) {
     expect(idsOf(opened.list(filter)), JSON.stringify(filter)).toEqual([rows[3000]!.requestId]);
@@ -114,8 +122,11 @@ test("a row that is written long after its request arrived is found by every fil
   });
   opened.store.write([late]);
   for (const filter of [
-    ...[{ keyId: "late" }, { error: "late" }, { latencyMs: { min: 600_000 } }],
-    ...[{ cost: { min: 8 } }, { status: { min: 599 } }],
+    { keyId: "late" },
+    { error: "late" },
+    { latencyMs: { min: 600_000 } },
+    { cost: { min: 8 } },
+    { status: { min: 599 } },
   ]) {
     expect(idsOf(opened.list(filter)), JSON.stringify(filter)).toEqual([late.requestId]);
   }

@@ -55,8 +55,18 @@ export class PostgresServer {
     if (isRoot) chownSync(this.#folder, nobody, nogroup);
     const { exitCode, stderr } = Bun.spawnSync(
       [
-        ...[...unprivileged, join(binaries, "initdb"), "-D", join(this.#folder, "data")],
-        ...["-U", "vexel", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"],
+        ...unprivileged,
+        join(binaries, "initdb"),
+        "-D",
+        join(this.#folder, "data"),
+        "-U",
+        "vexel",
+        "-A",
+        "trust",
+        "--no-sync",
+        "-E",
+        "UTF8",
+        "--locale=C.UTF-8",
       ],
       { cwd: this.#folder },
     );
@@ -79,9 +89,21 @@ export class PostgresServer {
     this.#process = Bun.spawn(
       [
         // The server ends with the test process, also after kill -9.
-        ...[...unprivileged, "--pdeathsig", "SIGQUIT", join(binaries ?? "", "postgres")],
-        ...["-D", join(this.#folder, "data"), "-k", this.#folder, "-p", String(this.port)],
-        ...["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", ...this.#options],
+        ...unprivileged,
+        "--pdeathsig",
+        "SIGQUIT",
+        join(binaries ?? "", "postgres"),
+        "-D",
+        join(this.#folder, "data"),
+        "-k",
+        this.#folder,
+        "-p",
+        String(this.port),
+        "-c",
+        "listen_addresses=127.0.0.1",
+        "-c",
+        "fsync=off",
+        ...this.#options,
       ],
       { cwd: this.#folder, stdin: "ignore", stdout: "ignore", stderr: "ignore" },
     );

@@ -106,17 +106,18 @@ testWithRedis(
     const [cert, key] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
     const port = await freePort();
     const secured = new RedisServer(port, [
-      ...[
-        "--port",
-        "0",
-        "--tls-port",
-        String(port),
-        "--tls-cert-file",
-        cert,
-        "--tls-key-file",
-        key,
-      ],
-      ...["--tls-auth-clients", "no", "--requirepass", "secret"],
+      "--port",
+      "0",
+      "--tls-port",
+      String(port),
+      "--tls-cert-file",
+      cert,
+      "--tls-key-file",
+      key,
+      "--tls-auth-clients",
+      "no",
+      "--requirepass",
+      "secret",
     ]);
     await secured.start();
     const url = `rediss://:secret@127.0.0.1:${port}/0`;

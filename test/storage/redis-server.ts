@@ -44,8 +44,19 @@ export class RedisServer {
     this.#process = Bun.spawn(
       [
         // The server ends with the test process, also after kill -9.
-        ...["setpriv", "--pdeathsig", "SIGKILL", binary ?? "", "--dir", this.#folder],
-        ...["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", ...this.#options],
+        "setpriv",
+        "--pdeathsig",
+        "SIGKILL",
+        binary ?? "",
+        "--dir",
+        this.#folder,
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        ...this.#options,
       ],
       { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
     );

@@ -13,7 +13,8 @@ const png = { type: "image/png", ttlMs: 60_000 };
 function open(prefix: string, now: () => number = Date.now, timeoutMs = 10_000) {
   const objects = new ObjectStore({
     location: parseBlobUrl(s3.url(prefix), {}),
-    ...{ now, timeoutMs },
+    now,
+    timeoutMs,
   });
   return { objects, images: new S3Images({ objects, maxBytes: 1e6, isPresigned: true, now }) };
 }
@@ -21,15 +22,25 @@ function open(prefix: string, now: () => number = Date.now, timeoutMs = 10_000) 
 test("BLOB_URL names bucket, prefix, endpoint, region and credentials", () => {
   const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret", AWS_SESSION_TOKEN: "t" };
   expect(parseBlobUrl("s3://images", env)).toEqual({
-    ...{ bucket: "images", prefix: "", region: "us-east-1", links: "gateway" },
+    bucket: "images",
+    prefix: "",
+    region: "us-east-1",
+    links: "gateway",
     endpoint: "https://s3.us-east-1.amazonaws.com",
-    ...{ accessKeyId: "id", secretAccessKey: "secret", sessionToken: "t" },
+    accessKeyId: "id",
+    secretAccessKey: "secret",
+    sessionToken: "t",
   });
   const own = "s3://me:a%2Fb@images/x/y/?endpoint=http://minio:9000&region=eu&links=presigned";
   expect(parseBlobUrl(own, {})).toEqual({
-    ...{ bucket: "images", prefix: "x/y/", region: "eu", links: "presigned" },
+    bucket: "images",
+    prefix: "x/y/",
+    region: "eu",
+    links: "presigned",
     endpoint: "http://minio:9000",
-    ...{ accessKeyId: "me", secretAccessKey: "a/b", sessionToken: "" },
+    accessKeyId: "me",
+    secretAccessKey: "a/b",
+    sessionToken: "",
   });
 });
 
@@ -67,7 +78,8 @@ test("wrong credentials are reported, without the secret", async () => {
   const location = { ...parseBlobUrl(s3.url("x"), {}), secretAccessKey: "wrong-secret" };
   const reported: string[] = [];
   const objects = new ObjectStore({
-    ...{ location, now: Date.now },
+    location,
+    now: Date.now,
     onAvailability: (error) => reported.push(String(error)),
   });
   await expect(objects.readText("a")).rejects.toMatchObject({ kind: "storage_unavailable" });

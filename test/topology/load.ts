@@ -74,7 +74,10 @@ export class Load {
   client(apiKey: string, maxRetries: number): OpenAI {
     const kindOf = (url: unknown) => (String(url).includes("/images/") ? "images" : "embeddings");
     return new OpenAI({
-      ...{ baseURL: `${this.#topology.url}/v1`, apiKey, maxRetries, timeout: 60_000 },
+      baseURL: `${this.#topology.url}/v1`,
+      apiKey,
+      maxRetries,
+      timeout: 60_000,
       fetch: (url, init) => this.#fetch(url as string, init, kindOf(url)),
     });
   }

@@ -69,8 +69,16 @@ export async function startLoadBalancer(
   const child = Bun.spawn(
     [
       // The server ends with the test process, also after kill -9.
-      ...["setpriv", "--pdeathsig", "SIGTERM", binary],
-      ...["-p", folder, "-c", file, "-e", `${folder}/error.log`],
+      "setpriv",
+      "--pdeathsig",
+      "SIGTERM",
+      binary,
+      "-p",
+      folder,
+      "-c",
+      file,
+      "-e",
+      `${folder}/error.log`,
     ],
     { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
   );

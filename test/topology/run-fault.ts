@@ -47,7 +47,8 @@ export async function runFault(
   load.fault = fault.name;
   let limit: LimitCheck | undefined;
   const note = await fault.run({
-    ...{ topology, load },
+    topology,
+    load,
     wait: () => load.progress(pace.requests, pace.ms),
     outage: () => load.progress(0, pace.ms),
     maxRevocationMs: pace.maxRevocationMs,

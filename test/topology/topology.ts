@@ -167,7 +167,13 @@ export async function startTopology(): Promise<Topology> {
   );
   let newer: GatewayVersion | undefined;
   const topology: Topology = {
-    ...{ url: balancer.url, fake, postgres, redis, replicas, hasSmallDisk, hasNamespace },
+    url: balancer.url,
+    fake,
+    postgres,
+    redis,
+    replicas,
+    hasSmallDisk,
+    hasNamespace,
     newerVersion: () => {
       newer ??= buildNewerVersion(join(folder.path, "newer"));
       return newer;

@@ -129,10 +129,16 @@ describe("a checkpoint", () => {
 
   test("may have any of the names that the web UI accepts", async () => {
     const names = [
-      ...[checkpoint, `${checkpoint}.safetensors`, `${checkpoint}.ckpt`],
-      ...[`${checkpoint}.safetensors [6ce0161689]`, `${checkpoint} [6ce0161689]`],
-      ...[`sd/${checkpoint}.safetensors`, `sd\\${checkpoint}.safetensors`, `sd_${checkpoint}`],
-      ...["6ce0161689", "81761151"],
+      checkpoint,
+      `${checkpoint}.safetensors`,
+      `${checkpoint}.ckpt`,
+      `${checkpoint}.safetensors [6ce0161689]`,
+      `${checkpoint} [6ce0161689]`,
+      `sd/${checkpoint}.safetensors`,
+      `sd\\${checkpoint}.safetensors`,
+      `sd_${checkpoint}`,
+      "6ce0161689",
+      "81761151",
     ];
     for (const name of names)
       expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: buffered`);

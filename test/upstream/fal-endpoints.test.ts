@@ -42,16 +42,26 @@ test.each([
 });
 
 test.each([
-  ...["fal-ai/clarity-upscaler", "fal-ai/topaz/upscale/image", "fal-ai/creative-upscaler"],
-  ...["fal-ai/ideogram/upscale", "fal-ai/ideogram/v3/layerize-text", "fal-ai/qwen-image-layered"],
-  ...["fal-ai/finegrain-eraser", "fal-ai/image-apps-v2/outpaint", "fal-ai/recraft/upscale/crisp"],
-  ...["fal-ai/imageutils/depth", "pixelcut/background-removal", "fal-ai/flux-2-pro/outpaint"],
+  "fal-ai/clarity-upscaler",
+  "fal-ai/topaz/upscale/image",
+  "fal-ai/creative-upscaler",
+  "fal-ai/ideogram/upscale",
+  "fal-ai/ideogram/v3/layerize-text",
+  "fal-ai/qwen-image-layered",
+  "fal-ai/finegrain-eraser",
+  "fal-ai/image-apps-v2/outpaint",
+  "fal-ai/recraft/upscale/crisp",
+  "fal-ai/imageutils/depth",
+  "pixelcut/background-removal",
+  "fal-ai/flux-2-pro/outpaint",
 ])("%s gets no size, because its schema declares none", (model) => {
   expect(capabilities(model).sizes).toEqual({ list: [] });
 });
 
 test.each([
-  ...["fal-ai/flux-2/klein/realtime", "fal-ai/qwen-image-layered", "fal-ai/ideogram/upscale"],
+  "fal-ai/flux-2/klein/realtime",
+  "fal-ai/qwen-image-layered",
+  "fal-ai/ideogram/upscale",
   "fal-ai/ideogram/v3/layerize-text",
 ])("%s gets requests for one image each, because its schema declares no num_images", (model) => {
   expect(capabilities(model).maxImages).toBe(1);

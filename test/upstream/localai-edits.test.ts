@@ -55,7 +55,11 @@ describe("an image with a mask", () => {
     const request = ask("dreamshaper", { mask, extraFields: { steps: 30 } });
     expect(request.url).toBe("http://localai.internal:8080/v1/images/inpainting");
     expect((await partsOf(request)).map(({ field }) => field)).toEqual([
-      ...["steps", "model", "prompt", "image", "mask"],
+      "steps",
+      "model",
+      "prompt",
+      "image",
+      "mask",
     ]);
   });
 

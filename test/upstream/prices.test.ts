@@ -86,7 +86,7 @@ describe("an image at a link has the price of its resolution class", () => {
     const sized = (size?: string) =>
       costOf(target, { aspectRatio: "1:1", ...(size && { requestedSize: size }) });
     expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
-      ...[0.08, 0.08, 0.12, 0.16],
+      0.08, 0.08, 0.12, 0.16,
     ]);
     const own = costOf(target, { aspectRatio: "1:1", extraFields: { resolution: "4K" } });
     expect(own).toBeUndefined();

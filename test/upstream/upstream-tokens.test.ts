@@ -147,7 +147,11 @@ describe("a token", () => {
     await settle();
     await call();
     expect(sent.map(({ headers }) => headers.authorization?.at(-1))).toEqual([
-      ...["1", "1", "1", "1", "2"],
+      "1",
+      "1",
+      "1",
+      "1",
+      "2",
     ]);
     expect(tokenRequests).toHaveLength(2);
   });

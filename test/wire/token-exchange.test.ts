@@ -100,7 +100,11 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
   "%s: a response without a valid token is an error",
   async (_kind, of) => {
     for (const odd of [
-      ...["{}", "null", "[]", '{"access_token":"","expires_in":1}', '{"access_token":"a"}'],
+      "{}",
+      "null",
+      "[]",
+      '{"access_token":"","expires_in":1}',
+      '{"access_token":"a"}',
       '{"access_token":"a","expires_in":0}',
       '{"access_token":["a"],"expires_in":1}',
     ]) {

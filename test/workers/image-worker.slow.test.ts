@@ -40,7 +40,11 @@ test("an inspection returns type, size, transparency and pages", async () => {
     .toBuffer();
   const turned = await imageWorker.inspect(upload(photo), never);
   expect([turned.type, turned.width, turned.height, turned.alpha, turned.orientation]).toEqual([
-    ...["image/jpeg", 20, 40, false, 6],
+    "image/jpeg",
+    20,
+    40,
+    false,
+    6,
   ]);
   const frames = { width: 8, height: 24, channels: 4, pageHeight: 8 } as const;
   const moving = await sharp(speckled(8, 24, 4), { raw: frames })

@@ -31,8 +31,18 @@ export const maxTexts = 1_000;
 
 /** Usual names of a column with texts, the most likely first. */
 const textColumns: readonly string[] = [
-  ...["text", "input", "content", "document", "body", "sentence", "passage", "query"],
-  ...["question", "prompt", "description", "title"],
+  "text",
+  "input",
+  "content",
+  "document",
+  "body",
+  "sentence",
+  "passage",
+  "query",
+  "question",
+  "prompt",
+  "description",
+  "title",
 ];
 const otherColumns: readonly string[] = ["id", "key", "index", "name", "label", "category", "url"];
 

@@ -27,8 +27,18 @@ const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
 
 /** The options of the images API, to list the options that no chosen model has. */
 const knownOptions: readonly string[] = [
-  ...["n", "size", "quality", "background", "style", "moderation", "output_format"],
-  ...["output_compression", "partial_images", "input_fidelity", "complexity", "frame_count"],
+  "n",
+  "size",
+  "quality",
+  "background",
+  "style",
+  "moderation",
+  "output_format",
+  "output_compression",
+  "partial_images",
+  "input_fidelity",
+  "complexity",
+  "frame_count",
 ];
 
 /** In the order of the first model. */

@@ -29,8 +29,20 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 
 // recraft.ai/docs/api-reference/appendix: every model supports these aspect ratios, each with its own pixel sizes.
 const ratios = [
-  ...["1:1", "2:1", "1:2", "3:2", "2:3", "4:3", "3:4", "5:4", "4:5"],
-  ...["6:10", "14:10", "10:14", "16:9", "9:16"],
+  "1:1",
+  "2:1",
+  "1:2",
+  "3:2",
+  "2:3",
+  "4:3",
+  "3:4",
+  "5:4",
+  "4:5",
+  "6:10",
+  "14:10",
+  "10:14",
+  "16:9",
+  "9:16",
 ];
 
 /** These models always return SVG. */

@@ -21,8 +21,19 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 
 // xai-sdk 1.21.0, ImageAspectRatio; docs.comfy.org's copy of xAI's schema has the same thirteen.
 const ratios = [
-  ...["1:1", "3:4", "4:3", "9:16", "16:9", "2:3", "3:2", "9:19.5", "19.5:9"],
-  ...["9:20", "20:9", "1:2", "2:1"],
+  "1:1",
+  "3:4",
+  "4:3",
+  "9:16",
+  "16:9",
+  "2:3",
+  "3:2",
+  "9:19.5",
+  "19.5:9",
+  "9:20",
+  "20:9",
+  "1:2",
+  "2:1",
 ];
 
 /**

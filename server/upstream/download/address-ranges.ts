@@ -7,16 +7,25 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** Networks that are not public, by IANA's registry of special addresses (RFC 6890 and its updates). */
 const privateV4 = [
-  ...["0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "127.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
   // Carrier-grade NAT; the metadata service of Alibaba's machines is in it too.
   "100.64.0.0/10",
   // Link-local: the metadata service of most other clouds.
   "169.254.0.0/16",
   // Protocols and their relays, documentation, measurements.
-  ...["192.0.0.0/24", "192.88.99.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
+  "192.0.0.0/24",
+  "192.88.99.0/24",
+  "192.0.2.0/24",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
   "198.18.0.0/15",
   // Multicast, reserved, broadcast.
-  ...["224.0.0.0/4", "240.0.0.0/4"],
+  "224.0.0.0/4",
+  "240.0.0.0/4",
   // Azure's agent on the host of a virtual machine: not public, although its range is
   // (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
   "168.63.129.16/32",
@@ -41,7 +50,9 @@ const privateV6 = [
   // 6to4, for the same reason.
   "2002::/16",
   // Documentation, and a former test network.
-  ...["2001:db8::/32", "3fff::/20", "3ffe::/16"],
+  "2001:db8::/32",
+  "3fff::/20",
+  "3ffe::/16",
 ];
 
 const privateAddresses = {

@@ -9,10 +9,20 @@ import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never established or not trusted: nothing was sent, nothing can be billed. */
 const neverConnectedCodes = new Set([
-  ...["ConnectionRefused", "FailedToOpenSocket", "DNSResolveFailed", "ERR_INVALID_URL"],
-  ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
-  ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "CERT_HAS_EXPIRED"],
-  ...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+  "DNSResolveFailed",
+  "ERR_INVALID_URL",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "CERT_HAS_EXPIRED",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 

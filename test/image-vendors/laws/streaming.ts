@@ -15,7 +15,13 @@ const bytesOf = ({ b64_json }: StreamEvent): Uint8Array => Buffer.from(b64_json,
 
 /** The members that OpenAI's schema requires, except `usage`, which some vendors do not report. */
 const required = [
-  ...["type", "b64_json", "created_at", "size", "quality", "background", "output_format"],
+  "type",
+  "b64_json",
+  "created_at",
+  "size",
+  "quality",
+  "background",
+  "output_format",
 ] as const;
 
 function expectEvent(event: StreamEvent): void {

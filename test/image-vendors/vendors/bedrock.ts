@@ -90,7 +90,10 @@ function readConfig(
     quality,
     numberOfImages = 1,
   } = known(config, [
-    ...["cfgScale", "seed", "quality", "numberOfImages"],
+    "cfgScale",
+    "seed",
+    "quality",
+    "numberOfImages",
     ...(fixed ? [] : ["width", "height"]),
   ]);
   const n = Number(numberOfImages);
@@ -224,8 +227,14 @@ export const bedrock: readonly FakeVendor[] = [
     model: "stability.sd3-5-large-v1:0",
     operations: ["generations", "edits"],
     fields: [
-      ...["prompt", "aspect_ratio", "mode", "seed", "negative_prompt", "output_format"],
-      ...["image", "strength"],
+      "prompt",
+      "aspect_ratio",
+      "mode",
+      "seed",
+      "negative_prompt",
+      "output_format",
+      "image",
+      "strength",
     ],
     formats: ["png", "jpeg"],
   }),
@@ -234,7 +243,13 @@ export const bedrock: readonly FakeVendor[] = [
     model: "us.stability.stable-image-inpaint-v1:0",
     operations: ["edits"],
     fields: [
-      ...["prompt", "image", "mask", "grow_mask", "negative_prompt", "seed", "style_preset"],
+      "prompt",
+      "image",
+      "mask",
+      "grow_mask",
+      "negative_prompt",
+      "seed",
+      "style_preset",
       "output_format",
     ],
     formats: ["png", "jpeg", "webp"],

@@ -22,7 +22,12 @@ const invalid = (field: string, msg: string): VendorResponse => ({
 });
 
 const common = [
-  ...["prompt", "seed", "safety_tolerance", "output_format", "webhook_url", "webhook_secret"],
+  "prompt",
+  "seed",
+  "safety_tolerance",
+  "output_format",
+  "webhook_url",
+  "webhook_secret",
 ];
 
 interface Endpoint {

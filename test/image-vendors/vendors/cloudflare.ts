@@ -97,8 +97,17 @@ const schnell: Dialect = {
 };
 
 const diffusionFields = [
-  ...["prompt", "negative_prompt", "height", "width", "image", "image_b64", "mask"],
-  ...["num_steps", "strength", "guidance", "seed"],
+  "prompt",
+  "negative_prompt",
+  "height",
+  "width",
+  "image",
+  "image_b64",
+  "mask",
+  "num_steps",
+  "strength",
+  "guidance",
+  "seed",
 ];
 
 /** Stable Diffusion: an image as base64, a mask as a list of bytes. */

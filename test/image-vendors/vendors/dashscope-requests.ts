@@ -85,8 +85,17 @@ type Members = Readonly<Record<string, unknown>>;
 const invalid = (message: string): VendorResponse => refusal(400, "InvalidParameter", message);
 
 const parameterNames = [
-  ...["n", "size", "negative_prompt", "prompt_extend", "watermark", "seed"],
-  ...["enable_interleave", "max_images", "enable_sequential", "thinking_mode", "strength"],
+  "n",
+  "size",
+  "negative_prompt",
+  "prompt_extend",
+  "watermark",
+  "seed",
+  "enable_interleave",
+  "max_images",
+  "enable_sequential",
+  "thinking_mode",
+  "strength",
 ];
 
 export function parseRequest(

@@ -46,7 +46,8 @@ const open =
     const form = await readForm(request);
     rejectUnknownFields(Object.fromEntries(form.names.map((name) => [name, true])), [
       ...shared,
-      ...["image", "mask"],
+      "image",
+      "mask",
     ]);
     const images = form.files("image");
     if (images.length !== 1) throw invalid("image", "Field required");

@@ -20,7 +20,12 @@ const error = (status: number, type: string, message: string): VendorResponse =>
 const invalid = (message: string): VendorResponse => error(400, "invalid_request_error", message);
 
 const options = [
-  ...["quality", "background", "moderation", "output_format", "output_compression", "user"],
+  "quality",
+  "background",
+  "moderation",
+  "output_format",
+  "output_compression",
+  "user",
 ];
 const fields = [...options, "prompt", "model", "n", "size", "stream", "partial_images"];
 

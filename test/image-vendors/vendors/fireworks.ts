@@ -66,7 +66,11 @@ const openFlux =
     if (authorize(request) !== `workflows/${flux}/text_to_image`) throw noModel;
     const body = jsonOf(request);
     rejectUnknownFields(body, [
-      ...["prompt", "aspect_ratio", "guidance_scale", "num_inference_steps", "seed"],
+      "prompt",
+      "aspect_ratio",
+      "guidance_scale",
+      "num_inference_steps",
+      "seed",
     ]);
     return image(generator, request, { prompt: body.prompt, aspect: body.aspect_ratio });
   };
@@ -79,8 +83,17 @@ const openSdxl =
     if (authorize(request) !== `image_generation/${sdxl}`) throw noModel;
     const body = jsonOf(request);
     rejectUnknownFields(body, [
-      ...["prompt", "negative_prompt", "width", "height", "cfg_scale", "sampler", "samples"],
-      ...["steps", "seed", "style_preset", "safety_check"],
+      "prompt",
+      "negative_prompt",
+      "width",
+      "height",
+      "cfg_scale",
+      "sampler",
+      "samples",
+      "steps",
+      "seed",
+      "style_preset",
+      "safety_check",
     ]);
     const { prompt, width = 1024, height = 1024 } = body;
     const size = `${Number(width)}x${Number(height)}`;
@@ -110,8 +123,15 @@ const openKontext = (generator: ImageGenerator): Respond => {
     if (modelPath !== `workflows/${kontext}`) throw noModel;
     const body = jsonOf(request);
     rejectUnknownFields(body, [
-      ...["prompt", "input_image", "seed", "aspect_ratio", "output_format", "webhook_url"],
-      ...["webhook_secret", "prompt_upsampling", "safety_tolerance"],
+      "prompt",
+      "input_image",
+      "seed",
+      "aspect_ratio",
+      "output_format",
+      "webhook_url",
+      "webhook_secret",
+      "prompt_upsampling",
+      "safety_tolerance",
     ]);
     const { prompt, input_image, aspect_ratio, output_format = "jpeg" } = body;
     if (typeof prompt !== "string") throw invalid("prompt: field required");

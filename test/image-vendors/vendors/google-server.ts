@@ -72,8 +72,13 @@ export async function generateContent(
 
 function read(request: VendorRequest, surface: Surface): ParsedRequest {
   const body = known(jsonOf(request), "root", [
-    ...["contents", "generationConfig", "safetySettings", "tools", "toolConfig"],
-    ...["systemInstruction", "cachedContent"],
+    "contents",
+    "generationConfig",
+    "safetySettings",
+    "tools",
+    "toolConfig",
+    "systemInstruction",
+    "cachedContent",
   ]) as { readonly contents?: unknown; readonly generationConfig?: unknown };
   const { contents, generationConfig } = body;
   const [content, ...others] = Array.isArray(contents) ? contents : [];
@@ -108,8 +113,16 @@ function readParts(parts: readonly Part[], { maxImages }: Surface) {
 
 function readConfig(rawConfig: unknown, surface: Surface): Partial<ParsedRequest> {
   const config = known(rawConfig, "generation_config", [
-    ...["responseModalities", "imageConfig", "thinkingConfig", "candidateCount", "seed"],
-    ...["temperature", "topP", "topK", "maxOutputTokens", "stopSequences"],
+    "responseModalities",
+    "imageConfig",
+    "thinkingConfig",
+    "candidateCount",
+    "seed",
+    "temperature",
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "stopSequences",
   ]) as Config;
   const { responseModalities, imageConfig = {}, thinkingConfig } = config;
   if (responseModalities?.join() !== "IMAGE") throw invalid("no image was requested");

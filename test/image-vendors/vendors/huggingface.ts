@@ -12,8 +12,15 @@ const key = "hf_UpStreamTokenOfThisTest01";
 const model = "black-forest-labs/FLUX.1-Kontext-dev";
 
 const known = [
-  ...["guidance_scale", "negative_prompt", "num_inference_steps", "scheduler", "seed"],
-  ...["width", "height", "prompt", "target_size"],
+  "guidance_scale",
+  "negative_prompt",
+  "num_inference_steps",
+  "scheduler",
+  "seed",
+  "width",
+  "height",
+  "prompt",
+  "target_size",
 ];
 
 const error = (status: number, message: string): VendorResponse => ({

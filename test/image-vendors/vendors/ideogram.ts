@@ -194,8 +194,16 @@ const v1 = shaped(
 );
 
 const oldFields = [
-  ...["prompt", "model", "num_images", "seed", "aspect_ratio", "resolution", "magic_prompt_option"],
-  ...["style_type", "negative_prompt", "color_palette"],
+  "prompt",
+  "model",
+  "num_images",
+  "seed",
+  "aspect_ratio",
+  "resolution",
+  "magic_prompt_option",
+  "style_type",
+  "negative_prompt",
+  "color_palette",
 ];
 const old: EndpointSpec = {
   fields: oldFields,

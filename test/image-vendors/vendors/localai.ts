@@ -27,8 +27,18 @@ const notFound = (model: string): VendorResponse =>
 
 /** The image members of schema.OpenAIRequest. */
 const fields = [
-  ...["model", "prompt", "n", "size", "step", "seed", "mode", "file", "files", "ref_images"],
-  ...["response_format", "negative_prompt"],
+  "model",
+  "prompt",
+  "n",
+  "size",
+  "step",
+  "seed",
+  "mode",
+  "file",
+  "files",
+  "ref_images",
+  "response_format",
+  "negative_prompt",
 ];
 
 /** An undecodable image is ignored without an error. */
@@ -82,7 +92,12 @@ async function generations(request: VendorRequest, generator: ImageGenerator, mo
 async function inpainting(request: VendorRequest, generator: ImageGenerator, model: string) {
   const form = await formOf(request);
   rejectUnknownFields(Object.fromEntries([...form.keys()].map((name) => [name, true])), [
-    ...["model", "prompt", "steps", "image", "mask", "seed"],
+    "model",
+    "prompt",
+    "steps",
+    "image",
+    "mask",
+    "seed",
   ]);
   if (form.get("model") !== model) throw notFound(String(form.get("model")));
   const bytesOf = async (name: string): Promise<Uint8Array> => {

@@ -17,8 +17,18 @@ const said = (status_code: number, status_msg: string): VendorResponse => ({
 
 /** https://platform.minimax.io/docs/api-reference/image-generation-t2i */
 const fields = [
-  ...["model", "prompt", "aspect_ratio", "width", "height", "response_format", "seed", "n"],
-  ...["prompt_optimizer", "aigc_watermark", "style", "subject_reference"],
+  "model",
+  "prompt",
+  "aspect_ratio",
+  "width",
+  "height",
+  "response_format",
+  "seed",
+  "n",
+  "prompt_optimizer",
+  "aigc_watermark",
+  "style",
+  "subject_reference",
 ];
 
 const ratios = ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"];

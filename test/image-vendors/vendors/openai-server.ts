@@ -99,8 +99,15 @@ function jsonCall(request: VendorRequest): Call {
 }
 
 const options = [
-  ...["quality", "background", "moderation", "style", "output_format", "output_compression"],
-  ...["user", "safety_identifier", "input_fidelity"],
+  "quality",
+  "background",
+  "moderation",
+  "style",
+  "output_format",
+  "output_compression",
+  "user",
+  "safety_identifier",
+  "input_fidelity",
 ];
 
 const parseRequest = ({ fields, images, mask }: Call): ParsedRequest => {

@@ -26,9 +26,23 @@ const noModel = invalid("invalid model");
 
 /** external.api.recraft.ai, its own OpenAPI document: GenerateImageRequestBase and TransformImageRequestBase. */
 const drawing = [
-  ...["prompt", "model", "n", "response_format", "image_format", "style", "style_id"],
-  ...["style_match", "substyle", "negative_prompt", "random_seed", "controls", "text_layout"],
-  ...["creativity", "expire", "block_nsfw", "calculate_features"],
+  "prompt",
+  "model",
+  "n",
+  "response_format",
+  "image_format",
+  "style",
+  "style_id",
+  "style_match",
+  "substyle",
+  "negative_prompt",
+  "random_seed",
+  "controls",
+  "text_layout",
+  "creativity",
+  "expire",
+  "block_nsfw",
+  "calculate_features",
 ];
 
 const shapes = /^(1:1|2:1|1:2|3:2|2:3|4:3|3:4|5:4|4:5|6:10|14:10|10:14|16:9|9:16)$/;

@@ -35,9 +35,26 @@ const invalid = (field: string, why: string): VendorResponse =>
   refuse(400, `invalid${field[0]?.toUpperCase()}${field.slice(1)}`, why, field);
 
 const common = [
-  ...["taskType", "taskUUID", "model", "positivePrompt", "negativePrompt", "seed", "width"],
-  ...["height", "numberResults", "outputType", "outputFormat", "outputQuality", "includeCost"],
-  ...["deliveryMethod", "ttl", "safety", "steps", "CFGScale", "scheduler", "strength"],
+  "taskType",
+  "taskUUID",
+  "model",
+  "positivePrompt",
+  "negativePrompt",
+  "seed",
+  "width",
+  "height",
+  "numberResults",
+  "outputType",
+  "outputFormat",
+  "outputQuality",
+  "includeCost",
+  "deliveryMethod",
+  "ttl",
+  "safety",
+  "steps",
+  "CFGScale",
+  "scheduler",
+  "strength",
 ];
 
 interface Model {

@@ -18,8 +18,18 @@ const refusal = (status: number, code: number, message: string): VendorResponse 
 
 /** https://docs.siliconflow.cn/docs/api/images-generations-post */
 const fields = [
-  ...["model", "prompt", "negative_prompt", "image_size", "batch_size", "seed"],
-  ...["num_inference_steps", "guidance_scale", "cfg", "image", "image2", "image3"],
+  "model",
+  "prompt",
+  "negative_prompt",
+  "image_size",
+  "batch_size",
+  "seed",
+  "num_inference_steps",
+  "guidance_scale",
+  "cfg",
+  "image",
+  "image2",
+  "image3",
 ];
 
 interface Rules {

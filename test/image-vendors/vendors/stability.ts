@@ -48,8 +48,14 @@ const services: Readonly<Record<string, Service>> = {
   },
   "generate/sd3": {
     fields: [
-      ...[...common, "aspect_ratio", "style_preset", "image", "strength"],
-      ...["mode", "model", "cfg_scale"],
+      ...common,
+      "aspect_ratio",
+      "style_preset",
+      "image",
+      "strength",
+      "mode",
+      "model",
+      "cfg_scale",
     ],
     formats: ["png", "jpeg"],
     image: "allowed",

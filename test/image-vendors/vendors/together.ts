@@ -39,9 +39,23 @@ const noModel = (model: unknown): VendorResponse =>
 
 /** togethercomputer/openapi, /images/generations; the last three are from togethercomputer/skills, together-images. */
 const fields = [
-  ...["prompt", "model", "steps", "image_url", "seed", "n", "height", "width"],
-  ...["negative_prompt", "response_format", "guidance_scale", "output_format", "image_loras"],
-  ...["reference_images", "disable_safety_checker", "guidance", "prompt_upsampling"],
+  "prompt",
+  "model",
+  "steps",
+  "image_url",
+  "seed",
+  "n",
+  "height",
+  "width",
+  "negative_prompt",
+  "response_format",
+  "guidance_scale",
+  "output_format",
+  "image_loras",
+  "reference_images",
+  "disable_safety_checker",
+  "guidance",
+  "prompt_upsampling",
 ];
 
 interface Rules {

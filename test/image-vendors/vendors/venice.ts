@@ -34,13 +34,29 @@ function check(body: Fields, names: readonly string[], longestPrompt: number): v
 }
 
 const sizes = [
-  ...["auto", "256x256", "512x512", "1024x1024", "1536x1024", "1024x1536", "1792x1024"],
+  "auto",
+  "256x256",
+  "512x512",
+  "1024x1024",
+  "1536x1024",
+  "1024x1536",
+  "1792x1024",
   "1024x1792",
 ];
 
 const openaiFields = [
-  ...["model", "prompt", "n", "size", "response_format", "output_format", "moderation"],
-  ...["background", "quality", "style", "user", "output_compression"],
+  "model",
+  "prompt",
+  "n",
+  "size",
+  "response_format",
+  "output_format",
+  "moderation",
+  "background",
+  "quality",
+  "style",
+  "user",
+  "output_compression",
 ];
 
 function generationOf(body: Fields, model: string): ParsedRequest {
@@ -59,7 +75,12 @@ function generationOf(body: Fields, model: string): ParsedRequest {
 }
 
 const editFields = [
-  ...["prompt", "aspect_ratio", "output_format", "resolution", "safe_mode", "enhance_prompt"],
+  "prompt",
+  "aspect_ratio",
+  "output_format",
+  "resolution",
+  "safe_mode",
+  "enhance_prompt",
   "disable_prompt_optimization_thinking",
 ];
 const ratios = ["auto", "1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"];

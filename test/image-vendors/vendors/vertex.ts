@@ -60,7 +60,10 @@ const geminiCase = (
       ...more,
       model,
       imageConfig: [
-        ...["aspectRatio", "imageSize", "personGeneration", "imageOutputOptions"],
+        "aspectRatio",
+        "imageSize",
+        "personGeneration",
+        "imageOutputOptions",
         "prominentPeople",
       ],
       sizes: ["1K", "2K", "4K"],
@@ -94,10 +97,23 @@ interface Parameters {
 }
 
 const parameterNames = [
-  ...["sampleCount", "aspectRatio", "seed", "negativePrompt", "guidanceScale", "language"],
-  ...["includeRaiReason", "includeSafetyAttributes", "personGeneration", "safetySetting"],
-  ...["addWatermark", "enhancePrompt", "sampleImageSize", "outputOptions", "storageUri"],
-  ...["editMode", "editConfig"],
+  "sampleCount",
+  "aspectRatio",
+  "seed",
+  "negativePrompt",
+  "guidanceScale",
+  "language",
+  "includeRaiReason",
+  "includeSafetyAttributes",
+  "personGeneration",
+  "safetySetting",
+  "addWatermark",
+  "enhancePrompt",
+  "sampleImageSize",
+  "outputOptions",
+  "storageUri",
+  "editMode",
+  "editConfig",
 ];
 
 function readImagen(request: VendorRequest): ParsedRequest {

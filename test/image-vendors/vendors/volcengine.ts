@@ -34,9 +34,22 @@ const invalid = (param: string, why: string): VendorResponse =>
 
 /** volcenginesdkarkruntime/resources/images/images.py, and volcengine.com/docs/82379/1541523 for `background`. */
 const fields = [
-  ...["model", "prompt", "image", "response_format", "size", "seed", "guidance_scale", "watermark"],
-  ...["optimize_prompt", "optimize_prompt_options", "sequential_image_generation", "tools"],
-  ...["sequential_image_generation_options", "output_format", "stream", "background"],
+  "model",
+  "prompt",
+  "image",
+  "response_format",
+  "size",
+  "seed",
+  "guidance_scale",
+  "watermark",
+  "optimize_prompt",
+  "optimize_prompt_options",
+  "sequential_image_generation",
+  "tools",
+  "sequential_image_generation_options",
+  "output_format",
+  "stream",
+  "background",
 ];
 
 interface Rules {

@@ -32,8 +32,17 @@ const wrongKey = invalid(
 );
 
 const fields = [
-  ...["model", "prompt", "n", "aspect_ratio", "resolution", "quality", "response_format"],
-  ...["user", "storage_options", "deferred", "output"],
+  "model",
+  "prompt",
+  "n",
+  "aspect_ratio",
+  "resolution",
+  "quality",
+  "response_format",
+  "user",
+  "storage_options",
+  "deferred",
+  "output",
 ];
 
 const ratios = /^(1:1|3:4|4:3|9:16|16:9|2:3|3:2|9:19\.5|19\.5:9|9:20|20:9|1:2|2:1|auto)$/;

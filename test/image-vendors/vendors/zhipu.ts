@@ -22,7 +22,12 @@ const refusal = (
 
 /** https://docs.bigmodel.cn/api-reference/模型-api/图像生成 */
 const fields = [
-  ...["model", "prompt", "quality", "size", "watermark_enabled", "user_id"],
+  "model",
+  "prompt",
+  "quality",
+  "size",
+  "watermark_enabled",
+  "user_id",
   // A parameter of the vendor's other models; these ignore it.
   "seed",
 ];

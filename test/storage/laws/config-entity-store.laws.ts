@@ -74,8 +74,12 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       for (const limit of [1, 2, 5, 6, 100]) {
         const listed = await listAll(store, limit);
         expect(listed.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
-          ...["model a", "model b", "model c"],
-          ...["upstream a", "upstream b", "upstream c"],
+          "model a",
+          "model b",
+          "model c",
+          "upstream a",
+          "upstream b",
+          "upstream c",
         ]);
       }
     });

@@ -41,13 +41,18 @@ export const configEntityStores: readonly Implementation<ConfigEntityStore>[] = 
 ];
 
 export const secrets = new SecretBox({
-  ...{ folder: tmpdir(), secret: "a secret of the tests", previous: [] },
+  folder: tmpdir(),
+  secret: "a secret of the tests",
+  previous: [],
 });
 
 export const openContentFiles = (folder: string, now: () => number): ContentFiles =>
   new ContentFiles({
     folder: join(folder, "content"),
-    ...{ maxBytes: contentMaxBytes, disk: unlimitedDisk, secrets, now },
+    maxBytes: contentMaxBytes,
+    disk: unlimitedDisk,
+    secrets,
+    now,
   });
 
 export const contentFiles: ContentImplementation = {

@@ -38,7 +38,9 @@ export function openS3Content(url: string, now: () => number) {
   const store = new S3Content({
     objects: new ObjectStore({ location: parseBlobUrl(url, {}), now }),
     files: openContentFiles(folder, now),
-    ...{ maxBytes: contentMaxBytes, secrets, now },
+    maxBytes: contentMaxBytes,
+    secrets,
+    now,
   });
   const close = async () => rmSync(folder, { recursive: true, force: true });
   return Object.assign(store, { close });

@@ -15,7 +15,17 @@ const aspectRatios = (...ratios: string[]): Sizes => ({ ratios });
 
 const fluxShapes = aspectRatios("21:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16", "9:21");
 const ideogramShapes = [
-  ...["10:16", "16:10", "9:16", "16:9", "4:3", "3:4", "1:1", "1:3", "3:1", "3:2", "2:3"],
+  "10:16",
+  "16:10",
+  "9:16",
+  "16:9",
+  "4:3",
+  "3:4",
+  "1:1",
+  "1:3",
+  "3:1",
+  "3:2",
+  "2:3",
 ];
 const lumaShapes = aspectRatios("1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21");
 const commonShapes = aspectRatios("1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3");
@@ -50,8 +60,19 @@ const sizeRules: Rule<Sizes> = [
   [
     /\/grok-imagine/,
     aspectRatios(
-      ...["2:1", "20:9", "19.5:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16"],
-      ...["9:19.5", "9:20", "1:2"],
+      "2:1",
+      "20:9",
+      "19.5:9",
+      "16:9",
+      "4:3",
+      "3:2",
+      "1:1",
+      "2:3",
+      "3:4",
+      "9:16",
+      "9:19.5",
+      "9:20",
+      "1:2",
     ),
   ],
   [/\bbria\/(genfill|background|reimagine|replace|extract)/, none],
@@ -133,7 +154,9 @@ export function falEndpoint(model: string, operation: "generations" | "edits", i
 
 /** The tiers above `high` are those of GPT Image 2.5 and later. */
 const qualitiesOf = (endpoint: string): readonly string[] => [
-  ...["low", "medium", "high"],
+  "low",
+  "medium",
+  "high",
   ...(/\/gpt-image-2\.\d/.test(endpoint) ? ["xhigh", "max"] : []),
 ];
 

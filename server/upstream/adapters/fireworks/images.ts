@@ -47,15 +47,19 @@ function apiFamilyOf({ model }: Target, operation: Operation): ApiFamily {
 }
 
 // docs.fireworks.ai/api-reference: generate-a-new-image-from-a-text-prompt, and the same page for Kontext.
-const ratios = [
-  ...["1:1", "21:9", "16:9", "3:2", "5:4", "4:3"],
-  ...["4:5", "3:4", "2:3", "9:16", "9:21"],
-];
+const ratios = ["1:1", "21:9", "16:9", "3:2", "5:4", "4:3", "4:5", "3:4", "2:3", "9:16", "9:21"];
 
 // Stability's sizes for SDXL, on which the models of this API are based.
 const sdxlSizes = [
-  ...["1024x1024", "1152x896", "896x1152", "1216x832", "832x1216"],
-  ...["1344x768", "768x1344", "1536x640", "640x1536"],
+  "1024x1024",
+  "1152x896",
+  "896x1152",
+  "1216x832",
+  "832x1216",
+  "1344x768",
+  "768x1344",
+  "1536x640",
+  "640x1536",
 ];
 
 export function fireworksImageCapabilities(

@@ -21,10 +21,7 @@ import { toMappedError } from "../wire/native-errors.ts";
 import { geminiUsage } from "./usage.ts";
 
 // ai.google.dev/gemini-api/docs/image-generation: every model takes these aspect ratios.
-const commonRatios = [
-  ...["1:1", "2:3", "3:2", "3:4", "4:3"],
-  ...["4:5", "5:4", "9:16", "16:9", "21:9"],
-];
+const commonRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 // The same page: gemini-3.1-flash-image, its lite variant and gemini-nano-banana-2.1 also take these.
 const bannerRatios = ["1:4", "4:1", "1:8", "8:1"];
 
@@ -85,8 +82,14 @@ export function geminiImageCapabilities(
 
 /** Members of a request itself. All other options of the API belong to `generationConfig`. */
 const requestMembers: ReadonlySet<string> = new Set([
-  ...["safetySettings", "tools", "toolConfig", "systemInstruction", "cachedContent"],
-  ...["labels", "serviceTier", "store"],
+  "safetySettings",
+  "tools",
+  "toolConfig",
+  "systemInstruction",
+  "cachedContent",
+  "labels",
+  "serviceTier",
+  "store",
 ]);
 
 /** "Gemini 3 image models generate 1K images by default but can also output 2K, 4K": 1K is not sent. */
@@ -167,8 +170,14 @@ export async function readGeminiImages(
 
 /** googleapis/js-genai, FinishReason: the reasons about the content of the image. */
 const refusals: ReadonlySet<unknown> = new Set([
-  ...["SAFETY", "IMAGE_SAFETY", "PROHIBITED_CONTENT", "IMAGE_PROHIBITED_CONTENT"],
-  ...["RECITATION", "IMAGE_RECITATION", "BLOCKLIST", "SPII"],
+  "SAFETY",
+  "IMAGE_SAFETY",
+  "PROHIBITED_CONTENT",
+  "IMAGE_PROHIBITED_CONTENT",
+  "RECITATION",
+  "IMAGE_RECITATION",
+  "BLOCKLIST",
+  "SPII",
 ]);
 
 function noImageError(

@@ -57,8 +57,18 @@ export function throughResponses(capabilities: ImageCapabilities): ImageCapabili
 }
 
 const toolOptions = [
-  ...["size", "quality", "background", "moderation", "output_format", "output_compression"],
-  ...["input_fidelity", "partial_images", "complexity", "frame_count", "frame_duration_ms", "svg"],
+  "size",
+  "quality",
+  "background",
+  "moderation",
+  "output_format",
+  "output_compression",
+  "input_fidelity",
+  "partial_images",
+  "complexity",
+  "frame_count",
+  "frame_duration_ms",
+  "svg",
 ] as const;
 
 function toUpstream(

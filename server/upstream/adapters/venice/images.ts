@@ -33,10 +33,7 @@ const generationCapabilities: ImageCapabilities = {
   maxImages: 1,
   takes: { output_format: formats, moderation: ["low", "auto"] },
   sizes: {
-    list: [
-      ...["256x256", "512x512", "1024x1024", "1536x1024", "1024x1536"],
-      ...["1792x1024", "1024x1792"],
-    ],
+    list: ["256x256", "512x512", "1024x1024", "1536x1024", "1024x1536", "1792x1024", "1024x1792"],
   },
   maxPrompt: 1500,
   extras: [],
@@ -51,7 +48,10 @@ const editCapabilities: ImageCapabilities = {
   sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },
   maxPrompt: 32_768,
   extras: [
-    ...["aspect_ratio", "resolution", "safe_mode", "enhance_prompt"],
+    "aspect_ratio",
+    "resolution",
+    "safe_mode",
+    "enhance_prompt",
     "disable_prompt_optimization_thinking",
   ],
 };

@@ -185,8 +185,10 @@ export const openaiImageModels: readonly KnownImage[] = [
   {
     name: "gpt-image-2.5",
     also: [
-      ...["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"],
-      ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
+      "gpt-image-2.5-sunburst",
+      "gpt-image-2.5-flare",
+      "gpt-image-2.5-sunburst-2026-09-08",
+      "gpt-image-2.5-flare-2026-09-08",
     ],
     capabilities: {
       ...withMarkup,

@@ -33,7 +33,12 @@ const byClass = (one: number, two: number, four: number): Price => ({
 const sized = { unless: ["resolution"] } as const;
 
 const tierSizes = [
-  ...["1024x768", "1024x1024", "1024x1536", "1920x1080", "2560x1440", "3840x2160"],
+  "1024x768",
+  "1024x1024",
+  "1024x1536",
+  "1920x1080",
+  "2560x1440",
+  "3840x2160",
 ] as const;
 
 /** OpenAI's models, by quality and size. Without a quality, fal chooses it, so the price is not known. */
