@@ -317,7 +317,19 @@ describe("dependencies", () => {
     expect(linked).toEqual([["@vexel/sketch", "file:packages/sketch"]]);
     expect(foldersIn("packages")).toEqual(["sketch"]);
     expect(sketchManifest.name).toBe("@vexel/sketch");
-    expect(sketchManifest.version).toBe(manifest.version);
+  });
+
+  test("every workspace has the version of the gateway, in its manifest and in package-lock.json", () => {
+    const versions = {
+      "packages/sketch": sketchManifest.version,
+      "packages/sketch, locked": lock.packages["packages/sketch"].version,
+      console: consoleManifest.version,
+      "console, locked": lock.packages.console.version,
+    };
+    const differing = Object.entries(versions).filter(
+      ([, version]) => version !== manifest.version,
+    );
+    expect(differing).toEqual([]);
   });
 
   test("a package requires the same versions as the gateway", () => {
