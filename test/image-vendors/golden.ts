@@ -20,7 +20,7 @@ export interface Golden {
   /** The source of the vendor's formats. */
   readonly source: string;
   /** The parameters of the client's request. */
-  readonly asked: object;
+  readonly parameters: object;
   readonly exchanges: readonly {
     readonly request: {
       readonly method: string;
@@ -28,7 +28,7 @@ export interface Golden {
       readonly headers: Readonly<Record<string, string>>;
       readonly body: unknown;
     };
-    readonly answer: {
+    readonly response: {
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: unknown;
@@ -38,11 +38,11 @@ export interface Golden {
 
 export async function goldenOf(
   { source, config }: FakeVendor,
-  asked: object,
+  parameters: object,
   exchanges: readonly Exchange[],
 ): Promise<Golden> {
   const secrets = textsIn(config).filter((text) => text.length >= 6);
-  const said = await Promise.all(
+  const settled = await Promise.all(
     exchanges.map(async ({ request, response }) => {
       const hosts = [request.origin, new URL(request.origin).host];
       const safe = <T>(value: T): T => settle(value, secrets, hosts) as T;
@@ -54,11 +54,11 @@ export async function goldenOf(
           headers: safe(headersOf(request)),
           body: safe(await bodyOf(request)),
         },
-        answer: { status, headers: safe({ ...headers }), body: safe(responseBody(response)) },
+        response: { status, headers: safe({ ...headers }), body: safe(responseBody(response)) },
       };
     }),
   );
-  return { source, asked, exchanges: said };
+  return { source, parameters, exchanges: settled };
 }
 
 const textsIn = (value: unknown): string[] => {
@@ -136,7 +136,7 @@ const isNow = (value: number): boolean =>
   [1, 1000].some((unit) => Math.abs(value - (Date.now() / 1000) * unit) < 3600 * unit);
 
 const chance: readonly (readonly [RegExp, string])[] = [
-  [/\/studio\/[\w.-]+/g, "/studio/{picture}"],
+  [/\/studio\/[\w.-]+/g, "/studio/{image}"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "{uuid}"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "{time}"],
   [/\b\d{8}T\d{6}Z\b/g, "{time}"],
@@ -168,6 +168,6 @@ function shapeOf(value: unknown): unknown {
 export function responseShape({ name, kind }: FakeVendor, operation: string): string {
   const path = join(goldens, `${name}.${operation}.golden.json`);
   const { exchanges } = JSON.parse(readFileSync(path, "utf8")) as Golden;
-  const steps = exchanges.map(({ request, answer }) => [request.method, shapeOf(answer.body)]);
+  const steps = exchanges.map(({ request, response }) => [request.method, shapeOf(response.body)]);
   return JSON.stringify([kind, steps]);
 }

@@ -16,17 +16,14 @@ interface Golden {
   /** The URL of the example. */
   readonly source: string;
   readonly target: Target;
-  /** An EmbeddingsQuery; `rest` holds its extra fields. */
-  readonly query: Omit<EmbeddingsQuery, "extraFields"> & {
-    readonly rest: EmbeddingsQuery["extraFields"];
-  };
+  readonly query: EmbeddingsQuery;
   /** With the secrets masked. */
   readonly request?: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: unknown;
   };
-  readonly answer: {
+  readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: unknown;
@@ -68,9 +65,7 @@ const floatsOf = (vector: Vector): number[] =>
 describe.each(files)("%s", (name) => {
   const path = join(folder, name);
   const golden = JSON.parse(readFileSync(path, "utf8")) as Golden;
-  const { target, answer } = golden;
-  const { rest: extraFields, ...others } = golden.query;
-  const query: EmbeddingsQuery = { ...others, extraFields };
+  const { target, query } = golden;
   const adapter = adapters.get(target.upstream.kind);
   const endpoint = adapter?.embeddings;
   if (!adapter || !endpoint) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
@@ -91,7 +86,7 @@ describe.each(files)("%s", (name) => {
   });
 
   test("has its response mapped", async () => {
-    const { status, headers, body } = answer;
+    const { status, headers, body } = golden.response;
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const response = await endpoint.fromUpstream(
       upstreamResponseOf(text, { status, headers }),
