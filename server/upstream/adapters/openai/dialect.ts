@@ -4,7 +4,7 @@ import type { EmbeddingCapabilities } from "../../contract.ts";
 import { openaiEndpoints } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
-import { openaiEmbeddings } from "./embeddings.ts";
+import { capabilitiesByModel, type ModelExceptions, openaiEmbeddings } from "./embeddings.ts";
 import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect {
@@ -17,8 +17,7 @@ export interface Dialect {
   readonly serves?: "embedding";
   /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
-  /** Models whose capabilities differ, by name. The first match applies. */
-  readonly models?: readonly (readonly [RegExp, Partial<EmbeddingCapabilities>])[];
+  readonly models?: ModelExceptions;
 }
 
 /** Capabilities of an unknown server: OpenAI's limits, without options that some servers reject. */
@@ -66,10 +65,6 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
   const resolveEndpoint = openaiEndpoints(baseUrl);
   const images =
     name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
-  const capabilitiesOf = (model: string): EmbeddingCapabilities => ({
-    ...embeddings,
-    ...models.find(([name]) => name.test(model))?.[1],
-  });
   return {
     kind: {
       name,
@@ -80,7 +75,7 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
     },
     adapter: {
       name,
-      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesOf),
+      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesByModel(embeddings, models)),
       readError: readOpenaiError,
       ...(ownImages ?? (serves !== "embedding" && images)),
     },

@@ -58,6 +58,17 @@ export const openaiEmbeddings = (
   };
 };
 
+/** Models whose capabilities differ, by the vendor's name for the model. The first match applies. */
+export type ModelExceptions = readonly (readonly [RegExp, Partial<EmbeddingCapabilities>])[];
+
+/** The capabilities of most models of a vendor, and its exceptions. */
+export const capabilitiesByModel =
+  (usual: EmbeddingCapabilities, exceptions: ModelExceptions) =>
+  (model: string): EmbeddingCapabilities => ({
+    ...usual,
+    ...exceptions.find(([name]) => name.test(model))?.[1],
+  });
+
 /** A configured capability overrides the default of the kind: the operator knows the server. */
 function asConfigured(
   { upstream }: Target,
