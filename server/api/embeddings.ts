@@ -1,26 +1,28 @@
-/** POST /v1/embeddings, and the older route with the model in its path. */
+/**
+ * POST /v1/embeddings, and the older route with the model in its path. One schema validates the body, and is printed in
+ * the OpenAPI document.
+ */
+
+import { z } from "zod";
 import {
   countedTokens,
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
 import { itemsOf } from "../embeddings/split.ts";
-import {
-  areFloat32Numbers,
-  isLongResponse,
-  type ResponseTail,
-  type RunInTurns,
-  writeBase64Response,
-  writeFloatResponse,
-  writeLongBase64Response,
-} from "../embeddings/vector-formats.ts";
-import { withoutNulls } from "../http/validate-body.ts";
-import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
+import { describeType, parse, refused, withoutNulls } from "../http/validate-body.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { PermittedModel } from "../request/caller.ts";
-import type { ResponseBody } from "../request/http-types.ts";
-import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { embeddingsBody } from "./embeddings-body.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  ExtraFields,
+} from "../upstream/contract.ts";
+import { extractTaskType } from "../upstream/task-type.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
@@ -73,45 +75,10 @@ async function write(
     body:
       response.serialized?.body ??
       shortBodyOf(response, query, tail) ??
-      (await longBodyOf(response, query, tail, context)),
+      (await longBodyOf(response, query, tail, (steps) => context().runInTurns(steps))),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };
-}
-
-/** The body, if it is written in one step: the upstream's response body, or a short response in base64. */
-function shortBodyOf(
-  response: EmbeddingsResponse,
-  query: EmbeddingsQuery,
-  tail: ResponseTail,
-): ResponseBody | undefined {
-  const { verbatim } = response;
-  // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
-  const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
-  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
-    return releasedAfterSending(verbatim.body);
-  }
-  const isShort = query.encoding === "base64" && !isLongResponse(response);
-  return isShort ? writeBase64Response(response, tail) : undefined;
-}
-
-async function longBodyOf(
-  response: EmbeddingsResponse,
-  query: EmbeddingsQuery,
-  tail: ResponseTail,
-  context: () => WriteContext,
-): Promise<ResponseBody> {
-  const write = query.encoding === "float" ? writeFloatResponse : writeLongBase64Response;
-  const runInTurns: RunInTurns = (steps) => context().runInTurns(steps);
-  return releasedAfterSending(await write(response, tail, runInTurns));
-}
-
-const largeBodyBytes = 64 * 1024;
-
-/** A large body releases its memory as it is sent: nothing else refers to it. */
-function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
-  if (bytes.length < largeBodyBytes) return bytes.list;
-  return { length: bytes.length, open: () => bytes.drain(), isInMemory: true };
 }
 
 /** Requests with fewer inputs have small responses. */
@@ -136,3 +103,190 @@ function expectedResponseBytes(
   const length = dimensions ?? configured ?? known?.dimensions ?? usualDimensions;
   return inputs * length * bytesPerNumber[encoding];
 }
+
+const modelId = z
+  .string()
+  .min(1)
+  .describe("The public ID of an embedding model. Default: the default model of the API key.");
+
+const fieldsWithoutModel = (maxInputs: number) => ({
+  input: inputField(maxInputs),
+  encoding_format: z.enum(["float", "base64"]).optional().describe("Default: float."),
+  dimensions: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("The length of the vectors, if the model supports it."),
+  user: z.string().optional(),
+});
+
+interface EmbeddingsBody {
+  /** As a client sends it. */
+  readonly schema: z.ZodType;
+  /** The same on the older route, which has the model in its path. */
+  readonly engineSchema: z.ZodType;
+  /** `body`: without null members, and with the model filled in. Throws GatewayError. */
+  read(body: Readonly<Record<string, unknown>>): EmbeddingsQuery;
+}
+
+export function embeddingsBody(maxInputs: number): EmbeddingsBody {
+  const fields = fieldsWithoutModel(maxInputs);
+  // The other fields are passed on unchecked. `z.looseObject` would copy them, at several times the cost of `z.object`.
+  const knownFields = z.object({ model: modelId, ...fields });
+  return {
+    schema: z.looseObject({ model: modelId.optional(), ...fields }),
+    engineSchema: z.looseObject(fields),
+    read: (body) => toQuery(parse(knownFields, body), extraFieldsOf(body, knownFields.shape)),
+  };
+}
+
+type ParsedBody = z.output<
+  z.ZodObject<{ model: typeof modelId } & ReturnType<typeof fieldsWithoutModel>>
+>;
+
+const noExtraFields: ExtraFields = Object.freeze({});
+
+function extraFieldsOf(
+  body: Readonly<Record<string, unknown>>,
+  known: Readonly<Record<string, z.ZodType>>,
+): ExtraFields {
+  for (const name in body) {
+    if (!Object.hasOwn(known, name)) {
+      return Object.fromEntries(
+        Object.entries(body).filter(([each]) => !Object.hasOwn(known, each)),
+      );
+    }
+  }
+  return noExtraFields;
+}
+
+function toQuery(known: ParsedBody, extraFields: ExtraFields): EmbeddingsQuery {
+  const { model, encoding_format: encoding = "float", dimensions, user } = known;
+  const { input, single } = known.input;
+  const query = { model, input, single, encoding, extraFields };
+  const isPlain = dimensions === undefined && user === undefined && extraFields === noExtraFields;
+  if (isPlain) return query;
+  return {
+    ...query,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(user !== undefined && { user }),
+    ...extractTaskType(extraFields),
+  };
+}
+
+interface ParsedInput {
+  readonly input: EmbeddingInput;
+  /** A single input, not an array of inputs. */
+  readonly single: boolean;
+}
+
+const text = { type: "string", minLength: 1, maxLength: maxTextLength } as const;
+const tokens = {
+  type: "array",
+  minItems: 1,
+  items: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+} as const;
+
+/** For the OpenAPI document. */
+const jsonSchema = {
+  description: "A string, an array of strings, an array of tokens, or an array of token arrays.",
+  anyOf: [
+    text,
+    { type: "array", minItems: 1, items: text },
+    tokens,
+    { type: "array", minItems: 1, items: tokens },
+  ],
+} as const;
+
+/**
+ * `input` of an embeddings request, the one field that is checked by hand and not by zod: a union tries each
+ * alternative on the whole of a long list, and makes an issue for each entry. This check reads the number of inputs
+ * first, then each entry once, up to the first invalid one.
+ */
+const inputField = (maxInputs: number) =>
+  z
+    .unknown()
+    .transform((given, context): ParsedInput => {
+      try {
+        return readInput(given, maxInputs);
+      } catch (error) {
+        return refused(context, error);
+      }
+    })
+    .meta(jsonSchema);
+
+function readInput(given: unknown, maxInputs: number): ParsedInput {
+  if (typeof given === "string") {
+    if (given === "") throw invalidInput("It is an empty string.");
+    if (given.length > maxTextLength) throw invalidInput(`It ${tooLong(given)}`);
+    return { input: { kind: "text", texts: [given] }, single: true };
+  }
+  if (given === undefined) {
+    throw invalidInput("It is missing: send a string or an array of strings.");
+  }
+  if (!Array.isArray(given)) {
+    throw invalidInput(`It must be a string or an array, not ${describeType(given)}.`);
+  }
+  const list: readonly unknown[] = given;
+  if (list.length === 0) throw invalidInput("It is an empty array.");
+  if (typeof list[0] === "number") {
+    const wrong = firstInvalidToken(list);
+    if (wrong >= 0) throw invalidInput(`Entry ${wrong} is not a token (an integer from 0).`);
+    return { input: { kind: "tokens", tokens: [list as number[]] }, single: true };
+  }
+  if (list.length > maxInputs) {
+    throw invalidInput(
+      `It has ${list.length} entries; at most ${maxInputs} entries may be sent in one request.`,
+    );
+  }
+  if (typeof list[0] === "string") {
+    checkTexts(list);
+    return { input: { kind: "text", texts: list as string[] }, single: false };
+  }
+  checkTokenArrays(list);
+  return { input: { kind: "tokens", tokens: list as number[][] }, single: false };
+}
+
+const tooLong = (text: string): string =>
+  `has ${text.length} characters; a text may have at most ${maxTextLength}. Split it into several inputs.`;
+
+function checkTexts(list: readonly unknown[]): void {
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
+    if (typeof entry !== "string") {
+      throw invalidInput(`Entry ${index} is ${describeType(entry)}, while the first is a string.`);
+    }
+    if (entry === "") throw invalidInput(`Entry ${index} is an empty string.`);
+    if (entry.length > maxTextLength) throw invalidInput(`Entry ${index} ${tooLong(entry)}`);
+  }
+}
+
+function checkTokenArrays(list: readonly unknown[]): void {
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
+    if (!Array.isArray(entry)) {
+      throw invalidInput(
+        index === 0
+          ? `Entry 0 is ${describeType(entry)}; send strings or arrays of tokens.`
+          : `Entry ${index} is ${describeType(entry)}, while the first is an array.`,
+      );
+    }
+    if (entry.length === 0) throw invalidInput(`Entry ${index} is an empty array.`);
+    if (firstInvalidToken(entry) >= 0) {
+      throw invalidInput(`Entry ${index} has an element that is not a token (an integer from 0).`);
+    }
+  }
+}
+
+/** The index of the first entry that is not a token; -1 if all are tokens. */
+function firstInvalidToken(list: readonly unknown[]): number {
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
+    if (!Number.isSafeInteger(entry) || (entry as number) < 0) return index;
+  }
+  return -1;
+}
+
+/** OpenAI's message ends after "'$.input' is invalid."; ours adds what to change. */
+const invalidInput = (problem: string): GatewayError =>
+  new GatewayError("invalid_input", `'$.input' is invalid. ${problem}`);

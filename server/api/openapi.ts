@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type OwnRouteName, type Route, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
-import { embeddingsBody } from "./embeddings-body.ts";
+import { embeddingsBody } from "./embeddings.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
 import * as schemas from "./response-schemas.ts";

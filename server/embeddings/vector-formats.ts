@@ -14,8 +14,13 @@ import {
   printFloats,
   type VectorValidity,
 } from "../lib/codec/index.ts";
-import { type BodyChunk, type BodyChunks, joinChunks } from "../request/http-types.ts";
-import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
+import {
+  type BodyChunk,
+  type BodyChunks,
+  joinChunks,
+  type ResponseBody,
+} from "../request/http-types.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 
 /** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */
 export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefined {
@@ -101,7 +106,7 @@ const endOf = ({ model, tokens, totalTokens = tokens }: ResponseTail): string =>
   `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}}}`;
 
 /** The fields after the vectors. */
-export interface ResponseTail {
+interface ResponseTail {
   /** The public model id. */
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */
@@ -145,7 +150,7 @@ const vectorsPerStep = (vectors: readonly Vector[]): number =>
   Math.max(1, Math.floor(numbersPerStep / Math.max(1, dimensionsOf(vectors[0] as Vector))));
 
 /** Whether a response is written in steps. */
-export const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
+const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
   vectors.length > vectorsPerStep(vectors);
 
 /** Like `writeBase64Response`, in steps, for a long response. */
@@ -237,7 +242,7 @@ const areFloat32 = (numbers: readonly number[]): boolean =>
  * Whether the upstream sent only float32 numbers, which `writeFloatResponse` prints in fewer digits than JSON.stringify
  * does.
  */
-export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
+const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
   vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
 
 /** A view that is valid until the next decoding: print it immediately. */
@@ -245,4 +250,39 @@ function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
   if (vector instanceof Float32Array) return vector;
   const { buffer, byteOffset, length } = vector.decode();
   return new Float32Array(buffer, byteOffset, length / 4);
+}
+
+/** The body, if it is written in one step: the upstream's response body, or a short response in base64. */
+export function shortBodyOf(
+  response: EmbeddingsResponse,
+  query: EmbeddingsQuery,
+  tail: ResponseTail,
+): ResponseBody | undefined {
+  const { verbatim } = response;
+  // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
+  const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
+  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
+    return releasedAfterSending(verbatim.body);
+  }
+  const isShort = query.encoding === "base64" && !isLongResponse(response);
+  return isShort ? writeBase64Response(response, tail) : undefined;
+}
+
+/** The body of any other response. */
+export async function longBodyOf(
+  response: EmbeddingsResponse,
+  { encoding }: EmbeddingsQuery,
+  tail: ResponseTail,
+  runInTurns: RunInTurns,
+): Promise<ResponseBody> {
+  const write = encoding === "float" ? writeFloatResponse : writeLongBase64Response;
+  return releasedAfterSending(await write(response, tail, runInTurns));
+}
+
+const largeBodyBytes = 64 * 1024;
+
+/** A large body releases its memory as it is sent: nothing else refers to it. */
+function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
+  if (bytes.length < largeBodyBytes) return bytes.list;
+  return { length: bytes.length, open: () => bytes.drain(), isInMemory: true };
 }

@@ -2,6 +2,7 @@
  * Task types of embeddings. Clients use several fields, and each vendor has its own values: `input_type: search_query`
  * (Cohere), `task_type: RETRIEVAL_QUERY` (Gemini) and `task: retrieval.query` (Jina) are the same task.
  */
+import { GatewayError } from "../lib/gateway-error.ts";
 
 export type Task =
   | "query"
@@ -60,6 +61,41 @@ const spellings: Readonly<Record<string, Task>> = {
 export function parseTaskType(field: TaskType["field"], given: string): TaskType {
   const meaning = spellings[given.toLowerCase().replace(/[^a-z]+/g, "_")];
   return { field, given, ...(meaning && { meaning }) };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The task type is not an OpenAI parameter, but most other vendors have it, under different names. */
+export function extractTaskType(given: Fields): {
+  readonly taskType?: TaskType;
+  readonly extraFields: Fields;
+} {
+  const field = taskTypeFields.find((name) => typeof given[name] === "string");
+  if (field === undefined) return { extraFields: given };
+  const { [field]: value, ...extraFields } = given;
+  const taskType = parseTaskType(field, value as string);
+  const duplicates = taskTypeFields.filter((name) => typeof extraFields[name] === "string");
+  if (duplicates.length === 0) return { taskType, extraFields };
+  for (const name of duplicates)
+    checkSameTaskType(taskType, parseTaskType(name, extraFields[name] as string));
+  // Given twice with the same meaning: no upstream needs both.
+  const others = Object.entries(extraFields).filter(
+    ([name]) => !duplicates.some((duplicate) => duplicate === name),
+  );
+  return {
+    taskType: { ...taskType, duplicateFields: duplicates },
+    extraFields: Object.fromEntries(others),
+  };
+}
+
+/** If two fields disagreed and one won silently, half of an index could be built with the wrong task type. */
+function checkSameTaskType(first: TaskType, other: TaskType): void {
+  if (first.given === other.given || (first.meaning && first.meaning === other.meaning)) return;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid value: '${other.given}'. '${first.field}' is '${first.given}', which has a different meaning: send only one of the two.`,
+    { param: other.field },
+  );
 }
 
 /** The vendor's value, or undefined if it has none. One of the vendor's own values is passed through. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import fc from "fast-check";
 import { z } from "zod";
-import { embeddingsBody } from "../../server/api/embeddings-body.ts";
+import { embeddingsBody } from "../../server/api/embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { tries } from "../depth.ts";
 
