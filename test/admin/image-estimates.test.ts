@@ -11,7 +11,7 @@ const gateway = startWithAdmin({
 afterAll(() => gateway.close());
 
 const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
-const ask = (body: object): Promise<Response> =>
+const send = (body: object): Promise<Response> =>
   fetch(`${gateway.url}/admin/api/image-estimates`, {
     method: "POST",
     headers,
@@ -24,7 +24,7 @@ const ask = (body: object): Promise<Response> =>
     }),
   });
 const estimate = async (body: object): Promise<ImageEstimate> =>
-  (await ask(body)).json() as Promise<ImageEstimate>;
+  (await send(body)).json() as Promise<ImageEstimate>;
 
 test("two images cost twice as much as one, and nothing is sent to an upstream", async () => {
   const one = await estimate({ model: "dall-e-3", options: { quality: "standard" } });
@@ -63,7 +63,7 @@ test("an estimate of a request that the gateway refuses has the reason, and no p
 
 test("a built-in model is free, and an embedding model is no image model", async () => {
   expect((await estimate({ model: "vexel-sketch" })).cost).toBe(0);
-  await expectError(await ask({ model: "text-embedding-3-small" }), "model_not_found", "model");
+  await expectError(await send({ model: "text-embedding-3-small" }), "model_not_found", "model");
 });
 
 test("the catalog says which models edit, with how many images, and with a mask", async () => {

@@ -51,16 +51,16 @@ describe("the built-in model", () => {
   });
 
   test("names the fields that it ignores, from the model and from the cache", async () => {
-    const ask = (more: object) =>
+    const send = (more: object) =>
       gateway.post("/v1/embeddings", { model, input: "an otter that is named", ...more });
     for (const _ of ["model", "cache"]) {
-      const response = await ask({ truncate: true, late: 1, "ü\r\nset-cookie: a": 2 });
+      const response = await send({ truncate: true, late: 1, "ü\r\nset-cookie: a": 2 });
       expect(response.status).toBe(200);
       expect(response.headers.get("vexel-dropped")).toStartWith("late, ");
       expect(response.headers.get("set-cookie")).toBeNull();
     }
-    expect((await ask({ truncate: true })).headers.get("vexel-dropped")).toBeNull();
-    expect((await ask({})).headers.get("vexel-dropped")).toBeNull();
+    expect((await send({ truncate: true })).headers.get("vexel-dropped")).toBeNull();
+    expect((await send({})).headers.get("vexel-dropped")).toBeNull();
   });
 
   test("counts a cached input like the input alone, also if a list of inputs cached it", async () => {

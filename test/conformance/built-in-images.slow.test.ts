@@ -62,8 +62,8 @@ describe("images.generate with the built-in model", () => {
   });
 
   test("returns different images for n, and the same ones for an identical request", async () => {
-    const ask = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
-    const [first, again] = [await ask(), await ask()];
+    const generate = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
+    const [first, again] = [await generate(), await generate()];
     const images = first.data!.map(({ b64_json }) => b64_json);
     expect(new Set(images).size).toBe(2);
     expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(images);

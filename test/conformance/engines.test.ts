@@ -22,14 +22,14 @@ interface ResponseBody {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-const ask = async (engine: string, body: object) => {
+const send = async (engine: string, body: object) => {
   const response = await gateway.post(`/v1/engines/${engine}/embeddings`, body);
   return { status: response.status, response: (await response.json()) as ResponseBody };
 };
 
 describe("/v1/engines/{model}/embeddings", () => {
   test("needs no model in the body", async () => {
-    const { status, response } = await ask("text-embedding-3-small", { input: "an otter" });
+    const { status, response } = await send("text-embedding-3-small", { input: "an otter" });
     expect(status).toBe(200);
     expect(bitsOf(response.data[0]!.embedding as number[])).toBe(
       bitsOf(fakeVector("an otter", 1536)),
@@ -43,12 +43,12 @@ describe("/v1/engines/{model}/embeddings", () => {
   });
 
   test("uses the model of the path, whatever model the body names", async () => {
-    const { response } = await ask("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
+    const { response } = await send("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
     expect(response.model).toBe("text-embedding-3-small");
   });
 
   test("returns base64, which those clients request by default", async () => {
-    const { response } = await ask("text-embedding-3-small", {
+    const { response } = await send("text-embedding-3-small", {
       input: ["a", "b"],
       encoding_format: "base64",
     });
@@ -58,7 +58,7 @@ describe("/v1/engines/{model}/embeddings", () => {
   });
 
   test("ignores the `timeout` that those clients send in the body", async () => {
-    const { status } = await ask("text-embedding-3-small", { input: "a", timeout: 20 });
+    const { status } = await send("text-embedding-3-small", { input: "a", timeout: 20 });
     expect(status).toBe(200);
     expect(fake.requests[0]!.json).not.toHaveProperty("timeout");
   });
@@ -69,21 +69,21 @@ describe("/v1/engines/{model}/embeddings", () => {
     ["c%2B%2B", "c++"],
     ["gr%C3%B6%C3%9Fe", "größe"],
   ])("reads %s as %s", async (engine, id) => {
-    const { status, response } = await ask(engine, { input: "a" });
+    const { status, response } = await send(engine, { input: "a" });
     expect(status).toBe(200);
     expect(response.model).toBe(id);
     expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-small" });
   });
 
   test("decodes a plus as a space (quote_plus)", async () => {
-    const { status, response } = await ask("no+such+model", { input: "a" });
+    const { status, response } = await send("no+such+model", { input: "a" });
     expect(status).toBe(404);
     expect(response.error.code).toBe("model_not_found");
     expect(response.error.message).toContain("`no such model`");
   });
 
   test("is the same with a slash at the end", async () => {
-    const { status, response: responseBody } = await ask("text-embedding-3-small", { input: "a" });
+    const { status, response: responseBody } = await send("text-embedding-3-small", { input: "a" });
     const response = await gateway.post("/v1/engines/text-embedding-3-small/embeddings/", {
       input: "a",
     });
@@ -93,14 +93,14 @@ describe("/v1/engines/{model}/embeddings", () => {
   test.each(["%", "%E0%A4%A", "%FF"])(
     "returns model_not_found for the malformed name %s",
     async (engine) => {
-      const { status, response } = await ask(engine, { input: "a" });
+      const { status, response } = await send(engine, { input: "a" });
       expect(status).toBe(404);
       expect(response.error.code).toBe("model_not_found");
     },
   );
 
   test("refuses a body without input like /v1/embeddings", async () => {
-    const { status, response } = await ask("text-embedding-3-small", {});
+    const { status, response } = await send("text-embedding-3-small", {});
     expect(status).toBe(400);
     expect(response.error.message).toContain("'$.input' is invalid");
   });

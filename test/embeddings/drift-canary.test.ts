@@ -235,11 +235,11 @@ describe("the first target is the reference", () => {
 
   test.each<[string, Vector | Error | "nothing"]>([
     ["is down", new Error("down")],
-    ["does not answer in time", "nothing"],
-    ["answers zeros", new Float32Array(64)],
-    ["answers what is no number", right.map(() => Number.NaN)],
-    ["answers nothing", []],
-    ["answers what is no base64", "!"],
+    ["does not respond in time", "nothing"],
+    ["responds with zeros", new Float32Array(64)],
+    ["responds with NaN", right.map(() => Number.NaN)],
+    ["responds without a vector", []],
+    ["responds with invalid base64", "!"],
   ])("no target counts as drifted while the first target %s", async (_, outcome) => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
@@ -341,10 +341,10 @@ keys:
     driftedFake.clear();
     driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
     referenceFake.script({ fail: "overloaded" }, { times: 3 });
-    const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
+    const send = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     // No vector is better than another model's vector.
-    expect((await ask()).status).toBe(503);
-    await expectVectors(await ask(), ["a"]);
+    expect((await send()).status).toBe(503);
+    await expectVectors(await send(), ["a"]);
     expect(driftedFake.requests).toHaveLength(0);
   } finally {
     await gateway.close();

@@ -2,9 +2,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { InjectedFault } from "../fake-upstream.ts";
 import {
-  ask,
   expectError,
   expectVectors,
+  send,
   startFaultSetup,
   unreachableUrl,
 } from "./faults-fixture.ts";
@@ -30,10 +30,10 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     "%s %s",
     async (how, phase) => {
       fake.script({ [how]: phase }, { times: 3 });
-      await expectError(setup, await ask.embeddings(setup), unreachableAfterRetries);
+      await expectError(setup, await send.embeddings(setup), unreachableAfterRetries);
       expect(fake.requests).toHaveLength(3);
       fake.script({ [how]: phase });
-      await expectError(setup, await ask.image(setup), unreachable);
+      await expectError(setup, await send.image(setup), unreachable);
       expect(fake.requests).toHaveLength(4);
     },
   );
@@ -43,7 +43,7 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     try {
       const error = await expectError(
         setupWithoutServer,
-        await ask.embeddings(setupWithoutServer),
+        await send.embeddings(setupWithoutServer),
         unreachableAfterRetries,
       );
       expect(error.message).toBe("The upstream cannot be reached.");
@@ -69,10 +69,10 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     try {
       await expectError(
         setupWithOther,
-        await ask.embeddings(setupWithOther),
+        await send.embeddings(setupWithOther),
         unreachableAfterRetries,
       );
-      await expectError(setupWithOther, await ask.image(setupWithOther), unreachable);
+      await expectError(setupWithOther, await send.image(setupWithOther), unreachable);
     } finally {
       otherServer.stop(true);
       await setupWithOther.close();
@@ -81,8 +81,8 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
 
   test("a request after the failure succeeds", async () => {
     fake.script({ reset: "mid-body" });
-    await (await ask.embeddings(setup)).text();
-    await expectVectors(await ask.embeddings(setup));
+    await (await send.embeddings(setup)).text();
+    await expectVectors(await send.embeddings(setup));
   });
 });
 
@@ -98,16 +98,16 @@ describe("an invalid upstream response is reported as invalid:", () => {
     ["not UTF-8", { response: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    await expectError(setup, await ask.embeddings(setup), invalid);
+    await expectError(setup, await send.embeddings(setup), invalid);
     fake.script(fault);
-    await expectError(setup, await ask.image(setup), invalid);
+    await expectError(setup, await send.image(setup), invalid);
   });
 });
 
 test("an image error with status 200 is reported as upstream_error", async () => {
   const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
   fake.script({ response: { status: 200, body: '{"error":{"message":"no"}}' } });
-  await expectError(setup, await ask.image(setup), upstreamError);
+  await expectError(setup, await send.image(setup), upstreamError);
 });
 
 describe("a response above the size limit is rejected", () => {
@@ -120,15 +120,15 @@ describe("a response above the size limit is rejected", () => {
     ["as a decompression bomb in deflate", { huge: 5_000_000, encoding: "deflate" }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    const error = await expectError(setup, await ask.embeddings(setup), invalid);
+    const error = await expectError(setup, await send.embeddings(setup), invalid);
     expect(error.message).toBe("The upstream's response is larger than 200000 bytes.");
     fake.script(fault);
-    await expectError(setup, await ask.image(setup), invalid);
+    await expectError(setup, await send.image(setup), invalid);
   });
 
   test("an error response above the limit is still reported as an upstream error", async () => {
     fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
-    await expectError(setup, await ask.embeddings(setup), {
+    await expectError(setup, await send.embeddings(setup), {
       status: 502,
       type: "server_error",
       code: "upstream_error",
@@ -145,6 +145,6 @@ describe("a response above the size limit is rejected", () => {
         body: `data: ${"x".repeat(400_000)}`,
       },
     });
-    await expectError(setup, await ask.image(setup, { stream: true }), invalid);
+    await expectError(setup, await send.image(setup, { stream: true }), invalid);
   });
 });

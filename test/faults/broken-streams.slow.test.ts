@@ -4,12 +4,12 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
-  ask,
   eventsOf,
   expectError,
   expectNoSecrets,
   type FaultSetup,
   rowOf,
+  send,
   startFaultSetup,
 } from "./faults-fixture.ts";
 
@@ -24,7 +24,7 @@ const base64 = (stage?: string, at = 0): string =>
     fakeImage("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
   ).toString("base64");
 const streamed = (more: object = {}, from = setup) =>
-  ask.image(from, { stream: true, partial_images: 2, ...more });
+  send.image(from, { stream: true, partial_images: 2, ...more });
 const stream = (...frames: string[]): InjectedFault => ({
   response: {
     status: 200,
@@ -274,7 +274,7 @@ describe("a client gets a stream or a whole response as requested, whatever the 
         completed({ ...more, b64_json: base64("final", 1) }),
       ),
     );
-    const response = await ask.image(setup, { n: 2 });
+    const response = await send.image(setup, { n: 2 });
     expect(await response.json()).toEqual({
       created: 1_700_000_000,
       ...look,
@@ -291,7 +291,7 @@ describe("a client gets a stream or a whole response as requested, whatever the 
 
   test("an unrequested stream that breaks becomes an error response", async () => {
     fake.script(stream(data({ type: "image_generation.partial_image", b64_json: base64() })));
-    await expectError(setup, await ask.image(setup), {
+    await expectError(setup, await send.image(setup), {
       status: 502,
       type: "server_error",
       code: "upstream_invalid",

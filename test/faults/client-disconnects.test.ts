@@ -154,15 +154,15 @@ describe("other clients", () => {
       { when: ({ json: body }) => /leave/.test(JSON.stringify(body)) },
     );
     const disconnect = new AbortController();
-    const ask = (input: string, signal?: AbortSignal) =>
+    const send = (input: string, signal?: AbortSignal) =>
       fetch(`${gateway.url}/v1/embeddings`, {
         method: "POST",
         headers: json,
         body: JSON.stringify({ model: "vectors", input }),
         ...(signal && { signal }),
       });
-    const disconnected = ask("leave", disconnect.signal).catch(() => "left");
-    const others = Promise.all(Array.from({ length: 8 }, (_, i) => ask(`stay ${i}`)));
+    const disconnected = send("leave", disconnect.signal).catch(() => "left");
+    const others = Promise.all(Array.from({ length: 8 }, (_, i) => send(`stay ${i}`)));
     // Some of them share a batch, so there are fewer upstream requests than clients; the hanging one is in flight in
     // any case.
     await fake.arrived(2);
@@ -176,7 +176,7 @@ describe("other clients", () => {
 describe("a client disconnect while others wait for the same vector (single-flight)", () => {
   const shared = startFaultSetup({ settings: { VEXEL_CACHE_BYTES: "1000000" } });
   afterAll(() => shared.close());
-  const ask = (signal?: AbortSignal) =>
+  const send = (signal?: AbortSignal) =>
     fetch(`${shared.gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: json,
@@ -187,9 +187,9 @@ describe("a client disconnect while others wait for the same vector (single-flig
   test("sends no second upstream request, and exactly one ledger row has the upstream tokens", async () => {
     shared.fake.script({ delayMs: 600 });
     const disconnect = new AbortController();
-    const disconnected = ask(disconnect.signal).catch(() => "left");
+    const disconnected = send(disconnect.signal).catch(() => "left");
     await shared.fake.arrived(1);
-    const others = [ask(), ask()];
+    const others = [send(), send()];
     await Bun.sleep(150);
     disconnect.abort();
     expect(await disconnected).toBe("left");

@@ -3,9 +3,9 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import {
-  ask,
   type ExpectedError,
   expectError,
+  send,
   startFaultSetup,
   upstreamKey,
   upstreamToken,
@@ -171,14 +171,14 @@ describe("an upstream error is mapped to its meaning:", () => {
     ["an unknown status", errorResponse(418, {}), failedAfterRetries],
   ])("%s", async (_, fault, expected) => {
     fake.script(fault, { times: 9 });
-    await expectError(setup, await ask.embeddings(setup), expected);
+    await expectError(setup, await send.embeddings(setup), expected);
     expect(fake.requests).toHaveLength(expected.attempts ?? 1);
   });
 
   test("a request body above the upstream's limit, with an HTML page", async () => {
     fake.script({ fail: "too-large" });
     // One input: several would be split into smaller requests.
-    await expectError(setup, await ask.embeddings(setup, { input: "a" }), {
+    await expectError(setup, await send.embeddings(setup, { input: "a" }), {
       status: 413,
       type: "invalid_request_error",
       code: null,
@@ -189,14 +189,14 @@ describe("an upstream error is mapped to its meaning:", () => {
 
   test("an error about the client's request keeps the upstream's message", async () => {
     fake.script(errorResponse(400, { detail: "Input 3 is too odd." }));
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     expect(await response.json()).toMatchObject({ error: { message: "Input 3 is too odd." } });
   });
 
   test("FastAPI's list of validation errors becomes a message", async () => {
     const detail = [{ loc: ["body", "input"], msg: "Input should be a valid string", type: "x" }];
     fake.script(errorResponse(422, { detail }));
-    const error = await expectError(setup, await ask.embeddings(setup), {
+    const error = await expectError(setup, await send.embeddings(setup), {
       status: 422,
       type: "invalid_request_error",
       code: null,
@@ -217,7 +217,7 @@ describe("a response sets x-should-retry: false exactly if no retry can help", (
     [{ fail: "server-error" }, null],
   ])("%j", async (fault, header) => {
     fake.script(fault);
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     expect(response.headers.get("x-should-retry")).toBe(header);
   });
 });
@@ -225,7 +225,7 @@ describe("a response sets x-should-retry: false exactly if no retry can help", (
 describe("retry-after is passed on", () => {
   const hints = async (fault: InjectedFault) => {
     fake.script({ fail: "rate-limit", ...fault });
-    const { headers } = await ask.embeddings(setup);
+    const { headers } = await send.embeddings(setup);
     return [headers.get("retry-after"), headers.get("retry-after-ms")];
   };
 
@@ -259,7 +259,7 @@ describe("retry-after is passed on", () => {
 
   test("when the upstream is overloaded as well", async () => {
     fake.script({ fail: "overloaded", retryAfter: 4 });
-    expect((await ask.embeddings(setup)).headers.get("retry-after")).toBe("4");
+    expect((await send.embeddings(setup)).headers.get("retry-after")).toBe("4");
   });
 });
 
@@ -272,7 +272,7 @@ describe("internal details are not disclosed", () => {
         error: { message, type: upstreamKey, code: upstreamKey, param: upstreamKey },
       }),
     );
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     const error = await expectError(setup, response, {
       status: 400,
       type: "***",
@@ -289,7 +289,7 @@ describe("internal details are not disclosed", () => {
   test("an ordinary message is passed on unchanged", async () => {
     const message = "The user-provided org-wide key-value list is no user_input at all.";
     fake.script(errorResponse(400, { error: { message } }));
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     const { error } = (await response.json()) as { error: { message: string } };
     expect(error.message).toContain("user-provided");
     expect(error.message).toContain("key-value");
@@ -311,7 +311,7 @@ describe("internal details are not disclosed", () => {
         const location = `http://127.0.0.1:${otherServer.port}/v1/embeddings`;
         fake.clear();
         fake.script({ response: { status, headers: { location } } }, { times: 3 });
-        const response = await ask.embeddings(setup);
+        const response = await send.embeddings(setup);
         expect(response.headers.get("location")).toBeNull();
         await expectError(setup, response, failedAfterRetries);
       }
@@ -323,7 +323,7 @@ describe("internal details are not disclosed", () => {
 
   test("the log has neither keys nor messages", async () => {
     fake.script({ fail: "credentials" });
-    await ask.embeddings(setup, { input: ["a very private text"] });
+    await send.embeddings(setup, { input: ["a very private text"] });
     const log = setup.gateway.log();
     expect(log).toContain("upstream_credentials");
     for (const secret of [upstreamKey, upstreamToken, testKey, "a very private text"]) {
@@ -338,7 +338,7 @@ describe("internal details are not disclosed", () => {
       fake.script({
         response: { status: 400, headers: { "content-type": "application/json" }, body: text },
       });
-      const response = await ask.embeddings(setup);
+      const response = await send.embeddings(setup);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
     }

@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
-  ask,
   expectError,
   expectVectors,
   rowOf,
+  send,
   startFaultSetup,
   unreachableUrl,
 } from "./faults-fixture.ts";
@@ -65,7 +65,7 @@ describe("an embeddings request fails over to the second upstream when the first
   ] as [string, InjectedFault][])("%s", async (_, fault) => {
     // Twice: if a reused connection closes without a response, the request is sent once more on a new connection.
     first.script(fault, { times: 2 });
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     await expectVectors(response);
     expect(rowOf(setup, response)).toMatchObject({
       status: 200,
@@ -79,7 +79,7 @@ describe("an embeddings request fails over to the second upstream when the first
   });
 
   test("is unreachable", async () => {
-    const response = await ask.embeddings(firstUnreachable);
+    const response = await send.embeddings(firstUnreachable);
     await expectVectors(response);
     expect(rowOf(firstUnreachable, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
   });
@@ -91,7 +91,7 @@ describe("an embeddings request is sent once", () => {
     ["when the request is invalid", refusal(400, "invalid_value")],
   ])("%s", async (_, fault) => {
     first.script(fault);
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     expect(rowOf(setup, response)).toMatchObject({ attempts: 1, upstream: "hidden-0" });
     expect(second.requests).toHaveLength(0);
   });
@@ -99,7 +99,7 @@ describe("an embeddings request is sent once", () => {
 
 test("an embeddings request that is too large for the first upstream is split, and stays there", async () => {
   first.script(refusal(413, "too_large"));
-  const response = await ask.embeddings(setup);
+  const response = await send.embeddings(setup);
   await expectVectors(response);
   expect(first.requests).toHaveLength(3);
   expect(second.requests).toHaveLength(0);
@@ -107,7 +107,7 @@ test("an embeddings request that is too large for the first upstream is split, a
 
 test("a single input that is too large is sent once", async () => {
   first.script(refusal(413, "too_large"));
-  const response = await ask.embeddings(setup, { input: "a" });
+  const response = await send.embeddings(setup, { input: "a" });
   expect(response.status).toBe(413);
   expect([first.requests.length, second.requests.length]).toEqual([1, 0]);
 });
@@ -117,7 +117,7 @@ describe("an image request fails over to the second upstream when the first", ()
     for (const stream of [false, true]) {
       setup.gateway.resetTargets();
       first.script(fault);
-      const response = await ask.image(setup, { stream });
+      const response = await send.image(setup, { stream });
       expect(await response.text()).toContain(image);
       expect(rowOf(setup, response)).toMatchObject({ status: 200, attempts: 2, images: 1 });
     }
@@ -125,7 +125,7 @@ describe("an image request fails over to the second upstream when the first", ()
   });
 
   test("is unreachable", async () => {
-    const response = await ask.image(firstUnreachable);
+    const response = await send.image(firstUnreachable);
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     expect(rowOf(firstUnreachable, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
   });
@@ -137,7 +137,7 @@ describe("an image that may have been billed is not requested again when the fir
     InjectedFault,
   ][])("%s", async (_, fault) => {
     first.script(fault);
-    const response = await ask.image(setup);
+    const response = await send.image(setup);
     expect(response.status).toBeGreaterThanOrEqual(502);
     expect(rowOf(setup, response)).toMatchObject({
       attempts: 1,
@@ -149,7 +149,7 @@ describe("an image that may have been billed is not requested again when the fir
 
   test("times out", async () => {
     shortTimeout.fakes[0]!.script({ hang: "headers" });
-    await expectError(shortTimeout, await ask.image(shortTimeout), {
+    await expectError(shortTimeout, await send.image(shortTimeout), {
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
@@ -160,7 +160,7 @@ describe("an image that may have been billed is not requested again when the fir
 
   test("breaks off its stream", async () => {
     first.script({ stream: "cut" });
-    const response = await ask.image(setup, { stream: true, partial_images: 1 });
+    const response = await send.image(setup, { stream: true, partial_images: 1 });
     expect(await response.text()).toContain("event: error");
     expect(second.requests).toHaveLength(0);
   });
@@ -185,7 +185,7 @@ describe("an upload", () => {
     form.append("prompt", "an otter");
     form.append("image", new Blob([large]), "large.png");
     form.append("image", new Blob([small]), "small.png");
-    const response = await ask.edit(setup, form);
+    const response = await send.edit(setup, form);
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     const files = second.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(files.map((file) => [file.field, file.sha256])).toEqual([
@@ -200,7 +200,7 @@ describe("when both upstreams fail", () => {
   test("the client gets the second error, and the ledger row has two attempts", async () => {
     first.script({ fail: "server-error" });
     second.script({ fail: "rate-limit", retryAfter: 9 });
-    const response = await ask.embeddings(setup);
+    const response = await send.embeddings(setup);
     expect(response.headers.get("retry-after")).toBe("9");
     await expectError(setup, response, {
       status: 429,

@@ -71,7 +71,7 @@ keys:
   };
 }
 
-export const ask = {
+export const send = {
   embeddings: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>
     gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"], ...more }),
   image: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>

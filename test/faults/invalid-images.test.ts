@@ -1,7 +1,7 @@
 /** Invalid images of upstreams, and images that can be corrected. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
-import { ask, expectError, rowOf, startFaultSetup } from "./faults-fixture.ts";
+import { expectError, rowOf, send, startFaultSetup } from "./faults-fixture.ts";
 
 const setup = startFaultSetup();
 const { fake } = setup;
@@ -44,26 +44,26 @@ describe("an invalid image is never delivered:", () => {
     ["no data", scriptedResponse({ created: 1 })],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    await expectError(setup, await ask.image(setup), invalid);
+    await expectError(setup, await send.image(setup), invalid);
   });
 });
 
 test("if none of several images is valid, the ledger row has no delivered image", async () => {
   fake.script(scriptedResponse({ data: [{ b64_json: "AAAA" }, { b64_json: "AAAA" }] }));
-  await expectError(setup, await ask.image(setup, { n: 2 }), { ...invalid, images: 0 });
+  await expectError(setup, await send.image(setup, { n: 2 }), { ...invalid, images: 0 });
 });
 
 describe("valid images are delivered:", () => {
   test("fewer than requested, because moderation may remove some, and the delivered images are billed", async () => {
     fake.script({ images: "missing" });
-    const response = await ask.image(setup, { n: 2 });
+    const response = await send.image(setup, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
   });
 
   test("no more than requested, and the ledger row has the number delivered", async () => {
     fake.script({ images: "extra" });
-    const response = await ask.image(setup, { n: 1 });
+    const response = await send.image(setup, { n: 1 });
     const { data } = (await response.json()) as { data: unknown[] };
     expect(data).toHaveLength(1);
     expect(response.headers.get("vexel-missing")).toBeNull();
@@ -72,7 +72,7 @@ describe("valid images are delivered:", () => {
 
   test("a valid image beside an invalid one", async () => {
     fake.script(scriptedResponse({ data: [{ b64_json: "AAAA" }, { b64_json: image }] }));
-    const response = await ask.image(setup, { n: 2 });
+    const response = await send.image(setup, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1 });
@@ -85,14 +85,14 @@ describe("valid images are delivered:", () => {
       { huge: 100_000 },
     ] satisfies InjectedFault[]) {
       fake.script(fault);
-      const response = await ask.image(setup);
+      const response = await send.image(setup);
       expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     }
   });
 
   test("without their data URL prefix", async () => {
     fake.script(scriptedResponse({ data: [{ b64_json: `data:image/png;base64,${image}` }] }));
-    const response = await ask.image(setup);
+    const response = await send.image(setup);
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
   });
 
@@ -100,7 +100,7 @@ describe("valid images are delivered:", () => {
     const entry = { b64_json: image, revised_prompt: "an otter, really", seed: 42 };
     const filter = { prompt_filter_results: [{ hate: { filtered: false } }] };
     fake.script(scriptedResponse({ created: 7, data: [entry], model: "gpt-image-1.5", ...filter }));
-    const response = await ask.image(setup);
+    const response = await send.image(setup);
     const facts = { size: "1024x1024", output_format: "png" };
     const usage = expect.objectContaining({ total_tokens: expect.any(Number) });
     expect(await response.json()).toEqual({
@@ -122,7 +122,7 @@ describe("valid images are delivered:", () => {
     "with an estimated usage, unknown in the ledger row, when the usage is %s",
     async (_, usage) => {
       fake.script(scriptedResponse({ data: [{ b64_json: image }], usage }));
-      const response = await ask.image(setup);
+      const response = await send.image(setup);
       const { usage: estimated } = (await response.json()) as { usage: { total_tokens: number } };
       expect(estimated.total_tokens).toBeGreaterThan(0);
       expect(response.headers.get("vexel-usage")).toBe("estimated");

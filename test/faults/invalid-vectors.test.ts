@@ -2,10 +2,10 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { InjectedFault } from "../fake-upstream.ts";
 import {
-  ask,
   type EmbeddingsBody,
   expectError,
   expectVectors,
+  send,
   startFaultSetup,
 } from "./faults-fixture.ts";
 
@@ -55,7 +55,7 @@ describe("invalid vectors are never delivered:", () => {
   ])("%s", async (_, fault, message) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
-      const response = await ask.embeddings(setup, { encoding_format });
+      const response = await send.embeddings(setup, { encoding_format });
       const error = await expectError(setup, response, invalid);
       expect(error.message).toMatch(message);
     }
@@ -63,14 +63,14 @@ describe("invalid vectors are never delivered:", () => {
 
   test("all of them are shorter than `dimensions`", async () => {
     fake.script({ vectors: "wrong-dimensions" });
-    const response = await ask.embeddings(setup, { model: "sized-vectors", dimensions: 256 });
+    const response = await send.embeddings(setup, { model: "sized-vectors", dimensions: 256 });
     const error = await expectError(setup, response, invalid);
     expect(error.message).toContain("255 dimensions instead of 256");
   });
 
   test("all of them are shorter than the configuration says", async () => {
     fake.script({ vectors: "wrong-dimensions" });
-    const response = await ask.embeddings(setup, { model: "sized-vectors" });
+    const response = await send.embeddings(setup, { model: "sized-vectors" });
     const error = await expectError(setup, response, invalid);
     expect(error.message).toContain("1535 dimensions instead of 1536");
   });
@@ -97,7 +97,7 @@ describe("invalid vectors are never delivered:", () => {
     ["null as data", null],
   ])("the response has %s", async (_, data) => {
     fake.script(scriptedResponse(data));
-    await expectError(setup, await ask.embeddings(setup, { input: "a" }), invalid);
+    await expectError(setup, await send.embeddings(setup, { input: "a" }), invalid);
   });
 
   test.each<[string, string]>([
@@ -112,7 +112,7 @@ describe("invalid vectors are never delivered:", () => {
   ])("base64 has %s, which a strict client could not read", async (_, text) => {
     for (const encoding_format of encodings) {
       fake.script(scriptedResponse([embedding(text)]));
-      const response = await ask.embeddings(setup, { input: "a", encoding_format });
+      const response = await send.embeddings(setup, { input: "a", encoding_format });
       await expectError(setup, response, invalid);
     }
   });
@@ -136,7 +136,7 @@ describe("valid vectors are delivered", () => {
   ])("%s", async (_, fault) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
-      await expectVectors(await ask.embeddings(setup, { encoding_format }));
+      await expectVectors(await send.embeddings(setup, { encoding_format }));
       // A connection that was reset must not be reused for the next request.
       if (fault.reset) await Bun.sleep(60);
     }
@@ -144,7 +144,7 @@ describe("valid vectors are delivered", () => {
 
   test("in the order of their index", async () => {
     fake.script({ vectors: "wrong-index" });
-    const response = await ask.embeddings(setup, { input: ["a", "b"] });
+    const response = await send.embeddings(setup, { input: ["a", "b"] });
     const { data } = (await response.json()) as EmbeddingsBody;
     await expectVectors(
       Response.json({ data: data.toReversed().map((entry, index) => ({ ...entry, index })) }),
@@ -154,7 +154,7 @@ describe("valid vectors are delivered", () => {
   test("with status 201, as some servers respond to a POST", async () => {
     const upstreamResponse = scriptedResponse([embedding([0.5, 0.25])]).response!;
     fake.script({ response: { ...upstreamResponse, status: 201 } });
-    const response = await ask.embeddings(setup, { input: "a" });
+    const response = await send.embeddings(setup, { input: "a" });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: [{ embedding: [0.5, 0.25] }] });
   });
@@ -173,7 +173,7 @@ describe("valid vectors are delivered", () => {
       fake.script({
         response: { status: 200, headers: { "content-type": "application/json" }, body },
       });
-      const response = await ask.embeddings(setup, { input: "a", encoding_format });
+      const response = await send.embeddings(setup, { input: "a", encoding_format });
       const { data } = (await response.json()) as { data: { embedding: string | number[] }[] };
       const { embedding: got } = data[0]!;
       const bits =
@@ -194,7 +194,7 @@ describe("valid vectors are delivered", () => {
     ["empty", {}],
   ])("usage that is %s is estimated for the client and unknown in the ledger", async (_, usage) => {
     fake.script(scriptedResponse([embedding([0.5])], { usage, model: "vectors" }));
-    const response = await ask.embeddings(setup, { input: "a" });
+    const response = await send.embeddings(setup, { input: "a" });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ usage: { prompt_tokens: 1, total_tokens: 1 } });
     expect(response.headers.get("vexel-usage")).toBe("estimated");

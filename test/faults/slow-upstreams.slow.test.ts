@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault, type RecordedRequest } from "../fake-upstream.ts";
 import { until } from "../until.ts";
-import { ask, eventsOf, expectError, rowOf, startFaultSetup } from "./faults-fixture.ts";
+import { eventsOf, expectError, rowOf, send, startFaultSetup } from "./faults-fixture.ts";
 
 const shortTimeouts = startFaultSetup({
   settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_IMAGES_TIMEOUT: "1" },
@@ -36,8 +36,8 @@ const outcomes = slowBehaviors.map(([behavior, fault]) => {
   shortTimeouts.fake.script(fault, { times: 2, when: containing(behavior) });
   const started = performance.now();
   return Promise.all([
-    ask.embeddings(shortTimeouts, { input: behavior }),
-    ask.image(shortTimeouts, { prompt: behavior }),
+    send.embeddings(shortTimeouts, { input: behavior }),
+    send.image(shortTimeouts, { prompt: behavior }),
   ]).then((responses) => ({ responses, took: performance.now() - started }));
 });
 
@@ -65,10 +65,10 @@ form.append("model", "image-model");
 form.append("prompt", "a slow otter");
 const source = fakeImage("source", 0, { format: "png", width: 16, height: 16 });
 form.append("image", new Blob([new Uint8Array(source)]), "source.png");
-const generated = ask.image(shortBodyTimeout, { prompt: "a slow otter" });
-const edited = ask.edit(shortBodyTimeout, form);
-const streamed = ask.image(shortBodyTimeout, { prompt: "a slow otter", stream: true });
-const inSteps = ask.image(shortBodyTimeout, {
+const generated = send.image(shortBodyTimeout, { prompt: "a slow otter" });
+const edited = send.edit(shortBodyTimeout, form);
+const streamed = send.image(shortBodyTimeout, { prompt: "a slow otter", stream: true });
+const inSteps = send.image(shortBodyTimeout, {
   prompt: "an otter in steps",
   stream: true,
   partial_images: 1,

@@ -79,7 +79,7 @@ const entries = fc.oneof(
 const seldom = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-export const caller = fc.record({
+export const client = fc.record({
   model: fc.constantFrom("pair", "pair", "small", "plain"),
   entries,
   asTokens: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.boolean()),
@@ -91,7 +91,7 @@ export const caller = fc.record({
   arrivesMs: fc.nat({ max: 5 }),
   hangsUpMs: seldom(fc.nat({ max: 12 })),
 });
-export type Caller = typeof caller extends fc.Arbitrary<infer T> ? T : never;
+export type Client = typeof client extends fc.Arbitrary<infer T> ? T : never;
 
 /** Injected faults after which the response is still correct. */
 export const harmless = fc.constantFrom<InjectedFault>(
@@ -143,7 +143,7 @@ export interface ClientRequest {
 }
 
 /** `run` is in every input: what one run caches does not affect the next. */
-export function clientRequestOf(client: Caller, run: number): ClientRequest {
+export function clientRequestOf(client: Client, run: number): ClientRequest {
   const { model, dimensions, encoding, user, asTokens, bare } = client;
   const texts = client.entries.map(({ word }) =>
     padded(`${run} ${sampleTexts[word % 8]}${word >> 3}`),
@@ -181,7 +181,7 @@ const bits = (floats: Float32Array): string =>
 export function expectOwnVectors(
   response: ResponseBody,
   request: ClientRequest,
-  client: Caller,
+  client: Client,
 ): void {
   const { effectiveInputs, length, cut } = request;
   expect(response.data.map(({ index }) => index)).toEqual(effectiveInputs.map((_, at) => at));

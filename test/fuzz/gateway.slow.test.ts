@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { tries } from "../depth.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import {
-  type Caller,
-  caller,
+  type Client,
+  client,
   clientRequestOf,
   expectOwnVectors,
   harmful,
@@ -27,16 +27,16 @@ interface Served {
   readonly run: number;
   readonly id: string;
   readonly tokens: number | null;
-  readonly client: Caller;
+  readonly client: Client;
 }
 const served: Served[] = [];
 /** The tokens counted by the upstream of `small`, for runs without failures and disconnects. */
 const counted = new Map<number, number>();
 
 /** Allows for a busy test machine; nothing here should take a tenth of it. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
-const ask = (body: object, key: string, signal: AbortSignal): Promise<Response> =>
+const postEmbeddings = (body: object, key: string, signal: AbortSignal): Promise<Response> =>
   fetch(`${setup.gateway.url}/v1/embeddings`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -44,14 +44,14 @@ const ask = (body: object, key: string, signal: AbortSignal): Promise<Response> 
     signal,
   });
 
-async function sendRequest(client: Caller, run: number, calm: boolean): Promise<void> {
+async function sendRequest(client: Client, run: number, calm: boolean): Promise<void> {
   await Bun.sleep(client.arrivesMs);
   const request = clientRequestOf(client, run);
   const controller = new AbortController();
-  const late = setTimeout(() => controller.abort(new Error("it hangs")), patienceMs);
+  const late = setTimeout(() => controller.abort(new Error("it hangs")), timeoutMs);
   if (client.hangsUpMs !== undefined) setTimeout(() => controller.abort(), client.hangsUpMs);
   try {
-    const response = await ask(request.body, client.key, controller.signal);
+    const response = await postEmbeddings(request.body, client.key, controller.signal);
     const text = await response.text();
     if (response.status !== 200) {
       expect(calm, text).toBe(false);
@@ -75,10 +75,10 @@ async function sendRequest(client: Caller, run: number, calm: boolean): Promise<
 /** Waits for targets that are still ejected because of the previous run. */
 async function untilWell(run: number): Promise<void> {
   for (const model of ["pair", "small", "plain"]) {
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + timeoutMs;
     for (let at = 0; ; at++) {
       const body = { model, input: `is anybody there? ${run} ${at}` };
-      const { status } = await ask(body, keys[0]!, AbortSignal.timeout(patienceMs));
+      const { status } = await postEmbeddings(body, keys[0]!, AbortSignal.timeout(timeoutMs));
       if (status === 200) break;
       expect(performance.now()).toBeLessThan(until);
       await Bun.sleep(50);
@@ -99,8 +99,8 @@ test("each client gets its own vectors or an error that says why not, and all us
   const property = fc.asyncProperty(
     scene,
     fc.constantFrom(1, 5, 10),
-    fc.array(caller, { minLength: 12, maxLength: 32 }),
-    async ({ calm, moods }, delayMs, callers) => {
+    fc.array(client, { minLength: 12, maxLength: 32 }),
+    async ({ calm, moods }, delayMs, clients) => {
       const now = ++run;
       for (const fake of setup.fakes) fake.clear();
       if (calm) await untilWell(now);
@@ -110,8 +110,8 @@ test("each client gets its own vectors or an error that says why not, and all us
         // Long enough for other requests to arrive in between.
         fake.script({ delayMs }, { times: Infinity });
       }
-      await Promise.all(callers.map((client) => sendRequest(client, now, calm)));
-      const undisturbed = calm && callers.every(({ hangsUpMs }) => hangsUpMs === undefined);
+      await Promise.all(clients.map((client) => sendRequest(client, now, calm)));
+      const undisturbed = calm && clients.every(({ hangsUpMs }) => hangsUpMs === undefined);
       if (undisturbed) counted.set(now, upstreamTokens(setup, 2, now));
     },
   );

@@ -14,7 +14,7 @@ const edge = startGatewayWithFake();
 const { gateway } = edge;
 afterAll(() => edge.close());
 
-const ask = (path: string, method = "GET", headers: Record<string, string> = bearer) =>
+const send = (path: string, method = "GET", headers: Record<string, string> = bearer) =>
   fetch(`${gateway.url}${path}`, { method, headers });
 
 /** Each route with its path parameter filled in. */
@@ -37,7 +37,7 @@ async function raw(path: string, host = "vexel.test", method = "GET") {
 
 test("the path of Azure's old images API gets 404 with the path to use instead", async () => {
   const path = "/openai/images/generations:submit?api-version=2023-06-01-preview";
-  const message = await expectError(await ask(path, "POST"), "unknown_url");
+  const message = await expectError(await send(path, "POST"), "unknown_url");
   expect(message).toContain("POST /openai/deployments/{model}/images/generations");
   expect(message).toContain("api_type='open_ai'");
 });
@@ -118,7 +118,7 @@ describe("unusual spellings of a known path", () => {
   });
 
   test("a trailing slash after a model id is not part of the id", async () => {
-    const model = await ask("/v1/models/text-embedding-3-small/");
+    const model = await send("/v1/models/text-embedding-3-small/");
     expect(await model.json()).toMatchObject({ id: "text-embedding-3-small" });
     const vectors = await fetch(`${gateway.url}/v1/engines/text-embedding-3-small/embeddings/`, {
       method: "POST",
@@ -170,7 +170,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
   const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
 
   test("lists its methods for OPTIONS, without an API key and without CORS", async () => {
-    const response = await ask(address, "OPTIONS", {});
+    const response = await send(address, "OPTIONS", {});
     expect(response.status).toBe(204);
     expect(response.headers.get("allow")).toBe(allow);
     expect(await response.text()).toBe("");
@@ -207,8 +207,8 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
   });
 
   test("has the request id in every response", async () => {
-    const first = await ask(address, method);
-    const second = await ask(address, method);
+    const first = await send(address, method);
+    const second = await send(address, method);
     const ids = [first, second].map((response) => response.headers.get("x-request-id"));
     for (const id of ids) expect(id).toMatch(/^req_[0-9a-f]{32}$/);
     expect(ids[0]).not.toBe(ids[1]);
@@ -216,7 +216,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
   });
 
   test.each(path.startsWith("/v1/") ? [["an API key is required"]] : [])("%s", async () => {
-    await expectError(await ask(address, method, {}), "missing_api_key");
+    await expectError(await send(address, method, {}), "missing_api_key");
   });
 });
 
@@ -232,7 +232,7 @@ test("an unexpected body is ignored", async () => {
 describe("the page at /", () => {
   test("lists no model without an API key", async () => {
     for (const headers of [{}, { authorization: "Bearer sk-wrong-0123456789" }]) {
-      const response = await ask("/", "GET", headers as Record<string, string>);
+      const response = await send("/", "GET", headers as Record<string, string>);
       expect(response.status).toBe(200);
       const page = await response.text();
       expect(page).not.toContain("text-embedding-3-small");
@@ -241,12 +241,12 @@ describe("the page at /", () => {
   });
 
   test("lists the models that an API key may use", async () => {
-    const page = await (await ask("/")).text();
+    const page = await (await send("/")).text();
     expect(page).toContain("<code>text-embedding-3-small</code>");
   });
 
   test("cannot be framed, nor read as another type", async () => {
-    const { headers } = await ask("/");
+    const { headers } = await send("/");
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });

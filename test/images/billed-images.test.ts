@@ -36,7 +36,7 @@ keys: [{ name: test, key: ${testKey} }]
 const gateway = startGateway({ yaml, settings: { VEXEL_IMAGES_MAX_BYTES: "1024" } });
 closeAfterAll(gateway, fake);
 
-const ask = (body: object) =>
+const generate = (body: object) =>
   gateway.post("/v1/images/generations", { model: "g1", prompt: "x", ...body });
 interface UpstreamResponse {
   readonly data: readonly { b64_json?: string; url?: string }[];
@@ -50,7 +50,7 @@ const imageBytes = base64Of(grayImage("an otter"));
 
 test("an image link that cannot be downloaded does not fail the other images", async () => {
   respondWith({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
-  const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
+  const response = await generate({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
   expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
   expect((await read(response)).data).toEqual([{ b64_json: imageBytes }]);
@@ -58,7 +58,7 @@ test("an image link that cannot be downloaded does not fail the other images", a
 
 test("if no image link can be downloaded, the ledger row has no delivered image, and the cost of the generated ones", async () => {
   respondWith({ data: [{ url: `${origin}/page.html` }] });
-  expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
+  expect((await generate({ model: "d2", response_format: "b64_json" })).status).toBe(502);
   expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 0 });
   expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
 });
@@ -66,7 +66,7 @@ test("if no image link can be downloaded, the ledger row has no delivered image,
 test("without storage for image links the image is delivered in base64, and a header says so", async () => {
   const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(4096)]));
   respondWith({ data: [{ b64_json: large }] });
-  const response = await ask({ response_format: "url" });
+  const response = await generate({ response_format: "url" });
   expect(response.status).toBe(200);
   expect(response.headers.get("vexel-dropped")).toBe("response_format");
   expect((await read(response)).data).toEqual([{ b64_json: large }]);
@@ -74,13 +74,13 @@ test("without storage for image links the image is delivered in base64, and a he
 
 test("fewer images than requested are reported as missing", async () => {
   respondWith({ data: [{ b64_json: imageBytes }] });
-  const response = await ask({ n: 3 });
+  const response = await generate({ n: 3 });
   expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
 });
 
 test("an image in another format than requested is converted", async () => {
   respondWith({ data: [{ b64_json: base64Of(grayImage("an otter", 16, "jpeg")) }] });
-  const response = await ask({ output_format: "webp" });
+  const response = await generate({ output_format: "webp" });
   const { data, output_format } = await read(response);
   expect(output_format).toBe("webp");
   expect(Buffer.from(data[0]?.b64_json ?? "", "base64").toString("latin1", 8, 12)).toBe("WEBP");
@@ -89,7 +89,7 @@ test("an image in another format than requested is converted", async () => {
 
 test("a link into the operator's own network is replaced by a link of the gateway", async () => {
   respondWith({ data: [{ url: `${origin}/good.png` }], size: "1536x1024" });
-  const { data, size } = await read(await ask({ model: "d2" }));
+  const { data, size } = await read(await generate({ model: "d2" }));
   const [{ url = "" } = {}] = data as { url?: string }[];
   expect(url).toStartWith(gateway.url);
   const image = await (await fetch(url)).arrayBuffer();
@@ -98,7 +98,7 @@ test("a link into the operator's own network is replaced by a link of the gatewa
 });
 
 test("a transparent background and the format jpeg together are refused", async () => {
-  const response = await ask({ background: "transparent", output_format: "jpeg" });
+  const response = await generate({ background: "transparent", output_format: "jpeg" });
   expect(response.status).toBe(400);
   const { error } = (await response.json()) as { error: { param: string } };
   expect(error.param).toBe("background");
@@ -114,7 +114,7 @@ test("a target whose account lacks permission, or that has no such model, is ski
       url.includes("/other/")
         ? Response.json({ created: 1, data: [{ b64_json: imageBytes }] })
         : Response.json({ error: { message: "No.", type: "x", code } }, { status });
-    expect((await ask({ model: "chain" })).status).toBe(200);
+    expect((await generate({ model: "chain" })).status).toBe(200);
     expect(gateway.rows().at(-1)).toMatchObject({ upstream: "other", attempts: 2 });
   }
 });
@@ -126,7 +126,7 @@ test("no part of a key and no address is passed on in an upstream's error messag
       { error: { message: "x".repeat(length) + tail, type: "invalid_request_error" } },
       400,
     );
-    const text = await (await ask({})).text();
+    const text = await (await generate({})).text();
     for (const secret of ["CSEC", "gpu-7", "10.1.2.3"]) expect(text).not.toContain(secret);
   }
 });

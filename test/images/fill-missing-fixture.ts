@@ -125,7 +125,7 @@ keys:
       { authorization: `Bearer ${richKey}` },
     );
   const row = () => gateway.rows().at(-1);
-  async function ask(body: object = {}) {
+  async function generate(body: object = {}) {
     const response = await post(body);
     const upstreamResponse = (await response.json()) as {
       data?: { b64_json: string }[];
@@ -151,5 +151,5 @@ keys:
       missing: response.headers.get("vexel-missing"),
     };
   }
-  return { east, west, north, gateway, reset, close, row, ask, stream };
+  return { east, west, north, gateway, reset, close, row, generate, stream };
 }

@@ -16,7 +16,7 @@ import {
   startFixture,
 } from "./fill-missing-fixture.ts";
 
-const { ask, close, east, reset, gateway, north, row, stream, west } = startFixture();
+const { generate, close, east, reset, gateway, north, row, stream, west } = startFixture();
 beforeEach(reset);
 afterAll(close);
 
@@ -26,7 +26,7 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("the other target generates those two: no image is missing, and none was requested twice", async () => {
-    const { images, missing, adapted } = await ask();
+    const { images, missing, adapted } = await generate();
     sameAs(images.slice(0, 2), east.made);
     sameAs(images.slice(2), west.made);
     expect([missing, adapted]).toEqual([null, "n"]);
@@ -35,7 +35,7 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("the row has the cost and the usage of both targets, and the failed step", async () => {
-    const { response } = await ask();
+    const { response } = await generate();
     expect(response.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
       status: 200,
@@ -51,7 +51,7 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("metadata that differs between the images of both targets is not reported", async () => {
-    const { response } = await ask();
+    const { response } = await generate();
     expect(response).toMatchObject({ output_format: "png" });
     expect(response).not.toHaveProperty("size");
   });
@@ -67,7 +67,7 @@ describe("two of four images fail with a rate limit", () => {
 
   test("if the other target fails as well, images that arrived are delivered, and the others are reported as missing", async () => {
     west.respond = slowDown;
-    const { status, images, missing } = await ask();
+    const { status, images, missing } = await generate();
     sameAs(images, east.made);
     expect([status, missing]).toEqual([200, "2; error=upstream_rate_limit"]);
     expect(row()).toMatchObject({ upstream: "east", attempts: 2, images: 2, cost: 1 });
@@ -86,7 +86,7 @@ describe("two of four images fail with a rate limit", () => {
 
   test("if the other target may have generated them in vain, their cost is charged as well", async () => {
     west.respond = breaks;
-    const { images, missing } = await ask();
+    const { images, missing } = await generate();
     sameAs(images, east.made);
     expect(missing).toBe("2; error=upstream_error");
     // Four images at the most expensive target reserve 2 dollars.
@@ -95,7 +95,7 @@ describe("two of four images fail with a rate limit", () => {
 
   test("a third target generates the images that the second does not", async () => {
     west.respond = slowDown;
-    const { images, missing } = await ask({ model: "three" });
+    const { images, missing } = await generate({ model: "three" });
     sameAs(images, east.made, north.made);
     expect([images.length, missing]).toEqual([4, null]);
     expect(row()).toMatchObject({ attempts: 3, cost: 3, estimatedCost: null });
@@ -103,7 +103,7 @@ describe("two of four images fail with a rate limit", () => {
 
   test("if the second target generates fewer than requested, they may be billed, so no third is called", async () => {
     west.respond = ({ n = 1 }) => west.generate({ n: n - 1 });
-    const { images, missing } = await ask({ model: "three" });
+    const { images, missing } = await generate({ model: "three" });
     sameAs(images, east.made, west.made);
     expect([images.length, missing]).toEqual([3, "1; error=upstream_invalid"]);
     expect(north.requests).toHaveLength(0);
@@ -119,7 +119,7 @@ describe("two of four images fail with a rate limit", () => {
     for (const each of [east, west]) each.requests.length = 0;
     east.made.length = 0;
     gateway.resetTargets();
-    const whole = await ask();
+    const whole = await generate();
     sameAs(whole.images, east.made, [one, other]);
     expect(whole.missing).toBeNull();
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
@@ -144,7 +144,7 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("without another target, images that arrived are delivered", async () => {
-    const { images, missing } = await ask({ model: "alone" });
+    const { images, missing } = await generate({ model: "alone" });
     sameAs(images, east.made);
     expect(missing).toBe("2; error=upstream_rate_limit");
     expect(east.requests).toHaveLength(4);
@@ -181,7 +181,7 @@ describe("one request for several images, in a stream that ends with a rate limi
 test("images of another target have their own seeds", async () => {
   // Returns one image per request, which the first request shows.
   east.respond = (body, call) => (call < 2 ? east.generate({ ...body, n: 1 }) : slowDown());
-  const { images, missing } = await ask({ model: "house", seed: 7 });
+  const { images, missing } = await generate({ model: "house", seed: 7 });
   expect([images.length, missing]).toEqual([4, null]);
   const seeds = [...east.requests, ...west.requests].map(({ seed }) => seed);
   expect(seeds).toHaveLength(5);

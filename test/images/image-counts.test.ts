@@ -47,7 +47,7 @@ afterAll(async () => {
   await fake.stop(true);
 });
 
-const ask = async (body: object) => {
+const generate = async (body: object) => {
   const response = await gateway.post("/v1/images/generations", {
     model: "image-model",
     prompt: "x",
@@ -60,7 +60,7 @@ const ask = async (body: object) => {
 
 describe("a server that generates one image, whatever n says", () => {
   test("is called for each other image, each with its own seed, and a header says so", async () => {
-    const { response, images, missing } = await ask({ n: 4, seed: 7 });
+    const { response, images, missing } = await generate({ n: 4, seed: 7 });
     expect(new Set(images).size).toBe(4);
     expect(missing).toBeNull();
     expect(response.headers.get("vexel-adapted")).toBe("n");
@@ -70,23 +70,23 @@ describe("a server that generates one image, whatever n says", () => {
   });
 
   test("is known from then on, and not called for several images again", async () => {
-    await ask({ n: 2 });
+    await generate({ n: 2 });
     requested.length = 0;
-    const { images } = await ask({ n: 3 });
+    const { images } = await generate({ n: 3 });
     expect(images).toHaveLength(3);
     expect(requested.map(({ n }) => n)).toEqual([undefined, undefined, undefined]);
   });
 
   test("delivers its images when a further request fails, and the response says why the rest is missing", async () => {
     imagesFor = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
-    const { response, images, missing } = await ask({ n: 2 });
+    const { response, images, missing } = await generate({ n: 2 });
     expect(response.status).toBe(200);
     expect(images).toHaveLength(1);
     expect(missing).toBe("1; error=upstream_rate_limit");
   });
 
   test.each(["strict", "pass"])("is called once where the policy is %s", async (model) => {
-    const { images, missing } = await ask({ model, n: 3 });
+    const { images, missing } = await generate({ model, n: 3 });
     expect(images).toHaveLength(1);
     expect(missing).toBe("2; error=upstream_invalid");
     expect(requested).toHaveLength(1);
@@ -95,7 +95,7 @@ describe("a server that generates one image, whatever n says", () => {
 
 test("a server that generates several images, but not all, supports n: the others are reported as missing", async () => {
   imagesFor = ({ n = 1 }) => n - 1;
-  const { images, missing } = await ask({ n: 3 });
+  const { images, missing } = await generate({ n: 3 });
   expect(images).toHaveLength(2);
   expect(missing).toBe("1; error=upstream_invalid");
   expect(requested).toHaveLength(1);
@@ -103,7 +103,7 @@ test("a server that generates several images, but not all, supports n: the other
 
 test("images beyond the requested number are not delivered; the ledger has the number delivered, and the cost of all", async () => {
   imagesFor = ({ n = 1 }) => n + 2;
-  const { images, missing } = await ask({ n: 2 });
+  const { images, missing } = await generate({ n: 2 });
   expect(images).toEqual([base64Of(grayImage("0/0")), base64Of(grayImage("0/1"))]);
   expect(missing).toBeNull();
   expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 2 });
@@ -119,7 +119,7 @@ test("a stream that is assembled from several responses has as many images as re
 
 test("a client that omits n, and requests several by a vendor field, gets all images", async () => {
   imagesFor = () => 3;
-  const { images, missing } = await ask({ sequential_image_generation: "auto" });
+  const { images, missing } = await generate({ sequential_image_generation: "auto" });
   expect(images).toHaveLength(3);
   expect(missing).toBeNull();
 });

@@ -43,7 +43,7 @@ const kinds = {
     .toBuffer(),
 };
 
-const ask = async (body: object, came: Uint8Array, says: object = {}) => {
+const generate = async (body: object, came: Uint8Array, says: object = {}) => {
   image = base64Of(came);
   reported = says;
   const response = await gateway.post("/v1/images/generations", {
@@ -75,7 +75,7 @@ describe("background", () => {
   test.each(["png with a transparent color", "webp with alpha"] as const)(
     "is transparent if it was requested and generated: %s",
     async (kind) => {
-      const { response, dropped } = await ask({ background: "transparent" }, kinds[kind]);
+      const { response, dropped } = await generate({ background: "transparent" }, kinds[kind]);
       expect(response.background).toBe("transparent");
       expect(dropped).toBeNull();
     },
@@ -87,7 +87,7 @@ describe("background", () => {
       for (const says of [{}, { background: "transparent" }]) {
         for (const stream of [{}, { stream: true }]) {
           const body = { background: "transparent", ...stream };
-          const { response, dropped } = await ask(body, kinds[kind], says);
+          const { response, dropped } = await generate(body, kinds[kind], says);
           expect(response.background).toBe("opaque");
           expect(dropped).toBe("background");
         }
@@ -97,15 +97,17 @@ describe("background", () => {
 
   test("is not reported as opaque for an image with alpha only because the client requested it", async () => {
     const came = kinds["webp with alpha"];
-    expect((await ask({ background: "opaque" }, came)).response).not.toHaveProperty("background");
-    const streamed = await ask({ background: "opaque", stream: true }, came);
+    expect((await generate({ background: "opaque" }, came)).response).not.toHaveProperty(
+      "background",
+    );
+    const streamed = await generate({ background: "opaque", stream: true }, came);
     expect(streamed.response.background).toBe("auto");
   });
 
   test("is made opaque if the image is converted anyway", async () => {
     const body = { background: "opaque", output_format: "webp" };
     const came = kinds["png with a transparent color"];
-    const { response, bytes } = await ask(body, came);
+    const { response, bytes } = await generate(body, came);
     expect(response.background).toBe("opaque");
     expect((await sharp(bytes).stats()).isOpaque).toBe(true);
   });
@@ -114,18 +116,18 @@ describe("background", () => {
 test("a size that the upstream ignored is reported, in a stream as well", async () => {
   const came = kinds["png without"];
   for (const stream of [{}, { stream: true }]) {
-    const { response, dropped } = await ask({ size: "1024x1024", ...stream }, came);
+    const { response, dropped } = await generate({ size: "1024x1024", ...stream }, came);
     expect(response.size).toBe("16x16");
     expect(dropped).toBe("size");
   }
-  expect((await ask({ size: "auto" }, came)).dropped).toBeNull();
+  expect((await generate({ size: "auto" }, came)).dropped).toBeNull();
 });
 
 describe("an aspect ratio, for an upstream that takes no sizes", () => {
   const generated = (width: number, height: number) =>
     encodeImage({ width, height, shade: 90, format: "png" });
   const headersFor = async (size: string, came: Uint8Array, more: object = {}) => {
-    const { adapted, dropped } = await ask({ model: "shaped", size, ...more }, came);
+    const { adapted, dropped } = await generate({ model: "shaped", size, ...more }, came);
     return { adapted, dropped };
   };
 
@@ -164,7 +166,7 @@ describe("output_compression", () => {
   test("applies if the gateway converts the format, and that is reported", async () => {
     const came = await noise.clone().png().toBuffer();
     const of = (output_compression: number) =>
-      ask({ output_format: "jpeg", output_compression }, came);
+      generate({ output_format: "jpeg", output_compression }, came);
     const [low, high] = [await of(5), await of(95)];
     expect(low.adapted).toBe("output_format, output_compression");
     expect(low.bytes.length * 3).toBeLessThan(high.bytes.length);
@@ -174,16 +176,19 @@ describe("output_compression", () => {
     const came = kinds["png without"];
     for (const format of [{ output_format: "png" }, {}]) {
       const requested = { model: "drop", ...format };
-      const half = await ask({ ...requested, output_compression: 50 }, came);
+      const half = await generate({ ...requested, output_compression: 50 }, came);
       expect([half.status, half.dropped]).toEqual([200, "output_compression"]);
-      const whole = await ask({ ...requested, output_compression: 100 }, came);
+      const whole = await generate({ ...requested, output_compression: 100 }, came);
       expect([whole.status, whole.dropped]).toEqual([200, null]);
     }
   });
 
   test("is left to an upstream that supports the format", async () => {
     const came = await noise.clone().jpeg().toBuffer();
-    const { bytes, adapted } = await ask({ output_format: "jpeg", output_compression: 5 }, came);
+    const { bytes, adapted } = await generate(
+      { output_format: "jpeg", output_compression: 5 },
+      came,
+    );
     expect(bytes.equals(came)).toBe(true);
     expect(adapted).toBeNull();
   });
@@ -193,13 +198,13 @@ describe("links, which a stream cannot carry,", () => {
   const body = { stream: true, response_format: "url" };
 
   test("are served as base64, and that is reported", async () => {
-    const { adapted, bytes } = await ask(body, kinds["png without"]);
+    const { adapted, bytes } = await generate(body, kinds["png without"]);
     expect(adapted).toContain("response_format");
     expect(bytes.length).toBeGreaterThan(0);
   });
 
   test("are rejected by name if nothing may be adapted", async () => {
-    const { status, response } = await ask({ ...body, model: "strict" }, kinds["png without"]);
+    const { status, response } = await generate({ ...body, model: "strict" }, kinds["png without"]);
     expect(status).toBe(400);
     expect(response).toMatchObject({ error: { param: "response_format" } });
   });

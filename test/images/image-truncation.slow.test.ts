@@ -199,12 +199,12 @@ keys: [{ name: test, key: ${testKey} }]
     good = base64Of(image);
     half = base64Of(image.slice(0, image.length / 2));
   });
-  const ask = (body: object) =>
+  const generate = (body: object) =>
     gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
   test("a truncated image is an upstream error; its cost is recorded, and no delivered image", async () => {
     upstreamResponse = { data: [{ b64_json: half }] };
-    const response = await ask({ size: "1024x1024" });
+    const response = await generate({ size: "1024x1024" });
     expect(response.status).toBe(502);
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect(error.code).toBe("upstream_invalid");
@@ -215,7 +215,7 @@ keys: [{ name: test, key: ${testKey} }]
 
   test("the complete images are delivered; the ledger has their number, and the cost of all", async () => {
     upstreamResponse = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
-    const response = await ask({ n: 3 });
+    const response = await generate({ n: 3 });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     const { data } = (await response.json()) as { data: object[] };
     expect(data).toEqual([{ b64_json: good }, { b64_json: good }]);

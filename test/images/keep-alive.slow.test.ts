@@ -27,13 +27,13 @@ closeAfterAll(gateway, fake);
 const image = base64Of(grayImage("an otter"));
 /** Too large to be held in memory, so that it is sent in chunks. */
 const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(300_000)]));
-const ask = (body: object) =>
+const generate = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
 test("a keep-alive response has dropped parameters and missing images in the member `vexel`", async () => {
   for (const each of [image, large]) {
     upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: each }] });
-    const response = await ask({ n: 3, safety_identifier: "someone" });
+    const response = await generate({ n: 3, safety_identifier: "someone" });
     expect(response.headers.get("vexel-keep-alive")).toBe("true");
     const text = await response.text();
     expect(text).toStartWith(" ");
@@ -54,7 +54,7 @@ test("a keep-alive response has dropped parameters and missing images in the mem
 test("a keep-alive response has the status of an error, and when to retry", async () => {
   upstreamResponse = () =>
     Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
-  const response = await ask({});
+  const response = await generate({});
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
     vexel: { status: 429, headers: { "retry-after": "7" } },
@@ -64,7 +64,7 @@ test("a keep-alive response has the status of an error, and when to retry", asyn
 
 test("a keep-alive response has no member `vexel` if there is nothing to report", async () => {
   upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
-  expect(await (await ask({})).json()).not.toHaveProperty("vexel");
+  expect(await (await generate({})).json()).not.toHaveProperty("vexel");
 });
 
 test("a keep-alive response is read by OpenAI's client like any other response", async () => {

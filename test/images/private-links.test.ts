@@ -40,7 +40,7 @@ beforeEach(() => {
   requestedUrls.length = 0;
 });
 closeAfterAll(gateway, fake);
-const ask = (body: object) =>
+const generate = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
 describe("an upstream's link", () => {
@@ -48,7 +48,7 @@ describe("an upstream's link", () => {
     "is never passed on if its host name is internal: %s",
     async (inner) => {
       link = inner;
-      const response = await ask({ response_format: "url" });
+      const response = await generate({ response_format: "url" });
       expect(response.status).toBe(502);
       expect(await response.text()).not.toContain(new URL(inner).hostname);
     },
@@ -56,7 +56,7 @@ describe("an upstream's link", () => {
 
   test("that contains a password is downloaded with it, and replaced by a link of the gateway", async () => {
     link = `http://user:pw@${host}/x.png`;
-    const response = await ask({ response_format: "url" });
+    const response = await generate({ response_format: "url" });
     const { data } = (await response.json()) as { data: { url: string }[] };
     expect(data[0]?.url).toStartWith(`${gateway.url}/files/images/`);
     expect(data[0]?.url).not.toContain("pw@");
@@ -67,13 +67,13 @@ describe("an upstream's link", () => {
 
   test("that is private becomes a link of the gateway if no response_format was requested", async () => {
     link = `http://user:pw@${host}/x.png`;
-    const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
+    const { data } = (await (await generate({})).json()) as { data: { url: string }[] };
     expect(Object.keys(data[0]!)).toEqual(["url"]);
     expect(data[0]!.url).toStartWith(`${gateway.url}/files/images/`);
     const shown = await fetch(data[0]!.url);
     expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(grayImage("an otter")));
     // Also where it was fetched to be converted.
-    const converted = await ask({ output_format: "webp" });
+    const converted = await generate({ output_format: "webp" });
     const { data: other } = (await converted.json()) as { data: { url: string }[] };
     expect((await fetch(other[0]!.url)).headers.get("content-type")).toBe("image/webp");
   });
@@ -82,14 +82,16 @@ describe("an upstream's link", () => {
     link = `http://user:pw@${host}/x.png`;
     const otter = Buffer.from(grayImage("an otter")).toString("base64");
     for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {
-      const { data } = (await (await ask(body)).json()) as { data: object[] };
+      const { data } = (await (await generate(body)).json()) as { data: object[] };
       expect(data).toEqual([{ b64_json: otter }]);
     }
   });
 
   test("to the public Internet is passed on unchanged", async () => {
     link = "https://cdn.example.com/x.png";
-    const { data } = (await (await ask({ response_format: "url" })).json()) as { data: object[] };
+    const { data } = (await (await generate({ response_format: "url" })).json()) as {
+      data: object[];
+    };
     expect(data).toEqual([{ url: link }]);
   });
 

@@ -331,7 +331,7 @@ test("a release that throws prevents neither the ledger row nor the other releas
 });
 
 test("a file that cannot be removed does not block concurrent duplicates", async () => {
-  const shelf: ResponseStore = {
+  const responses: ResponseStore = {
     begin: () => ({
       append: () => undefined,
       commit: () => Promise.reject(new Error("EIO: i/o error, write")),
@@ -340,17 +340,17 @@ test("a file that cannot be removed does not block concurrent duplicates", async
     find: async () => undefined,
   };
   const failures: unknown[] = [];
-  const store = new IdempotencyStore(shelf, (failure) => failures.push(failure));
-  const ask = (requestId: string): ClaimOptions => ({
+  const store = new IdempotencyStore(responses, (failure) => failures.push(failure));
+  const claimOf = (requestId: string): ClaimOptions => ({
     owner: "key",
     requestId,
     idempotencyKey: "once",
-    fingerprint: async () => "the same question",
+    fingerprint: async () => "the same request",
     signal: neverAborted,
   });
-  const first = await store.claim(ask("first"));
+  const first = await store.claim(claimOf("first"));
   if (first.kind !== "proceed") throw new Error("The first request has nothing to wait for.");
-  const second = store.claim(ask("second"));
+  const second = store.claim(claimOf("second"));
   first.request.append("a response");
   await first.request.store({});
   expect(await second).toMatchObject({ kind: "failed", requestId: "first" });

@@ -14,14 +14,17 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
     options: { n },
     extraFields: { seed },
   };
-  const ask = async ({ extraFields, options }: GenerationQuery): Promise<BufferedImageResponse> => {
+  const send = async ({
+    extraFields,
+    options,
+  }: GenerationQuery): Promise<BufferedImageResponse> => {
     seeds.push(extraFields.seed);
     const image = { kind: "base64", base64: "" } as const;
     return { kind: "buffered", results: new Array(options.n ?? 1).fill({ image }), metadata: {} };
   };
   await fanOut(
     { query, requestCounts: calls },
-    { send: ask, isStreaming: false, onMissing: () => undefined },
+    { send, isStreaming: false, onMissing: () => undefined },
   );
   return seeds;
 }

@@ -56,7 +56,7 @@ beforeEach(() => {
 });
 closeAfterAll(gateway, fake);
 
-const ask = (body: object, headers = {}) =>
+const generate = (body: object, headers = {}) =>
   gateway.post(
     "/v1/images/generations",
     { model: "d3", prompt: crypto.randomUUID(), stream: true, ...body },
@@ -81,14 +81,14 @@ describe("when some of several upstream requests fail", () => {
   test("the same Idempotency-Key replays the same stream, and nothing is billed again", async () => {
     respond = everySecondFails;
     const key = { "idempotency-key": crypto.randomUUID() };
-    const first = await ask({ n: 4, prompt: "paid" }, key);
+    const first = await generate({ n: 4, prompt: "paid" }, key);
     const text = await first.text();
     expect(eventsOf(text).map(({ event }) => event)).toEqual([
       "image_generation.completed",
       "image_generation.completed",
       "error",
     ]);
-    const second = await ask({ n: 4, prompt: "paid" }, key);
+    const second = await generate({ n: 4, prompt: "paid" }, key);
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(await second.text()).toBe(text);
     expect(calls).toHaveLength(4);
@@ -124,7 +124,7 @@ describe("when some of several upstream requests fail", () => {
 
   test("the error says how many are missing and keeps its code, and generated images have their cost", async () => {
     respond = everySecondFails;
-    const { images, error } = await read(await ask({ n: 4 }));
+    const { images, error } = await read(await generate({ n: 4 }));
     expect(images).toHaveLength(2);
     expect(error?.code).toBe("rate_limit_exceeded");
     expect(error?.message).toStartWith("2 of 4 images are missing.");
@@ -167,7 +167,7 @@ describe("when some of several upstream requests fail", () => {
 describe("an upstream that generates fewer than requested", () => {
   test("is reported at the end of its stream", async () => {
     respond = () => streamed(done(image("only")));
-    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toEqual([image("only")]);
     expect(error?.code).toBe("upstream_invalid");
     expect(error?.message).toStartWith("2 of 3 images are missing.");
@@ -176,14 +176,14 @@ describe("an upstream that generates fewer than requested", () => {
 
   test("is reported at the end of the client's stream, if it does not stream itself", async () => {
     respond = () => whole(image("one"), image("two"));
-    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toHaveLength(2);
     expect(error?.message).toStartWith("1 of 3 images is missing.");
   });
 
   test("is called again for the missing images if it generates one at a time, in a stream as well", async () => {
     respond = (_, call) => streamed(done(image(`${call}`)));
-    const { images, error } = await read(await ask({ model: "house", n: 3 }));
+    const { images, error } = await read(await generate({ model: "house", n: 3 }));
     expect(new Set(images).size).toBe(3);
     expect(error).toBeUndefined();
     expect(calls.map(({ n }) => n)).toEqual([3, undefined, undefined]);
@@ -192,14 +192,14 @@ describe("an upstream that generates fewer than requested", () => {
 
   test("is not called again if the policy is strict", async () => {
     respond = () => streamed(done(image("only")));
-    const { error } = await read(await ask({ model: "strict", n: 3 }));
+    const { error } = await read(await generate({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
   test("is reported in a header of the buffered response, if it streams although the client did not request it", async () => {
     respond = () => streamed(done(image("only")));
-    const response = await ask({ model: "g1", n: 3, stream: false });
+    const response = await generate({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image("only") }] });
   });
@@ -208,7 +208,7 @@ describe("an upstream that generates fewer than requested", () => {
 describe("an invalid image", () => {
   test("among others of a stream does not fail them, and is billed", async () => {
     respond = () => streamed(done(image("a")), done("aGVsbG8="), done(image("b")));
-    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("1 of 3 images is missing.");
     expect(error?.message).toContain("not an image");
@@ -217,7 +217,7 @@ describe("an invalid image", () => {
 
   test("among others of a buffered response does not fail them either", async () => {
     respond = () => whole(image("a"), "aGVsbG8=", image("b"));
-    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("not an image");
   });
@@ -225,7 +225,7 @@ describe("an invalid image", () => {
   test("in place of a partial image is dropped", async () => {
     const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
     respond = () => streamed(preview, done(image("a")));
-    const { images, error } = await read(await ask({ model: "g1", partial_images: 1 }));
+    const { images, error } = await read(await generate({ model: "g1", partial_images: 1 }));
     expect([images, error]).toEqual([[image("a")], undefined]);
   });
 });

@@ -37,12 +37,12 @@ async function replica(leaseMs?: number) {
     retentionMs: 60_000,
     ...(leaseMs !== undefined && { leaseMs }),
   });
-  let answers: string[] = [];
+  let outcomes: string[] = [];
   const store = new IdempotencyStore(responses, () => undefined, {
     claim: async (claim) => {
-      const answer = await claims.claim(claim);
-      answers = [...answers, answer?.kind ?? "unreachable"];
-      return answer;
+      const outcome = await claims.claim(claim);
+      outcomes = [...outcomes, outcome?.kind ?? "unreachable"];
+      return outcome;
     },
   });
   const claim = (idempotencyKey: string, prompt = "an otter"): Promise<Claim> =>
@@ -53,7 +53,7 @@ async function replica(leaseMs?: number) {
       fingerprint: async () => prompt,
       signal: new AbortController().signal,
     });
-  return { redis, claim, isWaiting: () => answers.at(-1) === "held" };
+  return { redis, claim, isWaiting: () => outcomes.at(-1) === "held" };
 }
 
 const requestOf = (claim: Claim) => {

@@ -127,7 +127,7 @@ testWithRedis("a text that was embedded on one replica is a hit on another", asy
   const settings = { VEXEL_CACHE_BYTES: "1048576" };
   const start = (): TestGateway => startGateway({ yaml: configFor(fake.url), redis, settings });
   const [a, b] = [start(), start()];
-  const ask = async (gateway: TestGateway, number: number): Promise<string> => {
+  const embed = async (gateway: TestGateway, number: number): Promise<string> => {
     const body = { model: embeddingModel, input: `shared text ${number}` };
     const response = await gateway.post("/v1/embeddings", body);
     expect(response.status).toBe(200);
@@ -138,13 +138,13 @@ testWithRedis("a text that was embedded on one replica is a hit on another", asy
   // vector that is being written, but not each time.
   for (let number = 0; number < 50 && hits < 3; number++) {
     const written = Number(await server.command("DBSIZE"));
-    const data = await ask(a, number);
+    const data = await embed(a, number);
     const end = performance.now() + 2000;
     await until(
       async () => Number(await server.command("DBSIZE")) > written || performance.now() > end,
     );
     const before = fake.requests.length;
-    expect(await ask(b, number)).toBe(data);
+    expect(await embed(b, number)).toBe(data);
     if (fake.requests.length === before) hits++;
   }
   expect(hits).toBe(3);

@@ -326,13 +326,13 @@ testWithRedis(
       3,
       "limits: { requestsPerMinute: 10 }, budget: { day: 5 }",
     );
-    const ask = async (gateway: TestGateway, input: string): Promise<number> => {
+    const sendTo = async (gateway: TestGateway, input: string): Promise<number> => {
       const { status } = await gateway.post("/v1/embeddings", { model: embeddingModel, input });
       return status;
     };
     const admitted = async (text: string): Promise<number> => {
       const statuses = await Promise.all(
-        Array.from({ length: 30 }, (_, at) => ask(gateways.at(at), `${text} ${at}`)),
+        Array.from({ length: 30 }, (_, at) => sendTo(gateways.at(at), `${text} ${at}`)),
       );
       expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
       return statuses.filter((status) => status === 200).length;

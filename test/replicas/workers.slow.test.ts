@@ -62,7 +62,7 @@ testWithRedis(
     await until(async () => (await replicas()) === 2);
     expect(readdirSync(join(folder.path, "data")).toSorted()).toEqual(["worker-1", "worker-2"]);
     // Each request has a connection of its own, and the kernel chooses the worker.
-    const ask = async (text: string): Promise<number | undefined> => {
+    const send = async (text: string): Promise<number | undefined> => {
       try {
         const body = { model: embeddingModel, input: text };
         const response = await gateway.post("/v1/embeddings", body, { connection: "close" });
@@ -71,7 +71,7 @@ testWithRedis(
         return undefined;
       }
     };
-    const statuses = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(`text ${at}`)));
+    const statuses = await Promise.all(Array.from({ length: 40 }, (_, at) => send(`text ${at}`)));
     expect(new Set(statuses)).toEqual(new Set([200]));
     const read = async (url: string): Promise<string> => {
       const headers = { authorization: `Bearer ${token}`, connection: "close" };
@@ -109,7 +109,7 @@ testWithRedis(
     })().catch(() => undefined);
     const seenOf = async (): Promise<number> => {
       const before = seen.size;
-      await Promise.all(Array.from({ length: 8 }, () => ask("text 1")));
+      await Promise.all(Array.from({ length: 8 }, () => send("text 1")));
       await Bun.sleep(300);
       return seen.size - before;
     };
@@ -135,7 +135,7 @@ testWithRedis(
     process.kill(worker as number, "SIGKILL");
     await until(() => gateway.output().includes("worker-exited"));
     await until(() => childrenOf(gateway.pid).filter((pid) => pid !== worker).length === 2);
-    await until(async () => (await ask("after the restart")) === 200);
+    await until(async () => (await send("after the restart")) === 200);
     // Counters never decrease.
     for (const url of urls) expect(await counted(url)).toBeGreaterThanOrEqual(total);
     gateway.kill("SIGTERM");

@@ -300,9 +300,9 @@ keys:
       settings: { VEXEL_QUEUE_TIMEOUT: "60" },
     });
     const { post } = gateway;
-    const ask = (at: number) => post("/v1/embeddings", { model: "vectors", input: [`${at}`] });
-    const askAll = async (count: number): Promise<number> => {
-      const responses = await Promise.all(Array.from({ length: count }, (_, at) => ask(at)));
+    const send = (at: number) => post("/v1/embeddings", { model: "vectors", input: [`${at}`] });
+    const sendAll = async (count: number): Promise<number> => {
+      const responses = await Promise.all(Array.from({ length: count }, (_, at) => send(at)));
       return responses.filter(({ status }) => status === 200).length;
     };
     // The limit is hard for three seconds. On a machine so busy that the requests take longer, the run shows nothing.
@@ -310,9 +310,9 @@ keys:
       gateway.resetTargets();
       const startedAt = performance.now();
       // After the first overload errors the limit is learned, and few requests are rejected.
-      await askAll(20);
+      await sendAll(20);
       refused = 0;
-      const served = await askAll(80);
+      const served = await sendAll(80);
       isInTime = performance.now() - startedAt < 3000;
       if (isInTime) expect(served).toBe(80);
       if (isInTime) expect(refused).toBeLessThan(40);

@@ -40,7 +40,7 @@ interface Arranged {
   pastHedgeDelay(): Promise<void>;
 }
 
-const rosterOf = (
+const registryOf = (
   route: PermittedModel,
   clock: () => number,
   hedgeShare?: number,
@@ -64,7 +64,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     now += training;
     return responseTo(request);
   };
-  const registry = rosterOf(route, () => now, share);
+  const registry = registryOf(route, () => now, share);
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
     registry,
     sizeClassOf: () => 0,
@@ -318,7 +318,7 @@ describe("the hedge budget", () => {
       else now += 3;
       return responseTo(request);
     };
-    const registry = rosterOf(route, () => now);
+    const registry = registryOf(route, () => now);
     const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
       registry,
       sizeClassOf: () => 0,

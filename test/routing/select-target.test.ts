@@ -146,7 +146,7 @@ describe("the retry budget", () => {
         now += 1000 / perSecond;
         requests++;
         budget.earn(now);
-        for (let ask = 0; ask < 3; ask++) if (budget.spend(now)) extra++;
+        for (let attempt = 0; attempt < 3; attempt++) if (budget.spend(now)) extra++;
         expect(extra).toBeLessThanOrEqual(0.2 * requests + 50 * (Math.ceil(now / 9000) + 1));
       }
       expect(extra).toBeGreaterThan(0.2 * requests);

@@ -21,7 +21,7 @@ const ways = [
   ["streamed", true],
 ] as const;
 
-async function ask(body: Uint8Array, coding: string, streams: boolean) {
+async function receive(body: Uint8Array, coding: string, streams: boolean) {
   using server = rawServer(({ socket }) => {
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${body.length}\r\n\r\n`,
@@ -54,7 +54,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
   test.each(ways)(
     "%s, does not block other requests while it is decompressed",
     async (_, streams) => {
-      const read = await ask(body, coding, streams);
+      const read = await receive(body, coding, streams);
       expect(read.text === text).toBeTrue();
       expect(read.turns).toBeGreaterThan(10);
     },
@@ -62,7 +62,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
 
   test.each(ways)("%s, is not decompressed beyond the limit", async (_, streams) => {
     const bomb = compress(Buffer.alloc(maxBytes + 1));
-    const error = await failure(ask(bomb, coding, streams));
+    const error = await failure(receive(bomb, coding, streams));
     expect(error).toMatchObject({ kind: "upstream_invalid" });
     expect(error.message).toContain(`larger than ${maxBytes} bytes`);
   });
@@ -73,7 +73,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
       for (const length of [10, Math.floor(body.length / 2), body.length - 1]) {
         // A streamed zstd response that is truncated is passed on up to its end: only the JSON parser detects it.
         if (coding === "zstd" && streams) continue;
-        const error = await failure(ask(body.subarray(0, length), coding, streams));
+        const error = await failure(receive(body.subarray(0, length), coding, streams));
         expect(error).toMatchObject({ kind: "upstream_invalid" });
       }
     },
@@ -83,14 +83,14 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
 test("a response with the content-encoding identity is read unchanged", async () => {
   for (const coding of ["identity", "none", "UTF-8", "utf8"]) {
     for (const [, streams] of ways) {
-      expect((await ask(Buffer.from('{"a":1}'), coding, streams)).text).toBe('{"a":1}');
+      expect((await receive(Buffer.from('{"a":1}'), coding, streams)).text).toBe('{"a":1}');
     }
   }
 });
 
 test("a response with an unknown content-encoding is refused", async () => {
   for (const [, streams] of ways) {
-    const error = await failure(ask(Buffer.from("{}"), "lzma", streams));
+    const error = await failure(receive(Buffer.from("{}"), "lzma", streams));
     expect(error.message).toContain("lzma");
     expect(error).toMatchObject({ kind: "upstream_invalid" });
   }

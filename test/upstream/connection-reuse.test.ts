@@ -16,13 +16,14 @@ const echo =
 const { signal } = new AbortController();
 const begin = ({ send }: UpstreamTransport, url: string, body: string) =>
   send({ url, headers: {}, body, streams: true }, signal);
-const ask = async (sender: UpstreamTransport, url: string, body: string): Promise<string> =>
+const sendAndRead = async (sender: UpstreamTransport, url: string, body: string): Promise<string> =>
   (await begin(sender, url, body)).text();
 
 test("sequential streaming requests reuse one connection", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
-  for (const body of ["a", "bb", "ccc"]) expect(await ask(sender, upstream.url, body)).toBe(body);
+  for (const body of ["a", "bb", "ccc"])
+    expect(await sendAndRead(sender, upstream.url, body)).toBe(body);
   expect(upstream.opened).toBe(1);
 });
 
@@ -30,7 +31,8 @@ test("concurrent streaming requests have a connection each", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   const bodies = ["a", "bb", "ccc"];
-  const responses = () => Promise.all(bodies.map((body) => ask(sender, upstream.url, body)));
+  const responses = () =>
+    Promise.all(bodies.map((body) => sendAndRead(sender, upstream.url, body)));
   expect(await responses()).toEqual(bodies);
   expect(await responses()).toEqual(bodies);
   expect(upstream.opened).toBe(3);
@@ -39,9 +41,9 @@ test("concurrent streaming requests have a connection each", async () => {
 test("after an idle pause a new connection is opened, because the server may be about to close the old one", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
-  await ask(sender, upstream.url, "a");
+  await sendAndRead(sender, upstream.url, "a");
   await Bun.sleep(1100);
-  expect(await ask(sender, upstream.url, "b")).toBe("b");
+  expect(await sendAndRead(sender, upstream.url, "b")).toBe("b");
   expect(upstream.opened).toBe(2);
 });
 
@@ -56,7 +58,7 @@ test.each([
   using upstream = rawServer(response);
   using sender = testSender();
   for (const body of ["a", "b", "c"]) {
-    expect(await ask(sender, upstream.url, body)).toBe(body);
+    expect(await sendAndRead(sender, upstream.url, body)).toBe(body);
     await Bun.sleep(20);
   }
   expect(upstream.opened).toBe(3);
@@ -67,6 +69,6 @@ test("a connection whose response was not read to its end is not reused", async 
   using sender = testSender();
   const half = await begin(sender, upstream.url, "x".repeat(500_000));
   for await (const piece of half.chunks()) if (piece.length > 0) break;
-  expect(await ask(sender, upstream.url, "b")).toBe("b");
+  expect(await sendAndRead(sender, upstream.url, "b")).toBe("b");
   expect(upstream.opened).toBe(2);
 });

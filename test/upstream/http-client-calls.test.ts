@@ -9,8 +9,8 @@ import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import {
-  askPlainly,
   echo,
+  exchange,
   failure,
   ok,
   rawServer,
@@ -36,8 +36,8 @@ describe("a request arrives complete", () => {
       },
     });
     using client = testClient();
-    expect(await client.ask(server.url, body)).toBe(sha256(body));
-    expect(await client.ask(server.url, body)).toBe(sha256(body));
+    expect(await client.send(server.url, body)).toBe(sha256(body));
+    expect(await client.send(server.url, body)).toBe(sha256(body));
     expect(slow).not.toBe(0);
     expect(server.opened).toBe(1);
   });
@@ -53,7 +53,7 @@ describe("a request arrives complete", () => {
       "transfer-encoding": "chunked",
       connection: "close",
     };
-    const response = await client.ask(`${server.url}/embeddings?a=b`, body, { headers });
+    const response = await client.send(`${server.url}/embeddings?a=b`, body, { headers });
     expect(response).toBe(Buffer.from(body).toString());
     expect(server.received[0]!.head.split("\r\n").sort()).toEqual([
       "POST /v1/embeddings?a=b HTTP/1.1",
@@ -70,7 +70,7 @@ describe("a request arrives complete", () => {
   test("as a GET if it has no body", async () => {
     using server = rawServer(({ socket, head }) => void socket.write(ok(head.slice(0, 3))));
     using client = testClient();
-    const response = await askPlainly(
+    const response = await exchange(
       client.client,
       { url: server.url, headers: {} },
       new AbortController().signal,
@@ -91,10 +91,10 @@ describe("a request arrives complete", () => {
       }
       using _ = server;
       using client = testClient();
-      expect(await client.ask(server.url, "by number")).toBe("by number");
+      expect(await client.send(server.url, "by number")).toBe("by number");
       const { port } = new URL(server.url);
       if (host === "::1") continue;
-      expect(await client.ask(`http://localhost:${port}/`, "by name")).toBe("by name");
+      expect(await client.send(`http://localhost:${port}/`, "by name")).toBe("by name");
     }
   });
 });
@@ -169,8 +169,8 @@ describe("an aborted request rejects at once, and its connection is not reused",
   });
 
   test.each([
-    ["while it waits for an answer", ""],
-    ["in the head of the answer", "HTTP/1.1 200 OK\r\ncontent-le"],
+    ["while it waits for a response", ""],
+    ["in the head of the response", "HTTP/1.1 200 OK\r\ncontent-le"],
     ["in its body", "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nmi"],
     ["between its chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nmi\r\n"],
   ])("%s", async (_, beginning) => {

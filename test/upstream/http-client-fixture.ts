@@ -32,7 +32,7 @@ export interface RawServer {
 export interface RawOptions {
   readonly host?: string;
   /** Called with the request head, before the body has arrived. */
-  readonly onHead?: (asked: Omit<ReceivedRequest, "body">) => void;
+  readonly onHead?: (request: Omit<ReceivedRequest, "body">) => void;
   readonly onConnection?: (socket: Socket) => void;
   /** Over TLS, with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -111,7 +111,7 @@ export const echo = ({ socket, body }: ReceivedRequest): void =>
 export interface TestClient {
   readonly client: HttpClient;
   /** The body of the response. */
-  ask(
+  send(
     url: string,
     body: string,
     more?: Partial<UpstreamRequest>,
@@ -121,7 +121,7 @@ export interface TestClient {
 }
 
 /** The response or the error, as the client receives it. */
-export const askPlainly = (
+export const exchange = (
   client: HttpClient,
   request: UpstreamRequest,
   signal: AbortSignal,
@@ -142,8 +142,8 @@ export function testClient(
   const client = new HttpClient({ maxResponseBytes, clock, trust });
   return {
     client,
-    ask: async (url, body, more = {}, signal = new AbortController().signal) => {
-      const response = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
+    send: async (url, body, more = {}, signal = new AbortController().signal) => {
+      const response = await exchange(client, { url, headers: {}, body, ...more }, signal);
       return response.body.toBuffer().toString();
     },
     [Symbol.dispose]: () => client.close(),

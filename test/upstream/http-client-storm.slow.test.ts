@@ -84,7 +84,7 @@ describe("many concurrent requests", () => {
       const cancel = new AbortController();
       const { givesUpAfterMs, isNonIdempotent } = plan;
       if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
-      const outcome = await client.ask(server.url, body, { isNonIdempotent }, cancel.signal).then(
+      const outcome = await client.send(server.url, body, { isNonIdempotent }, cancel.signal).then(
         (came) => ({ came }),
         (error: Error) => ({ error }),
       );
@@ -149,7 +149,7 @@ describe("idle connections", () => {
   test("are bounded: surplus connections are closed when their request ends", async () => {
     using server = rawServer((request) => void setTimeout(echo, 50, request));
     using client = testClient();
-    const calls = Array.from({ length: 300 }, (_, at) => client.ask(server.url, `${at}`));
+    const calls = Array.from({ length: 300 }, (_, at) => client.send(server.url, `${at}`));
     expect(await Promise.all(calls)).toEqual(calls.map((_, at) => `${at}`));
     await until(() => server.open <= 256);
   });
@@ -157,10 +157,10 @@ describe("idle connections", () => {
   test("do not outlive the HTTP client, nor do connections whose request ends after it", async () => {
     using server = rawServer((request) => void setTimeout(echo, 20, request));
     using client = testClient();
-    await client.ask(server.url, "a");
-    const late = client.ask(server.url, "b");
+    await client.send(server.url, "a");
+    const late = client.send(server.url, "b");
     await until(() => server.received.length === 2);
-    const connecting = client.ask(server.url, "c");
+    const connecting = client.send(server.url, "c");
     client.client.close();
     expect([await late, await connecting]).toEqual(["b", "c"]);
     await until(() => server.open === 0);

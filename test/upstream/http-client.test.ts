@@ -9,7 +9,7 @@ describe("a connection is used again", () => {
     using server = rawServer(echo);
     using client = testClient();
     for (const body of ["a", "b", "", "ü", "e"])
-      expect(await client.ask(server.url, body)).toBe(body);
+      expect(await client.send(server.url, body)).toBe(body);
     expect(server.opened).toBe(1);
     expect(server.received.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
   });
@@ -19,7 +19,9 @@ describe("a connection is used again", () => {
     using client = testClient();
     const bodies = Array.from({ length: 20 }, (_, at) => `call ${at}`);
     for (let round = 0; round < 3; round++) {
-      expect(await Promise.all(bodies.map((body) => client.ask(server.url, body)))).toEqual(bodies);
+      expect(await Promise.all(bodies.map((body) => client.send(server.url, body)))).toEqual(
+        bodies,
+      );
     }
     expect(server.opened).toBe(20);
   });
@@ -35,7 +37,7 @@ describe("a connection is used again", () => {
     using server = rawServer(({ socket, turn }) => void socket.write(words[turn - 1]!));
     using client = testClient();
     for (const text of words) {
-      expect(await client.ask(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
+      expect(await client.send(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
     }
     expect(server.opened).toBe(1);
   });
@@ -53,7 +55,7 @@ describe("a connection is used again", () => {
       using server = rawServer(({ socket }) => void socket.write(text));
       using client = testClient();
       for (let turn = 1; turn <= 3; turn++) {
-        expect(await client.ask(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
+        expect(await client.send(server.url, "?")).toBe(text.includes(" 204 ") ? "" : "a");
         expect(server.opened).toBe(turn);
       }
       await until(() => server.open === 0);
@@ -69,7 +71,7 @@ describe("no client gets another client's response", () => {
     });
     using client = testClient();
     for (const body of ["a", "b", "c"]) {
-      expect(await client.ask(server.url, body)).toBe(body);
+      expect(await client.send(server.url, body)).toBe(body);
       await until(() => server.open === 0);
     }
     expect(server.opened).toBe(3);
@@ -79,8 +81,8 @@ describe("no client gets another client's response", () => {
     using server = rawServer(({ socket, body }) => void socket.write(ok(String(body)).repeat(2)));
     using client = testClient();
     const bodies = Array.from({ length: 50 }, (_, at) => `call ${at}`);
-    expect(await Promise.all(bodies.map((body) => client.ask(server.url, body)))).toEqual(bodies);
-    for (const body of bodies) expect(await client.ask(server.url, body)).toBe(body);
+    expect(await Promise.all(bodies.map((body) => client.send(server.url, body)))).toEqual(bodies);
+    for (const body of bodies) expect(await client.send(server.url, body)).toBe(body);
   });
 
   test("when a server responds before it has the whole request", async () => {
@@ -93,9 +95,9 @@ describe("no client gets another client's response", () => {
       },
     });
     using client = testClient();
-    expect(await client.ask(server.url, "a")).toBe("a");
-    expect(await client.ask(`${server.url}/large`, "x".repeat(20_000_000))).toBe("too large");
-    expect(await client.ask(server.url, "b")).toBe("b");
+    expect(await client.send(server.url, "a")).toBe("a");
+    expect(await client.send(`${server.url}/large`, "x".repeat(20_000_000))).toBe("too large");
+    expect(await client.send(server.url, "b")).toBe("b");
     expect(server.opened).toBe(2);
     expect(server.received.at(-1)).toMatchObject({ connection: 2, turn: 1 });
   });
@@ -110,7 +112,7 @@ describe("a connection that the server closed", () => {
       });
       using client = testClient();
       for (const body of ["a", "b"]) {
-        expect(await client.ask(server.url, body)).toBe(body);
+        expect(await client.send(server.url, body)).toBe(body);
         await until(() => server.open === 0);
       }
       expect(server.received).toHaveLength(2);
@@ -125,7 +127,7 @@ describe("a connection that the server closed", () => {
         else request.socket[end]();
       });
       using client = testClient();
-      for (let at = 0; at < 6; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
+      for (let at = 0; at < 6; at++) expect(await client.send(server.url, `${at}`)).toBe(`${at}`);
       expect(server.opened).toBe(6);
     }
   });
@@ -137,11 +139,11 @@ describe("a connection that the server closed", () => {
       else echo(request);
     });
     using client = testClient();
-    await client.ask(server.url, "a");
+    await client.send(server.url, "a");
     hangsUp = true;
-    expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
+    expect((await failure(client.send(server.url, "b"))).name).toBe("ConnectionLost");
     expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-    expect((await failure(client.ask(server.url, "c"))).name).toBe("ConnectionLost");
+    expect((await failure(client.send(server.url, "c"))).name).toBe("ConnectionLost");
     expect(server.received).toHaveLength(4);
   });
 
@@ -151,8 +153,8 @@ describe("a connection that the server closed", () => {
       else request.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal");
     });
     using client = testClient();
-    await client.ask(server.url, "a");
-    expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
+    await client.send(server.url, "a");
+    expect((await failure(client.send(server.url, "b"))).name).toBe("ConnectionLost");
     expect(server.received).toHaveLength(2);
   });
 
@@ -164,11 +166,13 @@ describe("a connection that the server closed", () => {
     });
     using client = testClient();
     const nonIdempotent = { isNonIdempotent: true };
-    expect(await client.ask(server.url, "a", nonIdempotent)).toBe("a");
-    expect(await client.ask(server.url, "b", nonIdempotent)).toBe("b");
+    expect(await client.send(server.url, "a", nonIdempotent)).toBe("a");
+    expect(await client.send(server.url, "b", nonIdempotent)).toBe("b");
     expect(server.received.map(({ connection }) => connection)).toEqual([1, 2]);
     hangsUp = true;
-    expect((await failure(client.ask(server.url, "c", nonIdempotent))).name).toBe("ConnectionLost");
+    expect((await failure(client.send(server.url, "c", nonIdempotent))).name).toBe(
+      "ConnectionLost",
+    );
     expect(server.received).toHaveLength(3);
   });
 });
@@ -177,7 +181,7 @@ describe("a server that closes its own side only", () => {
   test("has responded, if its response ends with the connection", async () => {
     using server = rawServer(({ socket }) => void socket.end("HTTP/1.1 200 OK\r\n\r\nto the end"));
     using client = testClient();
-    expect(await client.ask(server.url, "?")).toBe("to the end");
+    expect(await client.send(server.url, "?")).toBe("to the end");
   });
 
   test("has not responded, if its response declares more bytes", async () => {
@@ -188,7 +192,7 @@ describe("a server that closes its own side only", () => {
     ]) {
       using server = rawServer(({ socket }) => void socket.end(half));
       using client = testClient();
-      expect(await failure(client.ask(server.url, "?"))).toMatchObject({
+      expect(await failure(client.send(server.url, "?"))).toMatchObject({
         name: "ConnectionLost",
         silent: half === "",
       });
@@ -201,7 +205,7 @@ describe("a server that closes its own side only", () => {
       setTimeout(() => socket.resetAndDestroy(), 10);
     });
     using client = testClient();
-    expect((await failure(client.ask(server.url, "?"))).name).toBe("ConnectionLost");
+    expect((await failure(client.send(server.url, "?"))).name).toBe("ConnectionLost");
   });
 
   test("after its response has responded, and every later request gets a response as well", async () => {
@@ -209,7 +213,7 @@ describe("a server that closes its own side only", () => {
       if (socket.writable) socket.end(ok(body.toString()));
     });
     using client = testClient();
-    for (let at = 0; at < 20; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
+    for (let at = 0; at < 20; at++) expect(await client.send(server.url, `${at}`)).toBe(`${at}`);
     // A request that is sent before the close has arrived is retried.
     expect(server.opened).toBe(20);
   });

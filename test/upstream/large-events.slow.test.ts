@@ -147,7 +147,7 @@ describe("a stream of events", () => {
     const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
     const [event] = await Array.fromAsync(readImageStream(cut(written, []), temp));
     const image = loadedImageIn(event?.payload.image);
-    if (image?.kind !== "spilled") throw new Error("it was not put aside");
+    if (image?.kind !== "spilled") throw new Error("it was not spilled");
     expect(Buffer.from(await image.spilled.bytes()).toString("latin1")).toBe(long);
     // The gateway's response has the image unchanged.
     const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
@@ -180,7 +180,7 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
       .join("");
 
   /** More clients than the memory budget has room for, so that some images are spilled to disk. */
-  const callers = 12;
+  const clients = 12;
 
   test.each([
     ["of an upstream that streams", "gpt-image-2"],
@@ -211,22 +211,22 @@ upstreams: [{ id: fake, kind: openai, baseUrl: "${upstream.url.origin}/v1", apiK
 models: [{ id: image-model, kind: image, targets: [{ upstream: fake, model: ${model} }] }]
 `,
     });
-    const ask = async (): Promise<readonly Buffer[]> => {
-      const wish = { model: "image-model", prompt: "fox", stream: true, partial_images: 2 };
-      const text = await (await gateway.post("/v1/images/generations", wish)).text();
+    const generate = async (): Promise<readonly Buffer[]> => {
+      const body = { model: "image-model", prompt: "fox", stream: true, partial_images: 2 };
+      const text = await (await gateway.post("/v1/images/generations", body)).text();
       const payloads = [...text.matchAll(/^data: (.*)$/gm)].map(
         ([, data]) => JSON.parse(data as string) as { b64_json: string },
       );
       return payloads.map(({ b64_json }) => Buffer.from(b64_json, "base64"));
     };
-    const responses = await Promise.all(Array.from({ length: callers }, ask));
+    const responses = await Promise.all(Array.from({ length: clients }, generate));
     for (const images of responses) {
       expect(images.map((image) => generated.findIndex((one) => one.equals(image)))).toEqual(
         model === "gpt-image-2" ? [0, 1, 2] : [2],
       );
     }
     expect(gateway.rows().map(({ images, status }) => [images, status])).toEqual(
-      Array.from({ length: callers }, () => [1, 200]),
+      Array.from({ length: clients }, () => [1, 200]),
     );
     await gateway.close();
   });

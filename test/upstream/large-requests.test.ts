@@ -24,9 +24,9 @@ describe("a large request body", () => {
     using client = testClient();
     for (const letter of ["x", "y", "\n"]) {
       const value = bodyWith(letter);
-      const hash = await client.ask(server.url, "", { body: new LargeJson(value) });
+      const hash = await client.send(server.url, "", { body: new LargeJson(value) });
       expect(hash).toBe(hashOf(JSON.stringify(value)));
-      expect(await client.ask(server.url, "small")).toBe(hashOf("small"));
+      expect(await client.send(server.url, "small")).toBe(hashOf("small"));
     }
     expect(server.opened).toBe(1);
   });
@@ -38,9 +38,9 @@ describe("a large request body", () => {
       },
     });
     using client = testClient();
-    expect(await client.ask(server.url, "first")).toBe(hashOf("first"));
+    expect(await client.send(server.url, "first")).toBe(hashOf("first"));
     const value = bodyWith("x");
-    const hash = await client.ask(server.url, "", { body: new LargeJson(value) });
+    const hash = await client.send(server.url, "", { body: new LargeJson(value) });
     expect(hash).toBe(hashOf(JSON.stringify(value)));
     expect(server.opened).toBe(2);
   });
@@ -50,11 +50,11 @@ describe("a large request body", () => {
     using client = testClient();
     const body = new LargeJson(bodyWith("x"));
     const chunks = body.chunks();
-    await client.ask(server.url, "", { body });
+    await client.send(server.url, "", { body });
     expect(chunks.map(({ length }) => length).filter((length) => length > 0)).toEqual([]);
     const failed = new LargeJson(bodyWith("x"));
     const unsent = failed.chunks();
-    const outcome = client.ask("http://127.0.0.1:1/v1", "", { body: failed });
+    const outcome = client.send("http://127.0.0.1:1/v1", "", { body: failed });
     expect(await outcome.catch(() => "failed")).toBe("failed");
     expect(unsent.map(({ length }) => length).filter((length) => length > 0)).toEqual([]);
   });

@@ -101,7 +101,7 @@ describe("a large response", () => {
     const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
     const { image } = (await readDocument(upstreamResponseOf(text), temp)) as { image: unknown };
     const imageBytes = imageContentIn(image);
-    if (imageBytes?.kind !== "spilled") throw new Error("it was not put aside");
+    if (imageBytes?.kind !== "spilled") throw new Error("it was not spilled");
     expect(Buffer.from(await imageBytes.spilled.bytes()).toString("latin1")).toBe(long);
     await temp.clear();
   });

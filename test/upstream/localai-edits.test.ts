@@ -14,16 +14,16 @@ const image = (at: number): ImageSource => ({
   file: fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71, at)),
 });
 
-const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
+const upstreamRequestOf = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
   const { edits } = localai.adapter;
   if (!edits) throw new Error("LocalAI edits");
   const target = targetOf("localai", model, "http://localai.internal:8080/v1");
   return edits.toUpstream({ ...edit(image(0)), ...more }, target);
 };
 
-const refusalOf = (asking: () => unknown): { kind: string; param?: string } => {
+const refusalOf = (build: () => unknown): { kind: string; param?: string } => {
   try {
-    asking();
+    build();
     return { kind: "none" };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -34,14 +34,14 @@ const refusalOf = (asking: () => unknown): { kind: string; param?: string } => {
 
 describe("an image without a mask", () => {
   test("is sent as bare base64: a data URL would be ignored silently", async () => {
-    const { file, ref_images } = await bodyOf(ask("dreamshaper", {}));
+    const { file, ref_images } = await bodyOf(upstreamRequestOf("dreamshaper", {}));
     expect(file).toBe(Buffer.from([137, 80, 78, 71, 0]).toString("base64"));
     expect(ref_images).toBeUndefined();
   });
 
   test("is a reference for models that edit, and there may be several", async () => {
     const { file, ref_images } = await bodyOf(
-      ask("flux.1-kontext-dev", { images: [image(0), image(1)] }),
+      upstreamRequestOf("flux.1-kontext-dev", { images: [image(0), image(1)] }),
     );
     expect(file).toBeUndefined();
     expect(ref_images).toHaveLength(2);
@@ -52,7 +52,7 @@ describe("an image with a mask", () => {
   const mask = image(9);
 
   test("is sent to the inpainting endpoint, as files", async () => {
-    const request = ask("dreamshaper", { mask, extraFields: { steps: 30 } });
+    const request = upstreamRequestOf("dreamshaper", { mask, extraFields: { steps: 30 } });
     expect(request.url).toBe("http://localai.internal:8080/v1/images/inpainting");
     expect((await partsOf(request)).map(({ field }) => field)).toEqual([
       "steps",
@@ -64,10 +64,14 @@ describe("an image with a mask", () => {
   });
 
   test("is refused in any size but the one that LocalAI generates regardless of the request", () => {
-    expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "512x512" } }))).toEqual({
+    expect(
+      refusalOf(() => upstreamRequestOf("dreamshaper", { mask, options: { size: "512x512" } })),
+    ).toEqual({
       kind: "none",
     });
-    expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "1024x1024" } }))).toEqual({
+    expect(
+      refusalOf(() => upstreamRequestOf("dreamshaper", { mask, options: { size: "1024x1024" } })),
+    ).toEqual({
       kind: "invalid_size",
       param: "size",
     });
@@ -75,7 +79,7 @@ describe("an image with a mask", () => {
 
   test("is accepted for one image only", () => {
     const images = [image(0), image(1)];
-    expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
+    expect(refusalOf(() => upstreamRequestOf("flux.1-kontext-dev", { mask, images }))).toEqual({
       kind: "invalid_value",
       param: "image",
     });

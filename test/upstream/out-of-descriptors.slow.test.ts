@@ -30,7 +30,7 @@ test("running out of file descriptors returns 503, and does not eject a healthy 
     env: { VEXEL_MAX_CONNECTIONS: "1000", VEXEL_BATCH_WAIT_MS: "0" },
     openFiles: 120,
   });
-  const ask = async (input: string) => {
+  const send = async (input: string) => {
     const response = await fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
@@ -41,7 +41,7 @@ test("running out of file descriptors returns 503, and does not eject a healthy 
   };
   try {
     // Two descriptors for each, and the process has 120 in all. Connections that it cannot accept wait.
-    const responses = await Promise.all(Array.from({ length: 70 }, (_, at) => ask(`text ${at}`)));
+    const responses = await Promise.all(Array.from({ length: 70 }, (_, at) => send(`text ${at}`)));
     const refused = responses.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThan(0);
     for (const { status, retryAfter, body } of refused) {
@@ -52,7 +52,7 @@ test("running out of file descriptors returns 503, and does not eject a healthy 
     expect(gateway.output()).toContain("no file descriptor for an upstream connection (EMFILE)");
     expect(gateway.output()).not.toContain("target-ejected");
     isSlow = false;
-    expect((await ask("afterwards")).status).toBe(200);
+    expect((await send("afterwards")).status).toBe(200);
   } finally {
     gateway.kill("SIGKILL");
     await gateway.exited;

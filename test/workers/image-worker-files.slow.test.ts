@@ -25,8 +25,8 @@ import {
 } from "./image-worker-fixture.ts";
 
 /** The number of image bytes that were sent to a process. */
-const carried = (asks: ReturnType<typeof watched>["requests"]): number =>
-  asks.reduce((sum, { image }) => sum + (image.kind === "bytes" ? image.bytes.length : 0), 0);
+const carried = (requests: ReturnType<typeof watched>["requests"]): number =>
+  requests.reduce((sum, { image }) => sum + (image.kind === "bytes" ? image.bytes.length : 0), 0);
 
 /** An upstream's JSON response with base64 images, split at any byte. */
 function response(json: string): Pick<UpstreamResponse, "chunks"> {

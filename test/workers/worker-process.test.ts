@@ -50,59 +50,59 @@ function pretend(
       return { pid: 1, send, kill: () => resolve("SIGKILL"), exited: promise };
     },
   });
-  const ask = (text: string, signal = never) => {
+  const sendText = (text: string, signal = never) => {
     const parts: string[] = [];
     return link
       .send({ request: text, weight: text.length, signal, onPart: (part) => parts.push(part) })
       .then(() => parts.join(""));
   };
-  return { link, ask, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
+  return { link, sendText, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
 }
 
 test("parts of a response arrive in order and the last one ends the request", async () => {
-  const { link, ask } = pretend((sent, say) => {
+  const { link, sendText } = pretend((sent, say) => {
     if (sent.type === "load") say({ type: "ready", metadata: { runtime: "native" } });
     if (sent.type !== "request") return;
     for (const [i, part] of [...sent.request].entries()) {
       say({ type: "part", id: sent.id, part, last: i === sent.request.length - 1 });
     }
   });
-  expect(await Promise.all([ask("abc"), ask("de")])).toEqual(["abc", "de"]);
+  expect(await Promise.all([sendText("abc"), sendText("de")])).toEqual(["abc", "de"]);
   expect(link.state()).toEqual({ pid: 1, metadata: { runtime: "native" }, requests: 0, weight: 0 });
   await link.close();
 });
 
 test("a model that cannot be loaded fails fast during the backoff, then is started again", async () => {
-  const { ask, loaded, alive, wait } = pretend((sent, say) => {
+  const { sendText, loaded, alive, wait } = pretend((sent, say) => {
     if (sent.type === "load")
       say({ type: "failed", error: "upstream_error", message: "no weights" });
   });
-  await expectError(ask("a"), "upstream_error", /no weights/);
-  await expectError(ask("b"), "upstream_error", /no weights/);
+  await expectError(sendText("a"), "upstream_error", /no weights/);
+  await expectError(sendText("b"), "upstream_error", /no weights/);
   expect(loaded).toHaveLength(1);
   expect(alive()).toBe(0);
   wait(600);
-  await expectError(ask("c"), "upstream_error", /no weights/);
+  await expectError(sendText("c"), "upstream_error", /no weights/);
   expect(loaded).toHaveLength(2);
 });
 
 test("processes in a row that died before they were ready are counted", async () => {
-  const { link, ask, loaded } = pretend((sent, say, die) => {
+  const { link, sendText, loaded } = pretend((sent, say, die) => {
     if (sent.type === "load" && sent.spec < 2) return die();
     if (sent.type === "load") say({ type: "ready", metadata: {} });
     if (sent.type === "request") say({ type: "part", id: sent.id, part: "done", last: true });
   });
-  await expectError(ask("a"), "upstream_unreachable", /SIGILL/);
-  await expectError(ask("b"), "upstream_unreachable", /SIGILL/);
-  expect(await ask("c")).toBe("done");
+  await expectError(sendText("a"), "upstream_unreachable", /SIGILL/);
+  await expectError(sendText("b"), "upstream_unreachable", /SIGILL/);
+  expect(await sendText("c")).toBe("done");
   expect(loaded).toEqual([0, 1, 2]);
   await link.close();
 });
 
 test("a hung process is killed when a client cancels its request", async () => {
-  const { ask, alive, wait, loaded } = pretend(() => {});
+  const { sendText, alive, wait, loaded } = pretend(() => {});
   const [first, second] = [new AbortController(), new AbortController()];
-  const calls = [ask("a", first.signal), ask("b", second.signal), ask("c")];
+  const calls = [sendText("a", first.signal), sendText("b", second.signal), sendText("c")];
   const errors = [
     expectError(calls[0]!, "client_closed"),
     expectError(calls[1]!, "client_closed"),
@@ -120,7 +120,7 @@ test("a hung process is killed when a client cancels its request", async () => {
 
 test("messages of a process after its end are ignored", async () => {
   const ends: (() => void)[] = [];
-  const { link, ask } = pretend((sent, say, die) => {
+  const { link, sendText } = pretend((sent, say, die) => {
     if (sent.type !== "request") return;
     if (sent.request === "lost") {
       ends.push(() => say({ type: "part", id: sent.id + 1, part: "ghost", last: true }));
@@ -128,8 +128,8 @@ test("messages of a process after its end are ignored", async () => {
     }
     say({ type: "part", id: sent.id, part: "real", last: true });
   });
-  await expectError(ask("lost"), "upstream_unreachable");
-  const response = ask("next");
+  await expectError(sendText("lost"), "upstream_unreachable");
+  const response = sendText("next");
   for (const end of ends) end();
   expect(await response).toBe("real");
   await link.close();
