@@ -43,7 +43,7 @@ const errors = explain(faults, load.errors);
 const failedCalls = explain(faults, load.failedCalls);
 console.log(
   [
-    `\n${load.answered.size} answered requests, ${load.images} images, ${ledger.rows} ledger rows, ${load.wrong.length} wrong responses`,
+    `\n${load.requestIds.size} completed requests, ${load.images} images, ${ledger.rows} ledger rows, ${load.wrong.length} wrong responses`,
     `\nErrors of single requests, ${load.errors.length}:`,
     ...[...errors.explained].map(([text, count]) => `  ${count} × ${text}`),
     `\nCalls that failed after the retries of the SDK, ${load.failedCalls.length}:`,

@@ -164,7 +164,7 @@ browserTest(
     await page.getByRole("row").filter({ hasText: "search-app" }).waitFor();
     expect(await page.getByRole("row").filter({ hasText: "studio-app" }).count()).toBe(0);
     expect(await page.getByRole("row").count()).toBe(2);
-    // The menu has no page for administrators, and the server refuses what the page would ask for.
+    // The menu has no page for administrators, and the server refuses the requests of the page.
     expect(await page.getByRole("link", { name: "Users" }).count()).toBe(0);
     problems.expectFailure(/^403 (GET|POST) /);
     for (const path of ["/users", "/audit", "/settings"]) {

@@ -73,8 +73,8 @@ describe("one vector space", () => {
   });
 
   test("a file that mixes two is refused with both targets, both vector spaces and the fix", () => {
-    const said = refused(["openai text-embedding-3-small", "gpu BAAI/bge-m3"]);
-    expect(said).toEndWith(
+    const message = refused(["openai text-embedding-3-small", "gpu BAAI/bge-m3"]);
+    expect(message).toEndWith(
       'models[0].targets[1].model: "text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") ' +
         'and "BAAI/bge-m3" at "gpu" (vector space "bge-m3") are different models, and their vectors cannot be ' +
         "compared; set sameSpace: true on the model if they are one model under two names",

@@ -37,7 +37,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   };
 }
 
-const said = (message: string): string =>
+const errorBody = (message: string): string =>
   JSON.stringify({ id: "7e2f3c1a-5d0b-4b1e-9b0a-2f9c6f1d8e77", message });
 
 const caseOf = (name: string, target: Target): VendorCase => ({
@@ -58,15 +58,15 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   }),
   tellsUsage: true,
   refusals: [
-    { status: 401, body: said("invalid api token"), error: "upstream_credentials" },
+    { status: 401, body: errorBody("invalid api token"), error: "upstream_credentials" },
     {
       status: 402,
-      body: said("Please add or update your payment method at https://dashboard.cohere.com"),
+      body: errorBody("Please add or update your payment method at https://dashboard.cohere.com"),
       error: "insufficient_quota",
     },
     {
       status: 404,
-      body: said(
+      body: errorBody(
         `model '${target.model}' not found, make sure the correct model ID was used and that you have access to the model.`,
       ),
       error: "model_not_found",
@@ -74,23 +74,27 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     { status: 404, body: "404 page not found", error: "upstream_error" },
     {
       status: 400,
-      body: said("invalid request: total number of texts must be at most 96 - received 104"),
+      body: errorBody("invalid request: total number of texts must be at most 96 - received 104"),
       error: "upstream_rejected",
     },
     {
       status: 400,
-      body: said("too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs."),
+      body: errorBody(
+        "too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs.",
+      ),
       error: "upstream_rejected",
     },
     {
       status: 429,
       headers: { "retry-after": "12" },
-      body: said(`You are using a Trial key (${key}), which is limited to 40 API calls / minute.`),
+      body: errorBody(
+        `You are using a Trial key (${key}), which is limited to 40 API calls / minute.`,
+      ),
       error: "upstream_rate_limit",
     },
-    { status: 500, body: said("internal server error"), error: "upstream_error" },
+    { status: 500, body: errorBody("internal server error"), error: "upstream_error" },
     { status: 503, body: "", error: "upstream_overloaded" },
-    { status: 504, body: said("timeout"), error: "upstream_timeout" },
+    { status: 504, body: errorBody("timeout"), error: "upstream_timeout" },
   ],
 });
 

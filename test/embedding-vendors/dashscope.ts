@@ -21,19 +21,19 @@ function understand(request: UpstreamRequest, target: Target, root: string): Und
   };
 }
 
-const said = (code: string, message: string): string =>
+const errorBody = (code: string, message: string): string =>
   JSON.stringify({ code, message, request_id: "fb53c4ec-1c12-4fc4-a580-cdb7c3261fc1" });
 
 /** https://www.alibabacloud.com/help/en/model-studio/error-code */
 const refusals: VendorCase["refusals"] = [
   {
     status: 401,
-    body: said("InvalidApiKey", `Invalid API-key provided: ${key}.`),
+    body: errorBody("InvalidApiKey", `Invalid API-key provided: ${key}.`),
     error: "upstream_credentials",
   },
   {
     status: 400,
-    body: said(
+    body: errorBody(
       "InvalidParameter",
       "<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents",
     ),
@@ -41,12 +41,12 @@ const refusals: VendorCase["refusals"] = [
   },
   {
     status: 400,
-    body: said("InvalidParameter", "Range of input length should be [1, 8192]"),
+    body: errorBody("InvalidParameter", "Range of input length should be [1, 8192]"),
     error: "upstream_rejected",
   },
   {
     status: 400,
-    body: said(
+    body: errorBody(
       "Arrearage",
       "Access denied, please make sure your account is in good standing. For details, see: https://help.aliyun.com",
     ),
@@ -54,7 +54,7 @@ const refusals: VendorCase["refusals"] = [
   },
   {
     status: 403,
-    body: said(
+    body: errorBody(
       "AllocationQuota.FreeTierOnly",
       "The free tier of the model has been exhausted. If you wish to continue access the model on a paid basis, please disable the “use free tier only” mode.",
     ),
@@ -62,28 +62,35 @@ const refusals: VendorCase["refusals"] = [
   },
   {
     status: 403,
-    body: said("AccessDenied", "Current user api does not support synchronous calls."),
+    body: errorBody("AccessDenied", "Current user api does not support synchronous calls."),
     error: "upstream_forbidden",
   },
-  { status: 404, body: said("ModelNotFound", "Model can not be found."), error: "model_not_found" },
+  {
+    status: 404,
+    body: errorBody("ModelNotFound", "Model can not be found."),
+    error: "model_not_found",
+  },
   {
     status: 429,
-    body: said("Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
+    body: errorBody(
+      "Throttling.RateQuota",
+      "Requests rate limit exceeded, please try again later.",
+    ),
     error: "upstream_rate_limit",
   },
   {
     status: 429,
-    body: said("Throttling.AllocationQuota", "Free allocated quota exceeded."),
+    body: errorBody("Throttling.AllocationQuota", "Free allocated quota exceeded."),
     error: "insufficient_quota",
   },
   {
     status: 500,
-    body: said("InternalError", "An internal error has occurred, please try again later."),
+    body: errorBody("InternalError", "An internal error has occurred, please try again later."),
     error: "upstream_error",
   },
   {
     status: 503,
-    body: said("ModelUnavailable", "Model is unavailable, please try again later."),
+    body: errorBody("ModelUnavailable", "Model is unavailable, please try again later."),
     error: "upstream_overloaded",
   },
 ];

@@ -17,7 +17,7 @@ function understand(request: UpstreamRequest, { model, upstream }: Target): Unde
   return { input: textsIn(body.input), encoding: "float" };
 }
 
-const said = (error_code: string, message: string): string =>
+const errorBody = (error_code: string, message: string): string =>
   JSON.stringify({ error_code, message });
 
 const caseOf = (name: string, target: Target): VendorCase => ({
@@ -38,23 +38,26 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   refusals: [
     {
       status: 401,
-      body: said("401", "Credential was not sent or was of an unsupported type for this API."),
+      body: errorBody("401", "Credential was not sent or was of an unsupported type for this API."),
       error: "upstream_credentials",
     },
-    { status: 403, body: said("403", "Invalid access token."), error: "upstream_credentials" },
+    { status: 403, body: errorBody("403", "Invalid access token."), error: "upstream_credentials" },
     {
       status: 403,
-      body: said("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
+      body: errorBody("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
       error: "upstream_forbidden",
     },
     {
       status: 404,
-      body: said("RESOURCE_DOES_NOT_EXIST", "The given endpoint does not exist, please retry."),
+      body: errorBody(
+        "RESOURCE_DOES_NOT_EXIST",
+        "The given endpoint does not exist, please retry.",
+      ),
       error: "model_not_found",
     },
     {
       status: 400,
-      body: said(
+      body: errorBody(
         "BAD_REQUEST",
         `Input embeddings size is too large, exceeding 150 limit for ${target.model}`,
       ),
@@ -62,13 +65,17 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     },
     {
       status: 429,
-      body: said("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
+      body: errorBody("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
       error: "upstream_rate_limit",
     },
-    { status: 500, body: said("INTERNAL_ERROR", "Something went wrong"), error: "upstream_error" },
+    {
+      status: 500,
+      body: errorBody("INTERNAL_ERROR", "Something went wrong"),
+      error: "upstream_error",
+    },
     {
       status: 503,
-      body: said("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
+      body: errorBody("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
       error: "upstream_overloaded",
     },
   ],

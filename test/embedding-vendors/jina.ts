@@ -32,7 +32,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   };
 }
 
-const said = (code: string, detail: string): string =>
+const errorBody = (code: string, detail: string): string =>
   JSON.stringify({ detail, code, request_id: "03f58cd9da22fabf" });
 
 const caseOf = (name: string, model: string): VendorCase => {
@@ -57,17 +57,20 @@ const caseOf = (name: string, model: string): VendorCase => {
     refusals: [
       {
         status: 401,
-        body: said("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
+        body: errorBody("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
         error: "upstream_credentials",
       },
       {
         status: 403,
-        body: said("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
+        body: errorBody("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
         error: "insufficient_quota",
       },
       {
         status: 400,
-        body: said("INPUT_MODEL_NOT_FOUND", `Model '${model}' not found. Available models: x.`),
+        body: errorBody(
+          "INPUT_MODEL_NOT_FOUND",
+          `Model '${model}' not found. Available models: x.`,
+        ),
         error: "model_not_found",
       },
       {
@@ -98,22 +101,22 @@ const caseOf = (name: string, model: string): VendorCase => {
       },
       {
         status: 429,
-        body: said("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
+        body: errorBody("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
         error: "upstream_rate_limit",
       },
       {
         status: 500,
-        body: said("INTERNAL_ERROR", "An unexpected error occurred."),
+        body: errorBody("INTERNAL_ERROR", "An unexpected error occurred."),
         error: "upstream_error",
       },
       {
         status: 503,
-        body: said("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
+        body: errorBody("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
         error: "upstream_overloaded",
       },
       {
         status: 504,
-        body: said("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
+        body: errorBody("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
         error: "upstream_timeout",
       },
     ],

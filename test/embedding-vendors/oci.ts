@@ -57,7 +57,7 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
   };
 }
 
-const said = (code: string, message: string): string =>
+const errorBody = (code: string, message: string): string =>
   JSON.stringify({ code, message, "opc-request-id": "B1D9" });
 
 const caseOf = (name: string, target: Target): VendorCase => ({
@@ -79,12 +79,15 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   refusals: [
     {
       status: 401,
-      body: said("NotAuthenticated", "The required information to complete authentication failed."),
+      body: errorBody(
+        "NotAuthenticated",
+        "The required information to complete authentication failed.",
+      ),
       error: "upstream_credentials",
     },
     {
       status: 404,
-      body: said(
+      body: errorBody(
         "NotAuthorizedOrNotFound",
         "Authorization failed or requested resource not found.",
       ),
@@ -92,26 +95,26 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     },
     {
       status: 404,
-      body: said("404", `Entity with key ${target.model} not found`),
+      body: errorBody("404", `Entity with key ${target.model} not found`),
       error: "model_not_found",
     },
     {
       status: 400,
-      body: said("400", "Please provide a list of inputs with a maximum length of 96."),
+      body: errorBody("400", "Please provide a list of inputs with a maximum length of 96."),
       error: "upstream_rejected",
     },
     {
       status: 400,
-      body: said("400", "input must be at most 512 tokens long"),
+      body: errorBody("400", "input must be at most 512 tokens long"),
       error: "upstream_rejected",
     },
     {
       status: 429,
-      body: said("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
+      body: errorBody("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
       error: "upstream_rate_limit",
     },
-    { status: 500, body: said("InternalServerError", "oops"), error: "upstream_error" },
-    { status: 503, body: said("ServiceUnavailable", "busy"), error: "upstream_overloaded" },
+    { status: 500, body: errorBody("InternalServerError", "oops"), error: "upstream_error" },
+    { status: 503, body: errorBody("ServiceUnavailable", "busy"), error: "upstream_overloaded" },
   ],
 });
 

@@ -31,7 +31,7 @@ function understand(request: UpstreamRequest): Understood {
   return { input: textsIn(body.inputs), encoding: "float" };
 }
 
-const said = (message: string): string => JSON.stringify({ message });
+const errorBody = (message: string): string => JSON.stringify({ message });
 /** SageMaker wraps the error message of the container. */
 const wrapped = (inner: string): string =>
   JSON.stringify({
@@ -50,21 +50,21 @@ const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
   refusals: [
     {
       status: 403,
-      body: said(
+      body: errorBody(
         "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.",
       ),
       error: "upstream_credentials",
     },
     {
       status: 403,
-      body: said(
+      body: errorBody(
         `User: arn:aws:iam::471147114711:user/${accessKeyId} is not authorized to perform: sagemaker:InvokeEndpoint`,
       ),
       error: "upstream_forbidden",
     },
     {
       status: 400,
-      body: said("Endpoint our-embedder of account 471147114711 not found."),
+      body: errorBody("Endpoint our-embedder of account 471147114711 not found."),
       error: "model_not_found",
     },
     {
@@ -72,9 +72,9 @@ const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
       body: wrapped("batch size 40 > maximum allowed batch size 32"),
       error: "upstream_rejected",
     },
-    { status: 429, body: said("Rate exceeded"), error: "upstream_rate_limit" },
-    { status: 500, body: said("Internal failure"), error: "upstream_error" },
-    { status: 503, body: said("Service unavailable"), error: "upstream_overloaded" },
+    { status: 429, body: errorBody("Rate exceeded"), error: "upstream_rate_limit" },
+    { status: 500, body: errorBody("Internal failure"), error: "upstream_error" },
+    { status: 503, body: errorBody("Service unavailable"), error: "upstream_overloaded" },
   ],
 });
 

@@ -37,7 +37,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   };
 }
 
-const said = (code: number, message: string): string =>
+const errorBody = (code: number, message: string): string =>
   JSON.stringify({
     request_id: "a1b2c3d4-0000-4000-8000-000000000000",
     code,
@@ -72,17 +72,17 @@ const caseOf = (model: string): VendorCase => {
       { status: 403, body: "RBAC: access denied", error: "upstream_forbidden" },
       {
         status: 400,
-        body: said(400, `400 - Embedding Module: Model ${model} not supported.`),
+        body: errorBody(400, `400 - Embedding Module: Model ${model} not supported.`),
         error: "model_not_found",
       },
       {
         status: 400,
-        body: said(400, "Input text exceeds the context length."),
+        body: errorBody(400, "Input text exceeds the context length."),
         error: "upstream_rejected",
       },
       { status: 404, body: "", error: "upstream_error" },
-      { status: 429, body: said(429, "Too many requests."), error: "upstream_rate_limit" },
-      { status: 500, body: said(500, "Internal server error."), error: "upstream_error" },
+      { status: 429, body: errorBody(429, "Too many requests."), error: "upstream_rate_limit" },
+      { status: 500, body: errorBody(500, "Internal server error."), error: "upstream_error" },
       { status: 503, body: "no healthy upstream", error: "upstream_overloaded" },
     ],
   };

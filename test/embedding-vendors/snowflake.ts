@@ -16,7 +16,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   return { input: textsIn(body.text), encoding: "float" };
 }
 
-const said = (message: string, error_code: string): string =>
+const errorBody = (message: string, error_code: string): string =>
   JSON.stringify({ message, error_code, request_id: "01afef9d-0607-0550-0001-dd270c3902d7" });
 
 const caseOf = (name: string, baseUrl: string): VendorCase => {
@@ -41,18 +41,22 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
     refusals: [
       {
         status: 401,
-        body: said("Programmatic access token is invalid.", "394400"),
+        body: errorBody("Programmatic access token is invalid.", "394400"),
         error: "upstream_credentials",
       },
       {
         status: 400,
-        body: said(`unknown model ${target.model}`, "390142"),
+        body: errorBody(`unknown model ${target.model}`, "390142"),
         error: "model_not_found",
       },
-      { status: 400, body: said("text is too long", "390142"), error: "upstream_rejected" },
-      { status: 403, body: said("Not authorized.", "390403"), error: "upstream_forbidden" },
-      { status: 429, body: said("Too many requests.", "390429"), error: "upstream_rate_limit" },
-      { status: 500, body: said("Internal error.", "390500"), error: "upstream_error" },
+      { status: 400, body: errorBody("text is too long", "390142"), error: "upstream_rejected" },
+      { status: 403, body: errorBody("Not authorized.", "390403"), error: "upstream_forbidden" },
+      {
+        status: 429,
+        body: errorBody("Too many requests.", "390429"),
+        error: "upstream_rate_limit",
+      },
+      { status: 500, body: errorBody("Internal error.", "390500"), error: "upstream_error" },
       { status: 503, body: "", error: "upstream_overloaded" },
       { status: 504, body: "", error: "upstream_timeout" },
     ],

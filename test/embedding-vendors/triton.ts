@@ -26,7 +26,7 @@ function understand(request: UpstreamRequest, { model, upstream }: Target): Unde
   return { input: textsIn(tensor.data), encoding: "float" };
 }
 
-const said = (error: string): string => JSON.stringify({ error });
+const errorBody = (error: string): string => JSON.stringify({ error });
 
 const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCase => {
   const target = targetOf("triton", "embedder", { baseUrl: root, options });
@@ -46,23 +46,23 @@ const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCas
     refusals: [
       {
         status: 400,
-        body: said(`Request for unknown model: '${target.model}' is not found`),
+        body: errorBody(`Request for unknown model: '${target.model}' is not found`),
         error: "model_not_found",
       },
       {
         status: 400,
-        body: said(
+        body: errorBody(
           `[request id: <id_unknown>] inference request batch-size must be <= 8 for '${target.model}'`,
         ),
         error: "upstream_rejected",
       },
       {
         status: 400,
-        body: said("unexpected inference input 'input_text' for model"),
+        body: errorBody("unexpected inference input 'input_text' for model"),
         error: "upstream_rejected",
       },
-      { status: 500, body: said("CUDA error"), error: "upstream_error" },
-      { status: 503, body: said("Exceeds maximum queue size"), error: "upstream_overloaded" },
+      { status: 500, body: errorBody("CUDA error"), error: "upstream_error" },
+      { status: 503, body: errorBody("Exceeds maximum queue size"), error: "upstream_overloaded" },
     ],
   };
 };

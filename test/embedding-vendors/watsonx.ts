@@ -23,7 +23,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   return { input: textsIn(body.inputs), encoding: "float" };
 }
 
-const said = (status: number, code: string, message: string): string =>
+const errorBody = (status: number, code: string, message: string): string =>
   JSON.stringify({
     errors: [{ code, message, more_info: "https://cloud.ibm.com/apidocs/watsonx-ai" }],
     trace: "85527f4d559b71672661bd561a6768fe",
@@ -44,7 +44,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   refusals: [
     {
       status: 401,
-      body: said(
+      body: errorBody(
         401,
         "authentication_token_expired",
         "Failed to authenticate the request due to an expired token",
@@ -53,7 +53,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     },
     {
       status: 400,
-      body: said(
+      body: errorBody(
         400,
         "invalid_input_argument",
         `Invalid input argument for Model '${target.model}': Token sequence length is longer than the specified maximum sequence length for this model (1336 > 512).`,
@@ -62,12 +62,12 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     },
     {
       status: 404,
-      body: said(404, "model_not_supported", `Model '${target.model}' is not supported`),
+      body: errorBody(404, "model_not_supported", `Model '${target.model}' is not supported`),
       error: "model_not_found",
     },
     {
       status: 403,
-      body: said(
+      body: errorBody(
         403,
         "token_quota_reached",
         `The token quota of the project ${projectId} has been reached`,
@@ -76,15 +76,19 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     },
     {
       status: 403,
-      body: said(403, "no_associated_service_instance_error", "No WML instance in the project"),
+      body: errorBody(
+        403,
+        "no_associated_service_instance_error",
+        "No WML instance in the project",
+      ),
       error: "upstream_forbidden",
     },
     {
       status: 429,
-      body: said(429, "downstream_request_limit_reached", "Too many requests"),
+      body: errorBody(429, "downstream_request_limit_reached", "Too many requests"),
       error: "upstream_rate_limit",
     },
-    { status: 500, body: said(500, "internal_error", "oops"), error: "upstream_error" },
+    { status: 500, body: errorBody(500, "internal_error", "oops"), error: "upstream_error" },
     { status: 503, body: "", error: "upstream_overloaded" },
   ],
 });

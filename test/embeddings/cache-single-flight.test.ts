@@ -9,11 +9,11 @@ import type { PermittedModel } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
-  callOf,
   expectVectors,
+  requestOf,
   routeOf,
   settle,
-  startMemory,
+  startCache,
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
@@ -26,23 +26,23 @@ const letters = (from: number, to: number) =>
 
 /** The cache stage before an upstream that always returns the same response. */
 function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
-  const { memory: cache, flights } = startMemory({ maxBytes: room });
+  const { cache, singleFlight } = startCache({ maxBytes: room });
   let requested = 0;
   const send = cacheStage({
     cache,
-    singleFlight: flights,
+    singleFlight,
     enabled: () => true,
     ...options,
   })(async () => {
     requested++;
     return response;
   });
-  return { cache, flights, send, requested: () => requested };
+  return { cache, singleFlight, send, requested: () => requested };
 }
 
 describe("an upstream", () => {
   test("gets ten of a hundred inputs, if ninety are cached or in flight", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const known = setup.start(textQuery(letters(0, 60)), route);
     setup.upstreamRequests[0]?.respond("base64", true);
     await known.outcome;
@@ -62,7 +62,7 @@ describe("an upstream", () => {
   });
 
   test("gets a duplicate input once, and the usage counts it twice", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const pending = setup.start(textQuery(["same", "other", "same", "same"]), route);
     expect(setup.upstreamRequests[0]?.inputs).toEqual(["same", "other"]);
     setup.upstreamRequests[0]?.respond("base64", true);
@@ -76,7 +76,7 @@ describe("an upstream", () => {
   });
 
   test("gets no request for cached inputs", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["a"], { single: true }), route);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
@@ -91,7 +91,7 @@ describe("an upstream", () => {
   });
 
   test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
       const pending = setup.start(query, route);
       const upstreamRequest = setup.upstreamRequests.at(-1);
@@ -105,7 +105,7 @@ describe("an upstream", () => {
   test("gets every request for a model with the cache switched off", async () => {
     const response = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
     const { cache, send, requested } = before(response, { enabled: ({ id }) => id !== "off" });
-    const request = callOf(textQuery(["a"]), routeOf("off", "space"));
+    const request = requestOf(textQuery(["a"]), routeOf("off", "space"));
     for (let i = 0; i < 3; i++) await send(request);
     expect(requested()).toBe(3);
     expect(cache.size).toBe(0);
@@ -122,31 +122,31 @@ describe("a vector", () => {
     const bits = new Uint32Array([0x80000000, 1, 0x007fffff, 0x7f7fffff, 0x3f800001]);
     const base64 = Buffer.from(bits.buffer).toString("base64");
     const { send } = before({ vectors: [base64] });
-    await send(callOf(textQuery(["a"]), route));
-    const again = await send(callOf(textQuery(["a"], { encoding: "float" }), route));
+    await send(requestOf(textQuery(["a"]), route));
+    const again = await send(requestOf(textQuery(["a"], { encoding: "float" }), route));
     const [vector] = again.vectors as [Float32Array<ArrayBuffer>];
     expect([...new Uint32Array(vector.buffer)]).toEqual([...bits]);
     // A copy of its own bytes and no others.
     expect(vector.buffer.byteLength).toBe(20);
-    expect((await send(callOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
+    expect((await send(requestOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
   });
 
   test("that is cached is returned in the requested encoding, alone and beside other vectors", async () => {
     const vectors = ["AACAPw==", "AAAAQA=="];
     const { send, requested } = before({ vectors });
-    await send(callOf(textQuery(["a", "b"]), route));
+    await send(requestOf(textQuery(["a", "b"]), route));
     for (const texts of [["a"], ["a", "b"]]) {
       const known = vectors.slice(0, texts.length);
-      const response = await send(callOf(textQuery(texts), route));
+      const response = await send(requestOf(textQuery(texts), route));
       expect(response.vectors).toEqual(known);
-      const floats = await send(callOf(textQuery(texts, { encoding: "float" }), route));
+      const floats = await send(requestOf(textQuery(texts, { encoding: "float" }), route));
       expect(floats.vectors).toEqual(known.map((_, at) => Float32Array.of(at + 1)));
     }
     expect(requested()).toBe(1);
   });
 
   test("is shared only by models of one vector space at one upstream", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
@@ -165,7 +165,7 @@ describe("a vector", () => {
   });
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const at = (...targets: readonly (readonly [string, string])[]): PermittedModel => ({
       ...route,
       targets: targets.map(([kind, baseUrl]) => ({
@@ -197,7 +197,8 @@ describe("a vector", () => {
         { vectors: ["AACAPw=="] },
         { taskTypesTranslated: () => byMeaning },
       );
-      for (const taskType of taskTypes) await send(callOf(textQuery(["a"], { taskType }), route));
+      for (const taskType of taskTypes)
+        await send(requestOf(textQuery(["a"], { taskType }), route));
       expect(requested()).toBe(byMeaning ? 1 : 2);
     }
   });
@@ -208,10 +209,10 @@ describe("usage", () => {
     const texts = ["a", "größer", "日本", "four"];
     const vectors = texts.map(() => "AACAPw==");
     const { send, requested } = before({ vectors, usage: { inputTokens: 23 } });
-    await send(callOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), route));
     const shares: (number | undefined)[] = [];
     for (const text of texts) {
-      shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
+      shares.push((await send(requestOf(textQuery([text]), route))).usage?.inputTokens);
     }
     expect(shares).toEqual(shareUsage(23, [1, 8, 8, 4]));
     expect(requested()).toBe(1);
@@ -223,10 +224,10 @@ describe("usage", () => {
       vectors: texts.map(() => "AACAPw=="),
       usage: { inputTokens: 4_002 },
     });
-    await send(callOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), route));
     const shares: (number | undefined)[] = [];
     for (const text of texts) {
-      shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
+      shares.push((await send(requestOf(textQuery([text]), route))).usage?.inputTokens);
     }
     expect(shares).toEqual([1, 4_000, 1]);
   });
@@ -235,19 +236,19 @@ describe("usage", () => {
     const texts = ["a", "otter ".repeat(100), "b"];
     const usage = { inputTokens: 108, perInput: [3, 102, 3] };
     const { send } = before({ vectors: texts.map(() => "AACAPw=="), usage });
-    await send(callOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), route));
     for (const [at, text] of texts.entries()) {
-      const response = await send(callOf(textQuery([text]), route));
+      const response = await send(requestOf(textQuery([text]), route));
       expect(response.usage?.inputTokens).toBe(usage.perInput[at]!);
     }
   });
 
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["silent"]), route);
     setup.upstreamRequests[0]?.respond("base64", false);
     await settle();
-    const mixed = setup.start(textQuery(["silent", "told"]), route);
+    const mixed = setup.start(textQuery(["silent", "loud"]), route);
     setup.upstreamRequests[1]?.respond("base64", true);
     expect((await upstreamResponseOf(mixed)).usage).toBeUndefined();
     // The usage of this request's own upstream request is reported.
@@ -257,11 +258,11 @@ describe("usage", () => {
 
 test("a response that does not match the request reaches no client and is not cached", async () => {
   for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
-    const { cache, flights, send } = before({ vectors });
-    const sent = (async () => send(callOf(textQuery(["a"]), route)))();
+    const { cache, singleFlight, send } = before({ vectors });
+    const sent = (async () => send(requestOf(textQuery(["a"]), route)))();
     expect(await sent.catch((error: unknown) => error)).toMatchObject({
       kind: "upstream_invalid",
     });
-    expect([cache.size, flights.size]).toEqual([0, 0]);
+    expect([cache.size, singleFlight.size]).toEqual([0, 0]);
   }
 });

@@ -11,7 +11,7 @@ import {
   type PendingRequest,
   routeOf,
   settle,
-  startMemory,
+  startCache,
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
@@ -19,7 +19,7 @@ import {
 const route = routeOf("model", "space");
 const room = 1e6;
 const upstreamSignal = (
-  { upstreamRequests }: ReturnType<typeof startMemory>,
+  { upstreamRequests }: ReturnType<typeof startCache>,
   at: number,
 ): AbortSignal => upstreamRequests[at]!.request.signal;
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
@@ -28,7 +28,7 @@ const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 describe("requests that wait for an input in flight", () => {
   /** One request is in flight and three wait for it, one of them with an input of its own. */
   function startWaiters(texts: readonly string[] = ["a"]) {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const first = setup.start(textQuery(texts), route);
     const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), route));
     expect(setup.upstreamRequests).toHaveLength(1);
@@ -38,12 +38,12 @@ describe("requests that wait for an input in flight", () => {
   test("share the received vector, even if the cache has no room for it", async () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
-        const setup = startMemory({ maxBytes });
+        const setup = startCache({ maxBytes });
         const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), route));
         setup.upstreamRequests[0]?.respond(form, true);
         const [first, second] = await Promise.all(pendingRequests.map(upstreamResponseOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
-        expect([setup.upstreamRequests.length, setup.memory.size]).toEqual([
+        expect([setup.upstreamRequests.length, setup.cache.size]).toEqual([
           1,
           maxBytes === 0 ? 0 : 1,
         ]);
@@ -57,7 +57,7 @@ describe("requests that wait for an input in flight", () => {
     setup.upstreamRequests[0]?.fail(error);
     for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
     expect(setup.upstreamRequests).toHaveLength(1);
-    expect([setup.flights.size, setup.memory.size]).toEqual([0, 0]);
+    expect([setup.singleFlight.size, setup.cache.size]).toEqual([0, 0]);
     for (const { request } of waiting) expect(request.record.embeddings.upstreamTokens).toBe(0);
     expect(first.request.record.embeddings.upstreamTokens).toBeUndefined();
   });
@@ -89,11 +89,11 @@ describe("requests that wait for an input in flight", () => {
     });
     setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     expect(errorOf(await first.outcome)).toBe(first.cancel.signal.reason);
-    expect(setup.flights.size).toBe(0);
+    expect(setup.singleFlight.size).toBe(0);
   });
 
   test("in a chain cancel an upstream request when no connected client needs it", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const one = setup.start(textQuery(["a"]), route);
     // Each requests an input that the next one waits for.
     const two = setup.start(textQuery(["a", "b"]), route);
@@ -115,7 +115,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("send their own request when its client disconnected and its timeout passes", async () => {
-    const setup = startMemory({ maxBytes: room }, { timeoutMs: 1 });
+    const setup = startCache({ maxBytes: room }, { timeoutMs: 1 });
     const first = setup.start(textQuery(["a"]), route);
     const waiter = setup.start(textQuery(["a"]), route);
     first.cancel.abort(hungUp());
@@ -164,7 +164,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("get the refusal of an identical request of the same key, and no other", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     const embed = (key: string, user?: string) =>
       setup.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
     const [first, same, otherKey, otherUser] = [
@@ -185,7 +185,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("do not fail with the error of another model's upstream, although the vectors would be shared", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
     const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
     setup.upstreamRequests[0]?.fail(trouble());
@@ -206,7 +206,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("fail at once with an error that applies to them", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["slow"]), route);
     setup.start(textQuery(["broken"]), route);
     const both = setup.start(textQuery(["slow", "broken"]), route);
@@ -216,7 +216,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("are charged for their own upstream request, even if other requests fail first", async () => {
-    const setup = startMemory({ maxBytes: room });
+    const setup = startCache({ maxBytes: room });
     setup.start(textQuery(["broken"]), route);
     const both = setup.start(textQuery(["broken", "own"]), route);
     const error = trouble();
@@ -230,7 +230,7 @@ describe("requests that wait for an input in flight", () => {
 });
 
 test("no request waits for an aborted one, and the next request replaces it", async () => {
-  const setup = startMemory({ maxBytes: room });
+  const setup = startCache({ maxBytes: room });
   const first = setup.start(textQuery(["a"]), route);
   first.cancel.abort(hungUp());
   const second = setup.start(textQuery(["a"]), route);
@@ -244,7 +244,7 @@ test("no request waits for an aborted one, and the next request replaces it", as
 });
 
 test("a request that waits for several requests that time out sends its own request", async () => {
-  const setup = startMemory({ maxBytes: room });
+  const setup = startCache({ maxBytes: room });
   const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), route));
   const patient = setup.start(textQuery(["a"]), route);
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");

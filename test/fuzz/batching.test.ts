@@ -133,7 +133,7 @@ function named(whose: number, { input, poisoned }: Member): EmbeddingInput {
 
 /** A pure upstream: its response depends on the entry and the options alone. */
 class Upstream {
-  readonly #world: Scenario;
+  readonly #scenario: Scenario;
   readonly unmetered = new Set<number>();
   readonly failed = new Set<number>();
   charged = 0;
@@ -141,11 +141,11 @@ class Upstream {
   calls = 0;
 
   constructor(scenario: Scenario) {
-    this.#world = scenario;
+    this.#scenario = scenario;
   }
 
   readonly next: EmbeddingsSend = async (call) => {
-    const { turns, moods } = this.#world;
+    const { turns, moods } = this.#scenario;
     const [wait, mood] = [turns[this.calls % turns.length]!, moods[this.calls % moods.length]!];
     this.calls++;
     this.#expectWithinLimits(call);
@@ -155,7 +155,7 @@ class Upstream {
         await settled();
         if (call.signal.aborted) throw call.signal.reason;
       }
-      return this.#answer(call, mood);
+      return this.#respond(call, mood);
     } finally {
       this.underWay--;
     }
@@ -163,7 +163,7 @@ class Upstream {
 
   #expectWithinLimits({ query }: EmbeddingsRequest): void {
     const { items, tokens, bytes } = loadOf(query.input);
-    const { maxItems, maxTokens = Infinity, maxBytes = Infinity } = this.#world.limits;
+    const { maxItems, maxTokens = Infinity, maxBytes = Infinity } = this.#scenario.limits;
     expect(items).toBeGreaterThan(0);
     expect(items).toBeLessThanOrEqual(maxItems);
     // A single entry that is too large cannot be split.
@@ -172,7 +172,7 @@ class Upstream {
     expect(bytes).toBeLessThanOrEqual(maxBytes);
   }
 
-  #answer({ query }: EmbeddingsRequest, mood: Scenario["moods"][number]): EmbeddingsResponse {
+  #respond({ query }: EmbeddingsRequest, mood: Scenario["moods"][number]): EmbeddingsResponse {
     const entries = entriesOf(query.input);
     const owners = entries.map(ownerOf);
     if (mood === "broken") {
@@ -182,7 +182,7 @@ class Upstream {
     const bad = entries.find(isPoisoned);
     if (bad !== undefined) throw rejected(`refused for ${ownerOf(bad)}`);
     const inputTokens = entries.reduce((sum, entry) => sum + trueTokensOf(entry), 0);
-    if (inputTokens > (this.#world.trueTokens ?? Infinity)) throw tooManyTokens();
+    if (inputTokens > (this.#scenario.trueTokens ?? Infinity)) throw tooManyTokens();
     const vectors = entries.map((entry) => vectorFor(entry, query));
     if (mood === "unmetered") {
       for (const owner of owners) this.unmetered.add(owner);
@@ -231,7 +231,7 @@ function expectOwnOutcome(
   }
 }
 
-async function expectSafeTravels(scenario: Scenario): Promise<void> {
+async function expectOwnResponses(scenario: Scenario): Promise<void> {
   const upstream = new Upstream(scenario);
   const target = targetNamed("a");
   const route = routeTo(target);
@@ -252,7 +252,7 @@ async function expectSafeTravels(scenario: Scenario): Promise<void> {
     ],
     upstream.next,
   );
-  const travels = scenario.members.map(async (one, whose) => {
+  const requests = scenario.members.map(async (one, whose) => {
     const { dimensions, user, taskType, extraFields, encoding } = one;
     const call = requestFor(named(whose, one), route, {
       encoding,
@@ -269,20 +269,20 @@ async function expectSafeTravels(scenario: Scenario): Promise<void> {
     }
     return { call, outcome: await outcome };
   });
-  const arrived = await Promise.all(travels);
-  for (const [whose, { call, outcome }] of arrived.entries()) {
+  const ended = await Promise.all(requests);
+  for (const [whose, { call, outcome }] of ended.entries()) {
     expectOwnOutcome(whose, call, outcome, upstream, scenario);
     expect(call.signal.listeners.size).toBe(0);
   }
   await inTurns(6);
   expect(upstream.underWay).toBe(0);
-  const responses = arrived.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
-  if (responses.length === arrived.length && upstream.unmetered.size === 0) {
+  const responses = ended.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
+  if (responses.length === ended.length && upstream.unmetered.size === 0) {
     const reportedTokens = responses.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
     expect(reportedTokens).toBe(upstream.charged);
   }
 }
 
 test("requests that are split and batched get the same responses as one upstream request per input", async () => {
-  await fc.assert(fc.asyncProperty(scenario, expectSafeTravels), tries(250));
+  await fc.assert(fc.asyncProperty(scenario, expectOwnResponses), tries(250));
 }, 600_000);

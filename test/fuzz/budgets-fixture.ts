@@ -188,10 +188,10 @@ export class BudgetSimulation {
 
   #lines(charged: readonly BudgetedOwner[], at: number) {
     return charged.flatMap((budgeted) =>
-      this.#budgets.status(budgeted, at).map((standing) => {
-        const name = `${budgeted.scope} ${budgeted.id} ${periodName(standing.period, at)}`;
+      this.#budgets.status(budgeted, at).map((status) => {
+        const name = `${budgeted.scope} ${budgeted.id} ${periodName(status.period, at)}`;
         const isStretched = this.open.some((call) => call.held.get(name)?.stretched);
-        return { ...standing, name, isStretched };
+        return { ...status, name, isStretched };
       }),
     );
   }

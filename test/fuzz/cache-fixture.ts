@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly inputs: readonly (string | readonly number[])[];
   readonly respond: (form: Form, hasUsage: boolean) => void;
   readonly fail: (error: unknown) => void;
-  state: "pending" | "answered" | "failed";
+  state: "pending" | "responded" | "failed";
   response?: EmbeddingsResponse;
   error?: unknown;
   /** Its client had disconnected when it failed. */
@@ -110,10 +110,10 @@ export function embed(material: string): Float32Array {
 let floods = 0;
 
 /** Overwrites every slot of a small cache: any view into it now has other content. */
-export function flood(memory: EmbeddingCache): void {
+export function flood(cache: EmbeddingCache): void {
   for (const length of lengths) {
     const vector = new Float32Array(length).fill(++floods);
-    for (let i = 0; i < 8; i++) memory.set(`flood ${floods} ${i}`, { vector, tokens: 1 });
+    for (let i = 0; i < 8; i++) cache.set(`flood ${floods} ${i}`, { vector, tokens: 1 });
   }
 }
 
@@ -137,7 +137,7 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
   return form === "floats" ? views : views.map(bitsOf);
 }
 
-export function callOf(
+export function requestOf(
   query: EmbeddingsQuery,
   route: PermittedModel,
   cancel = new AbortController(),
@@ -163,9 +163,9 @@ export function callOf(
   return { operation: "embeddings", query, route, signal, deadline, temp: noRequestTemp, record };
 }
 
-export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
-  const memory = new EmbeddingCache(options);
-  const flights = new SingleFlight();
+export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
+  const cache = new EmbeddingCache(options);
+  const singleFlight = new SingleFlight();
   const upstreamRequests: UpstreamRequest[] = [];
 
   const next = (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
@@ -187,7 +187,7 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
           ...(hasUsage && { usage: { inputTokens: sumTokens(inputs) } }),
           verbatim: { body: ChunkedBytes.of(Buffer.from("as it came")), model, encoding },
         };
-        Object.assign(upstreamRequest, { state: "answered", response });
+        Object.assign(upstreamRequest, { state: "responded", response });
         resolve(response);
       },
       fail: (error) => {
@@ -204,16 +204,16 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
     return promise;
   };
 
-  const send = cacheStage({ cache: memory, singleFlight: flights, enabled: () => true })(next);
+  const send = cacheStage({ cache, singleFlight, enabled: () => true })(next);
 
   return {
-    memory,
-    flights,
+    cache,
+    singleFlight,
     upstreamRequests,
     pending: () => upstreamRequests.filter(({ state }) => state === "pending"),
     start: (query: EmbeddingsQuery, route: PermittedModel, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
-      const request = callOf(query, route, cancel, caller, timeoutMs);
+      const request = requestOf(query, route, cancel, caller, timeoutMs);
       const outcome = (async () => send(request))().then(
         (response): Outcome => ({ ok: true, response }),
         (error: unknown): Outcome => ({ ok: false, error }),

@@ -11,13 +11,13 @@ import { type Form, routeOf } from "./cache-fixture.ts";
 
 export type Step =
   | {
-      readonly do: "ask";
+      readonly do: "request";
       readonly query: EmbeddingsQuery;
       readonly route: PermittedModel;
       readonly caller: string;
     }
   | {
-      readonly do: "answer";
+      readonly do: "respond";
       readonly which: number;
       readonly form: Form;
       readonly hasUsage: boolean;
@@ -63,7 +63,7 @@ export const texts = [
   "Ã©",
 ];
 const tokens = [[1], [1, 2], [12], [2, 1], [97]];
-export const rests: readonly ExtraFields[] = [
+export const extraFieldSamples: readonly ExtraFields[] = [
   { a: 1, b: { c: [1, 2], d: "x" } },
   { b: { d: "x", c: [1, 2] }, a: 1 },
   { a: 1, b: { c: [2, 1], d: "x" } },
@@ -99,7 +99,7 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
     user: fc.constantFrom(undefined, "somebody"),
     taskType: fc.constantFrom(undefined, undefined, ...taskTypes),
-    extraFields: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...rests)),
+    extraFields: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...extraFieldSamples)),
   })
   .map(({ input, encoding, dimensions, user, taskType, extraFields }) => ({
     model: "model",
@@ -128,15 +128,15 @@ const popular: fc.Arbitrary<EmbeddingsQuery> = fc
   }));
 
 const which = fc.nat({ max: 1000 });
-const asks = (queries: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary<Step> =>
+const requests = (queries: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary<Step> =>
   fc.record({
-    do: fc.constant("ask" as const),
+    do: fc.constant("request" as const),
     query: queries,
     route: often(usual, fc.constant<PermittedModel>(routes[0]), fc.constantFrom(...routes)),
     caller: often(3, fc.constant("key"), fc.constant("another key")),
   });
-const response: fc.Arbitrary<Step> = fc.record({
-  do: fc.constant("answer" as const),
+const respond: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("respond" as const),
   which,
   form: fc.constantFrom<Form>("base64", "numbers", "floats"),
   hasUsage: often(9, fc.constant(true), fc.constant(false)),
@@ -161,15 +161,15 @@ const steps = (...weighted: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step[]
   });
 
 /** Every kind of request, and upstreams that work. */
-export const calm = steps([3, asks(query, 2)], [2, response], [1, settle]);
+export const calm = steps([3, requests(query, 2)], [2, respond], [1, settle]);
 /** Few distinct requests, and many failures. */
 export const crowded = steps(
-  [6, asks(popular, 6)],
-  [2, response],
+  [6, requests(popular, 6)],
+  [2, respond],
   [2, fail],
   [2, leave],
   [1, flood],
   [3, settle],
 );
 /** Cached inputs are requested repeatedly, alone and beside others, and evicted in between. */
-export const forgetful = steps([6, asks(popular, 6)], [5, response], [2, flood], [4, settle]);
+export const evicting = steps([6, requests(popular, 6)], [5, respond], [2, flood], [4, settle]);

@@ -23,17 +23,17 @@ import {
   type Outcome,
   type PendingRequest,
   settle,
-  startMemory,
+  startCache,
   sumTokens,
   type UpstreamRequest,
 } from "./cache-fixture.ts";
 import {
   calm,
   crowded,
-  forgetful,
+  evicting,
+  extraFieldSamples,
   poison,
   query,
-  rests,
   routes,
   type Step,
   texts,
@@ -51,7 +51,7 @@ function respondOrReject(
 }
 
 async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
-  const simulation = startMemory(room);
+  const simulation = startCache(room);
   const pendingRequests: PendingRequest[] = [];
   const ownOf = ({ request }: PendingRequest): UpstreamRequest[] =>
     simulation
@@ -59,9 +59,9 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
       .filter((upstreamRequest) => upstreamRequest.request.record === request.record);
   for (const step of steps) {
     const pending = simulation.pending();
-    if (step.do === "ask")
+    if (step.do === "request")
       pendingRequests.push(simulation.start(step.query, step.route, step.caller));
-    if (step.do === "answer") {
+    if (step.do === "respond") {
       respondOrReject(pending[step.which % pending.length], step.form, step.hasUsage);
     }
     if (step.do === "fail") {
@@ -76,7 +76,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
         for (const upstreamRequest of ownOf(leaving))
           if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(hungUp());
     }
-    if (step.do === "flood") flood(simulation.memory);
+    if (step.do === "flood") flood(simulation.cache);
     if (step.do === "settle") {
       await settle();
       for (const pending of pendingRequests) {
@@ -84,7 +84,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
         expect(pending.ended || !gone, "a disconnected client still waits").toBe(true);
       }
     }
-    expect(simulation.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
+    expect(simulation.cache.bytes).toBeLessThanOrEqual(room.maxBytes);
   }
   // Completes all upstream requests, the latest first.
   for (;;) {
@@ -99,9 +99,9 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     pendingRequests.every(({ ended }) => ended),
     "a client waits forever",
   ).toBe(true);
-  expect(simulation.flights.size).toBe(0);
+  expect(simulation.singleFlight.size).toBe(0);
   // Clients read slowly: every cache slot is overwritten before responses are checked.
-  flood(simulation.memory);
+  flood(simulation.cache);
   const outcomes = await Promise.all(pendingRequests.map(({ outcome }) => outcome));
   return { ...simulation, pendingRequests, outcomes };
 }
@@ -208,7 +208,7 @@ describe("requests that share a cache", () => {
   test("keep their own vectors, whatever is evicted and overwritten before they are read", async () => {
     let known = 0;
     await fc.assert(
-      fc.asyncProperty(forgetful, fc.constantFrom(...tiny), async (steps, room) => {
+      fc.asyncProperty(evicting, fc.constantFrom(...tiny), async (steps, room) => {
         const simulation = await play(steps, room);
         for (const [at, pending] of simulation.pendingRequests.entries()) {
           const outcome = simulation.outcomes[at] as Outcome;
@@ -274,14 +274,14 @@ describe("a cache key", () => {
       .array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 3 })
       .map((list): EmbeddingInput => ({ kind: "tokens", tokens: [list] })),
   );
-  const anyRest = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }), {
+  const anyExtraFields = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }), {
     maxKeys: 3,
   });
   const upstreamRequest = fc
     .record({
       query,
       input: anyInput,
-      extraFields: fc.oneof(fc.constant({}), fc.constantFrom(...rests), anyRest),
+      extraFields: fc.oneof(fc.constant({}), fc.constantFrom(...extraFieldSamples), anyExtraFields),
       route: fc.constantFrom<PermittedModel>(...routes),
     })
     .map(({ query, input, extraFields, route }) => ({

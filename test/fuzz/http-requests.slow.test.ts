@@ -88,7 +88,7 @@ function responsesIn(received: Buffer): Heard[] {
   for (let rest = received.toString("latin1"); rest !== ""; ) {
     const [whole, status] =
       /^HTTP\/1\.1 (\d\d\d) [\w ]+\r\n(?:[\w-]+: .*\r\n)*\r\n/.exec(rest) ?? [];
-    if (whole === undefined) throw new Error(`This is no answer: ${rest.slice(0, 200)}`);
+    if (whole === undefined) throw new Error(`This is no response: ${rest.slice(0, 200)}`);
     const length = Number(/\r\ncontent-length: (\d+)\r\n/.exec(whole)?.[1] ?? 0);
     const body = rest.slice(whole.length, whole.length + length);
     expect(body).toHaveLength(length);

@@ -150,14 +150,14 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       const taskType = parseTaskType("task_type", value);
       const query = { ...plainQuery, taskType, extraFields: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
-      const said: Record<string, unknown> = Object.fromEntries(
+      const sent: Record<string, unknown> = Object.fromEntries(
         ["input_type", "task_type", "task"].flatMap((field) =>
           body[field] === undefined ? [] : [[field, body[field]]],
         ),
       );
-      if (taskTypes === "indifferent") expect(said).toEqual({});
-      else if (taskTypes === "as-given") expect(said).toEqual({ task_type: value });
-      else expect(said).toEqual({ [taskTypes.field]: vendorTaskType(taskType, taskTypes) });
+      if (taskTypes === "indifferent") expect(sent).toEqual({});
+      else if (taskTypes === "as-given") expect(sent).toEqual({ task_type: value });
+      else expect(sent).toEqual({ [taskTypes.field]: vendorTaskType(taskType, taskTypes) });
     }
   },
   "an image request has exactly the client's fields, and absent fields stay absent": forGenerations(
@@ -216,30 +216,35 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   "a second attempt sends the same as the first": ({ adapter, target }) => {
     fc.assert(
       fc.property(embeddingsQueries, (query) => {
-        const ask = () => adapter.embeddings!.toUpstream(query, target);
-        expect(ask()).toEqual(ask());
+        const build = () => adapter.embeddings!.toUpstream(query, target);
+        expect(build()).toEqual(build());
       }),
       runs,
     );
   },
   "the API key is in one header and nowhere else": async ({ adapter, target }) => {
     await fc.assert(
-      fc.asyncProperty(embeddingsQueries, generationQueries, formEdits, async (ask, draw, edit) => {
-        for (const request of [
-          adapter.embeddings?.toUpstream(ask, target),
-          adapter.generations?.toUpstream(draw, target),
-          adapter.edits?.toUpstream(edit, target),
-        ]) {
-          if (!request) continue;
-          const carrying = Object.values(request.headers).filter((value) => value.includes(key));
-          expect(carrying).toHaveLength(1);
-          expect(request.url).not.toContain(key);
-          if (typeof request.body === "string") expect(request.body).not.toContain(key);
-          else
-            for (const { bytes } of await partsOf(request))
-              expect(decode(bytes)).not.toContain(key);
-        }
-      }),
+      fc.asyncProperty(
+        embeddingsQueries,
+        generationQueries,
+        formEdits,
+        async (embeddings, generation, edit) => {
+          for (const request of [
+            adapter.embeddings?.toUpstream(embeddings, target),
+            adapter.generations?.toUpstream(generation, target),
+            adapter.edits?.toUpstream(edit, target),
+          ]) {
+            if (!request) continue;
+            const carrying = Object.values(request.headers).filter((value) => value.includes(key));
+            expect(carrying).toHaveLength(1);
+            expect(request.url).not.toContain(key);
+            if (typeof request.body === "string") expect(request.body).not.toContain(key);
+            else
+              for (const { bytes } of await partsOf(request))
+                expect(decode(bytes)).not.toContain(key);
+          }
+        },
+      ),
       tries(5),
     );
   },
@@ -265,9 +270,9 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
   "every URL is below the configured base URL": ({ adapter, target }) => {
     const { host } = new URL("https://upstream.example");
-    const [ask] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
+    const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b"]) {
-      const url = new URL(adapter.embeddings!.toUpstream(ask, { ...target, model }).url);
+      const url = new URL(adapter.embeddings!.toUpstream(query, { ...target, model }).url);
       expect(url.host).toBe(host);
       expect(url.pathname).toEndWith("/embeddings");
       expect(url.hash).toBe("");

@@ -115,26 +115,26 @@ function arrange({ target, contextual, extraFields }: Dependent) {
       upstream.next,
     ),
   );
-  const callOf = (texts: readonly string[]): EmbeddingsRequest =>
+  const requestOf = (texts: readonly string[]): EmbeddingsRequest =>
     requestFor(texts, route, { extraFields });
-  return { upstream, send, callOf, most: capabilities(target).maxItems };
+  return { upstream, send, requestOf, most: capabilities(target).maxItems };
 }
 
 const laws: Readonly<Record<string, Law<Dependent>>> = {
   "each request is sent upstream alone and unsplit, and its vectors are not cached": async (
     subject,
   ) => {
-    const { upstream, send, callOf, most } = arrange(subject);
+    const { upstream, send, requestOf, most } = arrange(subject);
     const document = ["same", "other", "same"].slice(0, most);
     const documents = [document, document, ["same"]];
     const outcomes = documents.map(async (texts) =>
-      outcomeOf(Promise.resolve(send(callOf(texts)))),
+      outcomeOf(Promise.resolve(send(requestOf(texts)))),
     );
     await settled();
     expect(upstream.requestedTexts).toEqual(documents);
     await upstream.respondToAll();
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toHaveProperty("value");
-    const again = Promise.resolve(send(callOf(["same"])));
+    const again = Promise.resolve(send(requestOf(["same"])));
     await settled();
     expect(upstream.requestedTexts).toHaveLength(4);
     upstream.requests[3]?.respond();
@@ -143,9 +143,9 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
   "a request with more inputs than the upstream takes is refused, and never split": async (
     subject,
   ) => {
-    const { upstream, send, callOf, most } = arrange(subject);
+    const { upstream, send, requestOf, most } = arrange(subject);
     const texts = Array.from({ length: most + 1 }, (_, at) => `chunk ${at}`);
-    const sent = outcomeOf(Promise.resolve().then(() => send(callOf(texts))));
+    const sent = outcomeOf(Promise.resolve().then(() => send(requestOf(texts))));
     // The upstream does not respond here, so a request that reaches it would wait forever.
     const outcome = await Promise.race([
       sent,
@@ -161,8 +161,8 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
   },
   "an upstream's refusal for its size is the client's response, and the request is not split":
     async (subject) => {
-      const { upstream, send, callOf, most } = arrange(subject);
-      const sent = outcomeOf(Promise.resolve(send(callOf(["a", "b"].slice(0, most)))));
+      const { upstream, send, requestOf, most } = arrange(subject);
+      const sent = outcomeOf(Promise.resolve(send(requestOf(["a", "b"].slice(0, most)))));
       await settled();
       upstream.requests[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
       const outcome = await Promise.race([

@@ -18,12 +18,16 @@ const settled = (what: unknown): string =>
 async function requestOf(query: Query, { adapter, operation, target }: Row): Promise<string> {
   const adapterEndpoint = adapter?.[operation] as ImageAdapter<Query>;
   const { url, headers, body }: UpstreamRequest = adapterEndpoint.toUpstream(query, target);
-  const { "content-type": type = "", ...said } = headers;
-  if (typeof body !== "object") return settled([url, said, body]);
+  const { "content-type": type = "", ...otherHeaders } = headers;
+  if (typeof body !== "object") return settled([url, otherHeaders, body]);
   if (type.startsWith("multipart/")) {
-    return settled([url, said, await partsOf({ url, headers, body })]);
+    return settled([url, otherHeaders, await partsOf({ url, headers, body })]);
   }
-  return settled([url, said, Buffer.concat(await Array.fromAsync(body.open())).toString("latin1")]);
+  return settled([
+    url,
+    otherHeaders,
+    Buffer.concat(await Array.fromAsync(body.open())).toString("latin1"),
+  ]);
 }
 
 interface OptionRequest {
@@ -73,7 +77,7 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
     for await (const { option, sentValue, request } of requestsFor(row)) {
       const before = received.get(`${option} ${request}`);
       if (before !== undefined && before !== sentValue)
-        return `${option} ${sentValue} is told as ${before}`;
+        return `${option} ${sentValue} is sent as ${before}`;
       received.set(`${option} ${request}`, sentValue);
     }
     return undefined;

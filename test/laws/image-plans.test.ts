@@ -181,7 +181,7 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
         return plan.query === query ? undefined : "is not passed on as it came";
       }
       const [illegal] = illegalIn(plan, capabilities);
-      return illegal && `asks for ${illegal}`;
+      return illegal && `requests ${illegal}`;
     }),
 
   "the alternatives that a refusal offers are accepted": overAllRows(

@@ -350,8 +350,8 @@ describe("every real response matches the document", () => {
         expect(response.status).toBe(200);
         const content = operationOf(row).responses[200]?.content;
         const documented = content?.[type] ?? content?.[type.replace(/\/.*/, "/*")];
-        expect(`${type} ${documented ? "is told of" : "is not told of"}`).toBe(
-          `${type} is told of`,
+        expect(`${type} ${documented ? "is documented" : "is not documented"}`).toBe(
+          `${type} is documented`,
         );
         if (type !== "application/json") continue;
         const { schema } = documented as Content;
@@ -435,15 +435,15 @@ const values: readonly unknown[] = [
 ];
 
 /** Rules that are not in the document, which the gateway enforces nevertheless. */
-const unsaid: readonly { readonly why: string; readonly is: (body: Json) => boolean }[] = [
-  { why: "how many pictures is up to the model", is: ({ n }) => typeof n === "number" && n > 10 },
+const undocumented: readonly { readonly why: string; readonly is: (body: Json) => boolean }[] = [
+  { why: "the maximum of n depends on the model", is: ({ n }) => typeof n === "number" && n > 10 },
   {
     why: "a reference has exactly one of image_url and file_id",
     is: ({ images, mask }) =>
       [images, mask].flat().some((entry) => entry && Object.keys(entry).length === 0),
   },
   {
-    why: "what a link leads to must be a picture",
+    why: "a link must lead to an image",
     is: ({ images, mask }) =>
       [images, mask].flat().some((entry) => (entry as Json | undefined)?.image_url === nowhere),
   },
@@ -497,7 +497,7 @@ describe("the schema and the gateway accept the same requests", () => {
         const accepted = fake.requests.length > 0;
         const complaint = complaints(schema, sent);
         if (accepted === (complaint === "")) continue;
-        const known = !accepted && unsaid.find(({ is }) => is(sent));
+        const known = !accepted && undocumented.find(({ is }) => is(sent));
         if (known) {
           needed.add(known.why);
           continue;
@@ -510,7 +510,7 @@ describe("the schema and the gateway accept the same requests", () => {
   }
 
   test("every rule that is missing in the document is listed", () => {
-    expect([...needed].sort()).toEqual(unsaid.map(({ why }) => why).sort());
+    expect([...needed].sort()).toEqual(undocumented.map(({ why }) => why).sort());
   });
 
   test("a body that is not an object is refused by both", async () => {

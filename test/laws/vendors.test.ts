@@ -78,8 +78,8 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "a second attempt sends the same as the first": ({ endpoint, vendor, capabilities }) => {
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
-        const ask = () => endpoint.toUpstream(query, vendor.target);
-        expect(ask()).toEqual(ask());
+        const build = () => endpoint.toUpstream(query, vendor.target);
+        expect(build()).toEqual(build());
       }),
       runs,
     );
@@ -253,8 +253,8 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         const options = { ...(headers && { headers }), body: text };
         const error = await errorKindOf(() => readResponse(subject, options, count));
         // A corrupted response may also say that a text was truncated, which the request did not allow.
-        const said = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
-        if (error) expect(["upstream_invalid", ...said], text).toContain(error.kind);
+        const truncation = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
+        if (error) expect(["upstream_invalid", ...truncation], text).toContain(error.kind);
       }
     }
   },

@@ -58,7 +58,7 @@ test("a queued request is admitted by the next periodic check after its limit is
   await queued;
 });
 
-test("a request that failed at one target before it queued for another is not told that nothing was sent", async () => {
+test("a request that failed at one target before it queued for another gets no error that says that nothing was sent", async () => {
   let now = 0;
   let check: (() => void) | undefined;
   const admission = new Admission({

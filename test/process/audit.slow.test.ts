@@ -3,13 +3,13 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
-let answer = (): Response => Response.json({});
+let response = (): Response => Response.json({});
 const registry = Bun.serve({
   port: 0,
   fetch: async (request) => {
     // npm waits until its request is read.
     await request.bytes();
-    if (request.method === "POST") return answer();
+    if (request.method === "POST") return response();
     // npm reads the versions of a package with an advisory, and of its dependents.
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
     return Response.json({ name, versions: {} });
@@ -32,7 +32,7 @@ async function audit(...options: string[]): Promise<{ exitCode: number; output: 
 }
 
 test("a registry that refuses the audit is a failure, unless --allow-offline is given", async () => {
-  answer = () => new Response("forbidden", { status: 403 });
+  response = () => new Response("forbidden", { status: 403 });
   const refused = await audit();
   expect(refused).toMatchObject({ exitCode: 1 });
   expect(refused.output).toContain("NOT checked");
@@ -42,13 +42,13 @@ test("a registry that refuses the audit is a failure, unless --allow-offline is 
 }, 120_000);
 
 test("packages without advisories pass, and a severe advisory fails", async () => {
-  answer = () => Response.json({});
+  response = () => Response.json({});
   expect(await audit()).toMatchObject({
     exitCode: 0,
     output: "0 known vulnerabilities, 0 high or critical.\n",
   });
   const advisory = { id: 1, url: "https://example.com", title: "bad", severity: "high" };
-  answer = () => Response.json({ zod: [{ ...advisory, vulnerable_versions: "<99" }] });
+  response = () => Response.json({ zod: [{ ...advisory, vulnerable_versions: "<99" }] });
   const severe = await audit("--allow-offline");
   expect(severe).toMatchObject({ exitCode: 1 });
   expect(severe.output).toContain("high: zod");

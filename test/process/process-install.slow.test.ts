@@ -33,7 +33,7 @@ function createInstallation(
 ) {
   const bin = join(folder, "npm-bin");
   mkdirSync(bin, { recursive: true });
-  const npmArguments = join(folder, "npm-said");
+  const npmArguments = join(folder, "npm-arguments");
   writeFileSync(join(bin, "npm"), `#!/bin/sh\necho "$@" >> ${npmArguments}\n`, { mode: 0o755 });
   cpSync(join(root, "bin"), join(folder, "bin"), { recursive: true });
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));

@@ -77,7 +77,7 @@ export async function revocationMs(topology: Topology): Promise<number> {
 }
 
 export interface LedgerCheck {
-  /** Answered requests without a row, and requests with two. */
+  /** Completed requests without a row, and requests with two. */
   readonly missing: readonly string[];
   readonly double: readonly string[];
   readonly rows: number;
@@ -87,15 +87,15 @@ export interface LedgerCheck {
 
 /** Waits until the replicas have forwarded their rows. */
 export async function checkLedger({ query }: Topology, load: Load): Promise<LedgerCheck> {
-  const answered = [...load.answered];
-  let missing = answered;
+  const requestIds = [...load.requestIds];
+  let missing = requestIds;
   let ids: string[] = [];
   const end = performance.now() + 30_000;
   for (;;) {
     const rows = await query<{ id: string }>("SELECT request_id AS id FROM vexel.ledger");
     ids = rows.map(({ id }) => id);
     const found = new Set(ids);
-    missing = answered.filter((id) => !found.has(id));
+    missing = requestIds.filter((id) => !found.has(id));
     if (missing.length === 0 || performance.now() > end) break;
     await Bun.sleep(100);
   }

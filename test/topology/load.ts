@@ -1,6 +1,6 @@
 /**
  * A steady load of official SDK clients through the load balancer. Every HTTP response is recorded with the fault during
- * which it was sent, so that each error can be explained and each answered request be found in the ledger.
+ * which it was sent, so that each error can be explained and each completed request be found in the ledger.
  */
 import OpenAI, { APIError } from "openai";
 import { fakeVector } from "../fake-upstream.ts";
@@ -30,7 +30,7 @@ export class Load {
   /** Equal image requests are sent at the same time, and repeated. Needs Redis, which joins them. */
   sendsDuplicates = true;
   /** Request ids of complete responses with 200 or 429. */
-  readonly answered = new Set<string>();
+  readonly requestIds = new Set<string>();
   /** Wrong vectors, other images for the same key, and request ids of two responses. */
   readonly wrong: string[] = [];
   /** Single HTTP requests that failed. The SDK retries most of them. */
@@ -103,8 +103,8 @@ export class Load {
     const { status, headers } = response;
     const id = headers.get("x-request-id");
     if (status === 200 || status === 429) {
-      if (id === null || this.answered.has(id)) this.wrong.push(`request id ${id}`);
-      else this.answered.add(id);
+      if (id === null || this.requestIds.has(id)) this.wrong.push(`request id ${id}`);
+      else this.requestIds.add(id);
       if (status === 200) this.completed++;
     } else fail(errorOf(status, headers, body));
     return new Response(body, { status, headers });

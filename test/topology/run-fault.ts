@@ -64,7 +64,7 @@ export async function runFault(
   const report = (what: string, found: readonly unknown[]): void => {
     if (found.length > 0) broken.push(`${what}: ${found.length}, such as ${found[0]}`);
   };
-  report("answered requests that are missing in the ledger", ledger.missing);
+  report("completed requests that are missing in the ledger", ledger.missing);
   report("requests that are in the ledger twice", ledger.double);
   if (ledger.rows !== ledger.counted)
     broken.push(`the roll-ups count ${ledger.counted} of ${ledger.rows} rows`);

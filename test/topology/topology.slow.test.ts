@@ -40,7 +40,7 @@ topologyTest("every error of a client is explained by a fault", async () => {
   await load.stop();
   const { unexplained } = explain(faults, [...load.errors, ...load.failedCalls]);
   expect(unexplained).toEqual([]);
-  // A row without an answered request belongs to a request that failed.
+  // A row without a completed request belongs to a request that failed.
   const { rows } = await checkLedger(topology, load);
-  expect(rows - load.answered.size).toBeLessThanOrEqual(load.errors.length);
+  expect(rows - load.requestIds.size).toBeLessThanOrEqual(load.errors.length);
 });

@@ -38,7 +38,7 @@ const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse
   });
 
 const { signal } = new AbortController();
-const draw = (
+const generate = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
 ) => clientWith(send).generations({ query: query(more), target, signal, temp: noRequestTemp });
@@ -47,7 +47,7 @@ const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
 
 /** Two tasks run at the same time; a progress request for a task gets that task's preview, as in the web UI. */
-function studioOfTwo() {
+function serverWithTwoTasks() {
   const done = new Map<string, PromiseWithResolvers<UpstreamResponse>>();
   const requestCounts = new Map<string, number>();
   return async (request: UpstreamRequest): Promise<UpstreamResponse> => {
@@ -71,17 +71,19 @@ function studioOfTwo() {
   };
 }
 
-async function eventsOf(response: Awaited<ReturnType<typeof draw>>): Promise<ImageEvent[]> {
+async function eventsOf(response: Awaited<ReturnType<typeof generate>>): Promise<ImageEvent[]> {
   if (response.kind !== "stream") throw new Error("it is not a stream");
   return Array.fromAsync(response.events);
 }
 
 describe("previews", () => {
   test("are of the client's own image, while another client's image is generated", async () => {
-    const send = studioOfTwo();
-    const wish = { stream: true, options: { partial_images: 2 } };
+    const send = serverWithTwoTasks();
+    const body = { stream: true, options: { partial_images: 2 } };
     const streams = await Promise.all(
-      ["an otter", "a seal"].map(async (prompt) => eventsOf(await draw(send, { ...wish, prompt }))),
+      ["an otter", "a seal"].map(async (prompt) =>
+        eventsOf(await generate(send, { ...body, prompt })),
+      ),
     );
     const tasks = streams.map((events) => {
       const previews = events.flatMap((event) => (event.type === "partial" ? [event] : []));
@@ -106,18 +108,18 @@ describe("previews", () => {
     const requests: UpstreamRequest[] = [];
     const send = async (request: UpstreamRequest) => {
       requests.push(request);
-      return responseOf(["picture"]);
+      return responseOf(["image"]);
     };
-    await eventsOf(await draw(send, { stream: true }));
-    await draw(send, { options: { partial_images: 2 } });
+    await eventsOf(await generate(send, { stream: true }));
+    await generate(send, { options: { partial_images: 2 } });
     expect(requests).toHaveLength(2);
     for (const request of requests) expect(bodyOf(request)).not.toHaveProperty("force_task_id");
   });
 });
 
 describe("a checkpoint", () => {
-  const drawnBy = async (model: string, name: unknown): Promise<string> => {
-    const client = clientWith(async () => responseOf(["picture"], { sd_model_name: name }));
+  const generatedBy = async (model: string, name: unknown): Promise<string> => {
+    const client = clientWith(async () => responseOf(["image"], { sd_model_name: name }));
     const { kind } = await client
       .generations({ query: query(), target: { ...target, model }, signal, temp: noRequestTemp })
       .catch((error) => {
@@ -141,24 +143,24 @@ describe("a checkpoint", () => {
       "81761151",
     ];
     for (const name of names)
-      expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: buffered`);
+      expect(`${name}: ${await generatedBy(name, checkpoint)}`).toBe(`${name}: buffered`);
   });
 
   test("that the server does not have is an error, not an image of another checkpoint", async () => {
     for (const name of ["sd_xl_base_1.0", "v1-5", `${checkpoint}-v2.safetensors`]) {
-      expect(await drawnBy(name, checkpoint)).toBe("model_not_found");
+      expect(await generatedBy(name, checkpoint)).toBe("model_not_found");
     }
   });
 
   test("is assumed to match if the server does not report it", async () => {
-    expect(await drawnBy("sd_xl_base_1.0", undefined)).toBe("buffered");
-    expect(await drawnBy("sd_xl_base_1.0", null)).toBe("buffered");
+    expect(await generatedBy("sd_xl_base_1.0", undefined)).toBe("buffered");
+    expect(await generatedBy("sd_xl_base_1.0", null)).toBe("buffered");
   });
 });
 
 test("only the requested images are delivered, with their seeds; no grid, no masks", async () => {
   const send = async () => responseOf(["grid", "one", "two", "mask"], { index_of_first_image: 1 });
-  const response = await draw(send, { options: { n: 2 } });
+  const response = await generate(send, { options: { n: 2 } });
   expect(response).toMatchObject({
     results: [
       { image: { kind: "base64", base64: "one" }, extraFields: { seed: 7 } },
@@ -172,7 +174,7 @@ describe("an edit", () => {
   const bodyFor = async (more: Partial<EditQuery>): Promise<Record<string, unknown>> => {
     const edit: EditQuery = { ...query(), images: [{ kind: "file", file }], files: [], ...more };
     const body = automatic1111.adapter.edits?.toUpstream(edit, target).body;
-    if (typeof body !== "object") throw new Error("no picture is in it");
+    if (typeof body !== "object") throw new Error("it has no image");
     return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
   };
   const mask = { kind: "file", file } as const;

@@ -67,8 +67,8 @@ export function startDownloadSetup(options: DownloadSetupOptions): DownloadSetup
   const connected: string[] = [];
   const lookedUp: string[] = [];
   const server = rawServer((request) => {
-    const said = serve(request, request.head.split(" ")[1] ?? "");
-    if (said) request.socket.end(said);
+    const bytes = serve(request, request.head.split(" ")[1] ?? "");
+    if (bytes) request.socket.end(bytes);
   });
   const { port } = new URL(server.url);
   const connect: typeof Bun.connect = (options) => {
@@ -130,4 +130,4 @@ export async function expectError(
 }
 
 /** The origin of a link that a client sent in this request field. */
-export const fromCaller = { origin: { param: "images[0].image_url" } } as const;
+export const fromClient = { origin: { param: "images[0].image_url" } } as const;

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
   expectError,
-  fromCaller,
+  fromClient,
   largePng,
   png,
   response,
@@ -63,11 +63,15 @@ describe("a download reads no more bytes than the limit,", () => {
   const message = /larger than 100000 bytes/;
 
   test("whatever length is declared", async () => {
-    const says: readonly Buffer[] = [response(largePng), inChunk(largePng), untilClose(largePng)];
-    for (const said of says) {
-      await using net = startDownloadSetup({ serve: () => said, maxBytes });
+    const responses: readonly Buffer[] = [
+      response(largePng),
+      inChunk(largePng),
+      untilClose(largePng),
+    ];
+    for (const bytes of responses) {
+      await using net = startDownloadSetup({ serve: () => bytes, maxBytes });
       await expectError(net.get(url), "upstream_invalid", message);
-      await expectError(net.get(url, fromCaller), "invalid_value", message);
+      await expectError(net.get(url, fromClient), "invalid_value", message);
     }
   });
 
@@ -96,15 +100,15 @@ describe("a download reads no more bytes than the limit,", () => {
     const long = response(png, { headers: { "content-length": "5000" } });
     await using broken = startDownloadSetup({ serve: () => long, maxBytes });
     const why = /connection was lost before the download was complete/;
-    await expectError(broken.get(url, fromCaller), "invalid_value", why);
+    await expectError(broken.get(url, fromClient), "invalid_value", why);
   });
 
   test("a response that is compressed without a request for it is not decompressed", async () => {
     const packed = gzipSync(Buffer.concat([png, Buffer.alloc(50_000_000)]));
     expect(packed.length).toBeLessThan(maxBytes);
     for (const coding of ["gzip", "br", "GZIP, identity"]) {
-      const said = response(packed, { headers: { "content-encoding": coding } });
-      await using net = startDownloadSetup({ serve: () => said, maxBytes });
+      const bytes = response(packed, { headers: { "content-encoding": coding } });
+      await using net = startDownloadSetup({ serve: () => bytes, maxBytes });
       await expectError(net.get(url), "upstream_invalid", /compressed/);
       expect(net.server.received[0]?.head).toContain("accept-encoding: identity");
     }
@@ -118,7 +122,7 @@ describe("a download takes no more time than the timeout,", () => {
   const message = /took longer than 0.2 seconds/;
   const timeoutMs = 200;
   const silences: readonly [string, (request: ReceivedRequest) => undefined][] = [
-    ["without an answer", () => undefined],
+    ["without a response", () => undefined],
     ["with an incomplete head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
     ["with an incomplete image", ({ socket }) => void socket.write(untilClose(png))],
   ];
@@ -126,7 +130,7 @@ describe("a download takes no more time than the timeout,", () => {
     test(when, async () => {
       await using net = startDownloadSetup({ serve, timeoutMs });
       await expectError(net.get(url), "upstream_timeout", message);
-      const error = await expectError(net.get(url, fromCaller), "invalid_value", message);
+      const error = await expectError(net.get(url, fromClient), "invalid_value", message);
       expect(error.body.error.param).toBe("images[0].image_url");
     });
   }
@@ -199,7 +203,7 @@ describe("only an image is accepted", () => {
       });
       const message = new RegExp(`responded with status ${status}`);
       await expectError(net.get(url), "upstream_invalid", message);
-      await expectError(net.get(url, fromCaller), "invalid_value", message);
+      await expectError(net.get(url, fromClient), "invalid_value", message);
       expect(net.connected.length).toBe(2);
     },
   );
@@ -225,7 +229,7 @@ describe("an image that an upstream generated", () => {
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
     expect(times).toBe(3);
     times = 0;
-    await expectError(net.get(url, fromCaller), "invalid_value", /connection was lost/);
+    await expectError(net.get(url, fromClient), "invalid_value", /connection was lost/);
     expect(times).toBe(1);
   });
 

@@ -6,7 +6,7 @@ import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
-import { expectError, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
+import { expectError, fromClient, largePng, png, publicAddress } from "./download-fixture.ts";
 
 const folder = temporaryFolder();
 const at = (name: string): string => join(folder.path, name);
@@ -41,7 +41,7 @@ const ca = readFileSync(at("ours.pem"), "utf8");
 
 interface Host {
   readonly requestedHosts: string[];
-  get(url: string, call?: typeof fromCaller, trust?: string): Promise<CollectedImage>;
+  get(url: string, call?: typeof fromClient, trust?: string): Promise<CollectedImage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ describe("a host is not trusted, and gets no request", () => {
   ])("with a certificate %s", async (_, certificate, trust, code) => {
     await using impostor = host(certificate);
     const url = "https://pictures.example/x.png";
-    const error = await expectError(impostor.get(url, fromCaller, trust), "invalid_value", message);
+    const error = await expectError(impostor.get(url, fromClient, trust), "invalid_value", message);
     expect(error.details.logDetail).toBe(`pictures.example: ${code}`);
     expect(impostor.requestedHosts).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe("a host is not trusted, and gets no request", () => {
   test("with a certificate for a name, if the link has an IP address", async () => {
     await using right = host("right");
     const url = `https://${publicAddress}/x.png`;
-    await expectError(right.get(url, fromCaller), "invalid_value", message);
+    await expectError(right.get(url, fromClient), "invalid_value", message);
     expect(right.requestedHosts).toEqual([]);
   });
 });

@@ -152,9 +152,9 @@ test("input and output tokens add up to the total", async () => {
 });
 
 test.each([
-  ["nothing is said", undefined],
-  ["half of it is said", { promptTokenCount: 6 }],
-  ["it does not add up", { promptTokenCount: 60, totalTokenCount: 6 }],
+  ["no usage is reported", undefined],
+  ["the total is missing", { promptTokenCount: 6 }],
+  ["the total is below the prompt", { promptTokenCount: 60, totalTokenCount: 6 }],
 ])("tokens are unknown if %s", async (_, usageMetadata) => {
   expect((await read({ candidates: [generated], usageMetadata })).usage).toBeUndefined();
 });

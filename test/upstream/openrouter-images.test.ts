@@ -79,14 +79,14 @@ describe("a stream", () => {
   const stream = (...payloads: object[]) => read(frames(...payloads), "text/event-stream");
 
   test("yields at most the requested partial images, then the image with its usage and cost", async () => {
-    const events = await stream(partial(0), partial(1), partial(2), completed("picture", usage));
+    const events = await stream(partial(0), partial(1), partial(2), completed("image", usage));
     expect(events).toEqual([
       { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
       {
         type: "buffered",
         response: {
           kind: "buffered",
-          results: [{ image: { kind: "base64", base64: "picture" } }],
+          results: [{ image: { kind: "base64", base64: "image" } }],
           metadata: {},
           usage: { total_tokens: 100, input_tokens: 10, output_tokens: 90 },
           cost: 0.25,
@@ -97,7 +97,7 @@ describe("a stream", () => {
 
   test("reports the cost of all images, or none", async () => {
     const costOf = ([event]: readonly ImageEvent[]) =>
-      event?.type === "buffered" ? event.response.cost : "no picture";
+      event?.type === "buffered" ? event.response.cost : "no image";
     expect(costOf(await stream(completed("a", usage), completed("b", usage)))).toBe(0.5);
     expect(costOf(await stream(completed("a", usage), completed("b")))).toBeUndefined();
   });
@@ -132,7 +132,7 @@ describe("a response with status 200", () => {
 
   test("that counts no tokens has no usage, but it has its cost", async () => {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: 0.04 };
-    const [event] = await response({ created: 1, data: [{ b64_json: "picture" }], usage: none });
+    const [event] = await response({ created: 1, data: [{ b64_json: "image" }], usage: none });
     expect(event).toMatchObject({ response: { cost: 0.04 } });
     expect(event).not.toHaveProperty("response.usage");
   });

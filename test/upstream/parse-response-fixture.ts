@@ -100,9 +100,9 @@ export const wellFormed = body
     }),
   )
   .map(({ whole, framed, version, status, reason, connection, others, interim: before }) => {
-    const said = connection === undefined ? "" : `Connection: ${connection}\r\n`;
+    const connectionLine = connection === undefined ? "" : `Connection: ${connection}\r\n`;
     const first = `HTTP/${version} ${status}${reason}\r\n`;
-    const head = `${first}${said}${others.lines.join("")}${framed.lines}\r\n`;
+    const head = `${first}${connectionLine}${others.lines.join("")}${framed.lines}\r\n`;
     const mayStay = version === "1.1" ? connection !== "close" : connection === "keep-alive";
     return {
       wire: Buffer.concat([latin(before + head), framed.bytes]),

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   expectError,
-  fromCaller,
+  fromClient,
   otherAddress,
   png,
   publicAddress,
@@ -80,7 +80,7 @@ describe("a private address is not connected to", () => {
       names: { "a.example": [[address]] },
     });
     await expectError(net.get("https://a.example/x.png"), "upstream_invalid", closed);
-    await expectError(net.get("http://a.example/x.png", fromCaller), "invalid_value", closed);
+    await expectError(net.get("http://a.example/x.png", fromClient), "invalid_value", closed);
     expect(net.connected).toEqual([]);
   });
 
@@ -146,12 +146,12 @@ describe("a private address is not connected to", () => {
       names: { "a.example": [["10.0.0.1"]] },
     });
     const there = await expectError(
-      net.get("http://a.example/x", fromCaller),
+      net.get("http://a.example/x", fromClient),
       "invalid_value",
       closed,
     );
     const absent = await expectError(
-      net.get("http://absent.invalid/x", fromCaller),
+      net.get("http://absent.invalid/x", fromClient),
       "invalid_value",
       closed,
     );
@@ -193,7 +193,7 @@ describe("only a checked address is connected to", () => {
       names,
       refusing: [otherAddress, publicAddress],
     });
-    const getting = none.get("http://a.example/x.png", fromCaller);
+    const getting = none.get("http://a.example/x.png", fromClient);
     await expectError(getting, "invalid_value", /cannot be reached/);
     expect(none.connected).toEqual([otherAddress, publicAddress]);
   });
@@ -255,7 +255,7 @@ describe("only http and https are supported", () => {
     await using net = startDownloadSetup({ serve: () => response() });
     const message = /user name or a password/;
     for (const url of ["http://me:secret@a.example/x.png", "http://me@a.example/x.png"]) {
-      await expectError(net.get(url, fromCaller), "invalid_value", message);
+      await expectError(net.get(url, fromClient), "invalid_value", message);
     }
     expect(net.connected).toEqual([]);
   });
@@ -301,8 +301,8 @@ describe("trusted hosts may be private", () => {
     const names = { "photos.local": [["10.0.0.9"]] };
     const trusted = ["Photos.local", "[::1]:9000"];
     await using net = startDownloadSetup({ serve: () => response(), names, trusted });
-    await net.get("http://photos.LOCAL:22/x.png", fromCaller);
-    await net.get("http://[0::1]:9000/x.png", fromCaller);
+    await net.get("http://photos.LOCAL:22/x.png", fromClient);
+    await net.get("http://[0::1]:9000/x.png", fromClient);
     expect(net.connected).toEqual(["10.0.0.9", "::1"]);
     await expectError(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
   });

@@ -81,9 +81,9 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
   (_kind, of) => {
     const adapter = adapters.get(of.kind);
     const request = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
-    const said = JSON.stringify([request, adapter?.probe?.(of)]);
-    expect(said).not.toContain("secret-0123456789");
-    expect(said).not.toContain("authorization");
+    const sent = JSON.stringify([request, adapter?.probe?.(of)]);
+    expect(sent).not.toContain("secret-0123456789");
+    expect(sent).not.toContain("authorization");
   },
 );
 

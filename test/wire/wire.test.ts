@@ -103,7 +103,7 @@ const embeddings = embeddingsEndpoint({ maxInputs: 2048 });
 /** Every request of these tests names its model. */
 const unchanged = (model: unknown): unknown => model;
 
-type Ask = (variant: Variant) => Promise<UpstreamRequest | undefined>;
+type RequestBuilder = (variant: Variant) => Promise<UpstreamRequest | undefined>;
 
 /** Within the limits of the target, as the stages ensure. */
 function within(
@@ -118,8 +118,8 @@ function within(
   return makes ? query : others;
 }
 
-const askWith =
-  (file: string): Ask =>
+const buildEmbeddings =
+  (file: string): RequestBuilder =>
   async ({ adapter, target }) => {
     const capabilities = adapter.embeddings?.capabilities(target);
     const query =
@@ -129,29 +129,29 @@ const askWith =
   };
 
 /** Adapters with their own image API have their own goldens. */
-const inOpenaisWay =
-  (ask: Ask): Ask =>
+const unlessOwnImages =
+  (build: RequestBuilder): RequestBuilder =>
   async (variant) =>
-    ownWay.has(variant.adapter.name) ? undefined : ask(variant);
-const ownWay = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
+    ownImages.has(variant.adapter.name) ? undefined : build(variant);
+const ownImages = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
-const endpoints: Readonly<Record<string, Ask>> = {
-  embeddings: askWith("full.embeddings.request.json"),
-  tokens: askWith("full.tokens.request.json"),
-  generations: inOpenaisWay(async ({ adapter, target }) =>
+const endpoints: Readonly<Record<string, RequestBuilder>> = {
+  embeddings: buildEmbeddings("full.embeddings.request.json"),
+  tokens: buildEmbeddings("full.tokens.request.json"),
+  generations: unlessOwnImages(async ({ adapter, target }) =>
     adapter.generations?.toUpstream(
       (await generationsEndpoint.read(jsonOf("full.generations.request.json"), "a-key", unchanged))
         .query,
       target,
     ),
   ),
-  edits: inOpenaisWay(async ({ adapter, target }) =>
+  edits: unlessOwnImages(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
       (await editsEndpoint.read(formOf("full.edits.request.json"), "a-key", unchanged)).query,
       target,
     ),
   ),
-  "edits-json": inOpenaisWay(async ({ adapter, target }) =>
+  "edits-json": unlessOwnImages(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
       (await editsEndpoint.read(jsonOf("full.edits-json.request.json"), "a-key", unchanged)).query,
       target,
@@ -183,12 +183,12 @@ async function showBody(body: UpstreamRequest["body"], type: string): Promise<un
   }));
 }
 
-for (const [endpoint, ask] of Object.entries(endpoints)) {
+for (const [endpoint, build] of Object.entries(endpoints)) {
   describe(`a full ${endpoint} request`, () => {
     test.each(variants.map((variant) => [variant.name, variant] as const))(
       "is sent to %s exactly as in its golden file",
       async (name, variant) => {
-        const request = await ask(variant);
+        const request = await build(variant);
         const path = join(import.meta.dir, `full.${endpoint}.${name}.golden.json`);
         if (!request) return expect(existsSync(path)).toBe(false);
         const text = await show(request);

@@ -127,8 +127,8 @@ test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatev
     import { restrictLoaders } from ${JSON.stringify(join(library, "open-image.ts"))};
     restrictLoaders(sharp);
     const opens = (path) => sharp(path).raw().toBuffer().then(() => true, () => false);
-    const asked = ${JSON.stringify([...shut, ...open])};
-    console.log(JSON.stringify(await Promise.all(asked.map(opens))));
+    const paths = ${JSON.stringify([...shut, ...open])};
+    console.log(JSON.stringify(await Promise.all(paths.map(opens))));
   `;
   const child = Bun.spawnSync([process.execPath, "--no-install", "-e", script], {
     cwd: import.meta.dir,

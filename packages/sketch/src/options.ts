@@ -104,8 +104,8 @@ const readSaturation = (style: string | undefined): number =>
 
 /** GIF stores delays in hundredths of a second. */
 function readFrameMs(value: unknown): number {
-  const asked = integer("frame_duration_ms", value, 1, 655_350, 200);
-  return Math.max(10, Math.round(asked / 10) * 10);
+  const requested = integer("frame_duration_ms", value, 1, 655_350, 200);
+  return Math.max(10, Math.round(requested / 10) * 10);
 }
 
 function readSize(text: string | undefined): Size | undefined {

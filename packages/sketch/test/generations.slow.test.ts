@@ -243,19 +243,19 @@ describe("the prompt decides", () => {
   });
 
   test("the revised prompt says what the program understood, and that a program drew it", async () => {
-    const said = async (prompt: string): Promise<string | undefined> =>
+    const revisedPrompt = async (prompt: string): Promise<string | undefined> =>
       (await generate(prompt)).images[0]?.revised_prompt;
-    expect(await said("A red balloon over a blue sea at sunset, watercolour!")).toBe(
+    expect(await revisedPrompt("A red balloon over a blue sea at sunset, watercolour!")).toBe(
       "vexel-sketch drew: a red balloon with a blue sea at sunset, watercolor.",
     );
-    expect(await said("three black cats riding a whale under a rainbow")).toBe(
+    expect(await revisedPrompt("three black cats riding a whale under a rainbow")).toBe(
       "vexel-sketch drew: three black cats on a whale under a rainbow.",
     );
-    expect(await said("a house with no trees")).toBe("vexel-sketch drew: a house.");
-    expect(await said("a dog with an orange scarf in a red car")).toBe(
+    expect(await revisedPrompt("a house with no trees")).toBe("vexel-sketch drew: a house.");
+    expect(await revisedPrompt("a dog with an orange scarf in a red car")).toBe(
       "vexel-sketch drew: a dog and a red car.",
     );
-    expect(await said("kjhsdf")).toBe(
+    expect(await revisedPrompt("kjhsdf")).toBe(
       "vexel-sketch drew: an abstract composition from the words of the prompt.",
     );
   });

@@ -30,7 +30,7 @@ interface Api {
   readonly maxPrompt: number;
   orderOf(fields: Fields): ParsedRequest;
   /** The response for a job in this state. */
-  tell(id: string, state: string, job: Made): object;
+  jobOf(id: string, state: string, job: Made): object;
 }
 
 interface Made {
@@ -73,7 +73,7 @@ const dreamMachine: Api = {
       options: present({ output_format: photonFormats[String(format)] }),
     };
   },
-  tell: (id, state, { fields, link }) => ({
+  jobOf: (id, state, { fields, link }) => ({
     id,
     generation_type: "image",
     state,
@@ -125,7 +125,7 @@ const agents: Api = {
       ...(images.length > 0 && { images }),
     };
   },
-  tell: (id, state, { fields, link }) => ({
+  jobOf: (id, state, { fields, link }) => ({
     id,
     type: fields.type,
     state,
@@ -161,7 +161,7 @@ async function submit(
   );
   const made = { fields, link: image ? generator.link(image, request.origin) : null };
   const id = jobStore.leave(made);
-  return { status: 201, body: api.tell(id, "queued", made) };
+  return { status: 201, body: api.jobOf(id, "queued", made) };
 }
 
 const open =
@@ -177,12 +177,12 @@ const open =
       const found = path.startsWith(api.jobs) ? jobStore.visit(id) : undefined;
       if (!found) throw refuse(404, "Generation not found");
       if (method === "DELETE") return { status: 204, body: "" };
-      return { body: api.tell(id, found.done ? "completed" : api.working, found.result) };
+      return { body: api.jobOf(id, found.done ? "completed" : api.working, found.result) };
     };
   };
 
 const failed = (api: Api, reason: string, code: string | null): VendorResponse => {
-  const options = api.tell("gone", "failed", { fields: { model: api.models[0] }, link: null });
+  const options = api.jobOf("gone", "failed", { fields: { model: api.models[0] }, link: null });
   return { status: 201, body: { ...options, failure_reason: reason, failure_code: code } };
 };
 

@@ -11,7 +11,7 @@ import { toBase64 } from "./data-url.ts";
 
 const key = "sk-api-minimaxminimax0123456789";
 
-const said = (status_code: number, status_msg: string): VendorResponse => ({
+const baseResponse = (status_code: number, status_msg: string): VendorResponse => ({
   body: { id: "", data: null, base_resp: { status_code, status_msg } },
 });
 
@@ -42,31 +42,37 @@ const open =
       throw { status: 404, body: "404 page not found" };
     }
     if (headers.get("authorization") !== `Bearer ${key}`) {
-      return said(1004, "login fail: Please carry the API secret key in the 'Authorization' field");
+      return baseResponse(
+        1004,
+        "login fail: Please carry the API secret key in the 'Authorization' field",
+      );
     }
     const body = jsonOf(request);
     rejectUnknownFields(body, fields);
     const { prompt, aspect_ratio, width, height, n = 1, response_format = "url", style } = body;
-    if (body.model !== model) return said(2013, "invalid params, unsupported model");
+    if (body.model !== model) return baseResponse(2013, "invalid params, unsupported model");
     if (typeof prompt !== "string" || prompt.length > 1500) {
-      return said(2013, "invalid params, prompt");
+      return baseResponse(2013, "invalid params, prompt");
     }
     if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 9)
-      return said(2013, "invalid params, n");
+      return baseResponse(2013, "invalid params, n");
     const edges = [width, height].filter((edge) => edge !== undefined).map(Number);
     const sized = edges.length === 2;
     const live = model === "image-01-live";
     const wrong = edges.some((edge) => edge < 512 || edge > 2048 || edge % 8 !== 0);
     if (edges.length === 1 || wrong || (sized && live)) {
-      return said(2013, "invalid params, width and height must be multiples of 8 in [512, 2048]");
+      return baseResponse(
+        2013,
+        "invalid params, width and height must be multiples of 8 in [512, 2048]",
+      );
     }
     const known = live ? ratios : [...ratios, "21:9"];
     if (aspect_ratio !== undefined && !known.includes(String(aspect_ratio))) {
-      return said(2013, "invalid params, aspect_ratio");
+      return baseResponse(2013, "invalid params, aspect_ratio");
     }
     const type = (style as { style_type?: string } | undefined)?.style_type;
     if (type !== undefined && (!live || !["漫画", "元气", "中世纪", "水彩"].includes(type))) {
-      return said(2013, "invalid params, style");
+      return baseResponse(2013, "invalid params, style");
     }
     const generated = await generator.generate(
       {
@@ -95,16 +101,23 @@ const open =
 const refusals: FakeVendor["refusals"] = [
   {
     kind: "upstream_credentials",
-    ...said(1004, "login fail: Please carry the API secret key in the 'Authorization' field"),
+    ...baseResponse(
+      1004,
+      "login fail: Please carry the API secret key in the 'Authorization' field",
+    ),
   },
-  { kind: "upstream_credentials", ...said(2049, "invalid api key") },
-  { kind: "model_not_found", ...said(2013, "invalid params, unsupported model") },
-  { kind: "upstream_rate_limit", ...said(1002, "rate limit"), headers: { "retry-after": "5" } },
-  { kind: "insufficient_quota", ...said(1008, "insufficient balance") },
-  { kind: "moderation_blocked", ...said(1026, "input new_sensitive") },
-  { kind: "moderation_blocked", ...said(1027, "output new_sensitive") },
-  { kind: "upstream_rejected", ...said(2013, "invalid params, aspect_ratio") },
-  { kind: "upstream_error", ...said(1000, "unknown error") },
+  { kind: "upstream_credentials", ...baseResponse(2049, "invalid api key") },
+  { kind: "model_not_found", ...baseResponse(2013, "invalid params, unsupported model") },
+  {
+    kind: "upstream_rate_limit",
+    ...baseResponse(1002, "rate limit"),
+    headers: { "retry-after": "5" },
+  },
+  { kind: "insufficient_quota", ...baseResponse(1008, "insufficient balance") },
+  { kind: "moderation_blocked", ...baseResponse(1026, "input new_sensitive") },
+  { kind: "moderation_blocked", ...baseResponse(1027, "output new_sensitive") },
+  { kind: "upstream_rejected", ...baseResponse(2013, "invalid params, aspect_ratio") },
+  { kind: "upstream_error", ...baseResponse(1000, "unknown error") },
   {
     kind: "moderation_blocked",
     body: {
