@@ -39,8 +39,9 @@ const exposedHeaders = [
   "vexel-missing",
   "vexel-usage",
   "vexel-replayed-from",
+  "vexel-keep-alive",
 ];
-const rateLimitHeaders = ["requests", "tokens", "images"].flatMap((what) =>
+const rateLimitHeaders = ["requests", "tokens", "images", "megapixels"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
 

@@ -1,5 +1,6 @@
 /** CORS: web pages of other origins have no access unless the operator names them. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { firstCodes, sectionOf } from "../laws/markdown.ts";
 import { embeddingModel, jsonHeaders, startGatewayWithFake } from "./gateway-fixture.ts";
 
 const off = startGatewayWithFake();
@@ -49,6 +50,7 @@ describe("with named origins", () => {
     "vexel-missing",
     "vexel-usage",
     "vexel-replayed-from",
+    "vexel-keep-alive",
     "x-ratelimit-limit-requests",
     "x-ratelimit-remaining-requests",
     "x-ratelimit-reset-requests",
@@ -58,7 +60,17 @@ describe("with named origins", () => {
     "x-ratelimit-limit-images",
     "x-ratelimit-remaining-images",
     "x-ratelimit-reset-images",
+    "x-ratelimit-limit-megapixels",
+    "x-ratelimit-remaining-megapixels",
+    "x-ratelimit-reset-megapixels",
   ].join(", ");
+
+  test("every response header of docs/api.md is exposed, except the one of methods", async () => {
+    const documented = firstCodes(sectionOf("docs/api.md", "Response headers"));
+    const response = await call(some);
+    const names = response.headers.get("access-control-expose-headers")?.split(", ");
+    expect(documented.filter((name) => name !== "allow" && !names?.includes(name))).toEqual([]);
+  });
 
   test("a named origin may send requests and read the response with its exposed headers", async () => {
     for (const from of [origin, "http://localhost:3000"]) {
