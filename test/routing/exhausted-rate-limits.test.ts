@@ -46,6 +46,11 @@ describe("a response that reports an exhausted rate limit", () => {
     ["requests", usedUp, 30_000],
     ["tokens", { "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.5s" }, 1500],
     [
+      "megapixels, of a Vexel gateway",
+      { "x-ratelimit-remaining-megapixels": "0", "x-ratelimit-reset-megapixels": "12s" },
+      12_000,
+    ],
+    [
       "no limit: some requests are left",
       { ...usedUp, "x-ratelimit-remaining-requests": "1" },
       undefined,

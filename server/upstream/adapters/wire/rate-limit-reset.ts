@@ -3,13 +3,16 @@ import type { UpstreamResponse } from "../../adapter.ts";
 
 /**
  * OpenAI's headers, which many vendors copy: `x-ratelimit-remaining-requests: 0` and `x-ratelimit-reset-requests:
- * 6m0s`, the same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). It is the time until
- * the limit is fully restored, and a part of it is restored sooner (community.openai.com/t/1268905): so this is an
- * upper bound of the wait.
+ * 6m0s`, the same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). A Vexel gateway sends
+ * the headers for megapixels as well.
+ */
+const limits = ["-requests", "-tokens", "-images", "-megapixels", ""];
+
+/**
+ * The longest wait. A reset is the time until the limit is fully restored, and a part of the limit is restored sooner
+ * (community.openai.com/t/1268905).
  */
 const longestMs = 60_000;
-
-const limits = ["-requests", "-tokens", "-images", ""];
 
 export function rateLimitResetMs(headers: UpstreamResponse["headers"]): number | undefined {
   const waits = limits.flatMap((limit) => {
