@@ -282,6 +282,27 @@ describe("a target that is silent", () => {
     health.recordSuccess(1600, 1600, 0, false, [health]);
     expect(health.state(1700, false)).toBe("available");
   });
+
+  const rejected = { kind: "reachable" } as const;
+
+  test("is not ejected for requests without a response from before it rejected another one", () => {
+    const { health } = candidateNamed("a");
+    for (let request = 0; request < 4; request++) health.recordSilence(100, health.responseCount);
+    health.start(200);
+    health.recordEnd(300, rejected, false, [health]);
+    expect(health.hasRespondedSince(250)).toBe(true);
+    health.recordSilence(400, health.responseCount);
+    expect(health.state(400, false)).toBe("available");
+  });
+
+  test("and was ejected for it recovers when it rejects a request: it responds again", () => {
+    const { health } = candidateNamed("a");
+    health.start(0);
+    for (let request = 0; request < 5; request++) health.recordSilence(100, health.responseCount);
+    expect(health.state(100, false)).toBe("unavailable");
+    health.recordEnd(200, rejected, false, [health]);
+    expect(health.state(200, false)).toBe("available");
+  });
 });
 
 test("a target is judged by its latest outcomes, and never by old ones", () => {

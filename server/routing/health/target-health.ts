@@ -195,14 +195,10 @@ export class TargetHealth {
   ): void {
     this.concurrency.increase();
     this.counts.responses++;
-    this.responseCount++;
     this.inFlight--;
-    this.#silentSince = now;
-    this.#lastResponseAt = now;
-    this.#silentRequests = 0;
     this.#window.add(now, true);
     this.latency.add(now, tookMs, size);
-    this.#onResponse(now, probe || this.#ejectedForSilence, peers);
+    this.#onResponse(now, probe, peers);
   }
 
   /** An attempt ended without success: the target sent an error or nothing, or the attempt was canceled or not sent. */
@@ -222,7 +218,6 @@ export class TargetHealth {
       case "neutral":
         return;
       case "reachable":
-        this.responseCount++;
         this.#onResponse(now, probe, peers);
         return;
       case "rate-limited":
@@ -271,12 +266,19 @@ export class TargetHealth {
     return true;
   }
 
+  /** The target served a request, or rejected one for a valid reason. `probe`: that request was a half-open probe. */
   #onResponse(now: number, probe: boolean, peers: readonly TargetHealth[]): void {
+    this.responseCount++;
+    this.#silentSince = now;
+    this.#lastResponseAt = now;
+    this.#silentRequests = 0;
+    const showsRecovery = probe || this.#ejectedForSilence;
     const wasRefused = this.coolDown.isRefused;
     // If no other target is available, the first success is enough.
     const isOnlyOption =
-      probe && !peers.some((peer) => peer !== this && peer.state(now, false) === "available");
-    const recovered = this.breaker.recordSuccess(now, probe, isOnlyOption);
+      showsRecovery &&
+      !peers.some((peer) => peer !== this && peer.state(now, false) === "available");
+    const recovered = this.breaker.recordSuccess(now, showsRecovery, isOnlyOption);
     this.coolDown.onResponse();
     if (recovered) {
       this.#ejectedForSilence = false;
