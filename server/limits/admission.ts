@@ -6,7 +6,7 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
-import { clientClosedError } from "../request/deadline.ts";
+import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue, type Waiter } from "./fair-queue.ts";
@@ -178,7 +178,7 @@ export class Admission {
     const { key, priority, route, neededSlots, demand, hasStarted, wasSent } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const signal = request.signal();
-    if (signal.aborted) throw reasonOf(signal);
+    if (signal.aborted) throw queueAbortError(signal, wasSent);
     this.#stop ??= repeat(this.#expire);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const now = clock();
@@ -196,7 +196,7 @@ export class Admission {
     const onAbort = (): void => {
       // If the request already holds its slots, its owner releases them.
       this.#queue.cancel(waiter, clock());
-      reject(reasonOf(signal));
+      reject(queueAbortError(signal, wasSent));
     };
     signal.addEventListener("abort", onAbort);
     try {
@@ -260,10 +260,6 @@ function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   if (id.startsWith("key:")) return ` with the key "${name}"`;
   return id.startsWith("project:") ? ` in the project "${project}"` : "";
 }
-
-/** Why a signal ended the wait. If its reason is not a GatewayError, the client disconnected. */
-const reasonOf = ({ reason }: AbortSignal): GatewayError =>
-  reason instanceof GatewayError ? reason : clientClosedError();
 
 const [minRetryAfterMs, maxRetryAfterMs] = [1000, 60_000];
 

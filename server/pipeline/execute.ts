@@ -9,7 +9,12 @@ import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
-import { clientClosedError, type RequestClient, SignalClient } from "../request/deadline.ts";
+import {
+  clientClosedError,
+  type RequestClient,
+  SignalClient,
+  timedOutInQueue,
+} from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { CachePolicy, Priority, Usage } from "../request/http-types.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
@@ -178,10 +183,3 @@ const waitsForBudget = (): GatewayError =>
     overrides: { retry: "later" },
     notSent: true,
   });
-
-const timedOutInQueue = (): GatewayError =>
-  new GatewayError(
-    "upstream_timeout",
-    "Timed out while queued: no upstream was called. Please retry your request after a brief delay.",
-    { notSent: true },
-  );

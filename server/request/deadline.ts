@@ -117,7 +117,7 @@ export class Deadline implements DisconnectListener {
   }
 
   static #onTimeout(deadline: Deadline): void {
-    deadline.#controller?.abort(timeoutError(deadline.#options.timeoutMs));
+    deadline.#controller?.abort(new RequestTimeout(deadline.#options.timeoutMs));
   }
 
   onDisconnect(): void {
@@ -129,8 +129,24 @@ export class Deadline implements DisconnectListener {
 
 const requestEnded = new Error("the request has ended");
 
-const timeoutError = (ms: number): GatewayError =>
-  new GatewayError("upstream_timeout", `The upstream did not respond within ${ms / 1000} s.`);
+class RequestTimeout extends GatewayError {
+  constructor(ms: number) {
+    super("upstream_timeout", `The upstream did not respond within ${ms / 1000} s.`);
+  }
+}
+
+/** Why the signal ended a wait in a queue. `wasSent`: an upstream may have received the request before the wait. */
+export function queueAbortError({ reason }: AbortSignal, wasSent: boolean): GatewayError {
+  if (reason instanceof RequestTimeout && !wasSent) return timedOutInQueue();
+  return reason instanceof GatewayError ? reason : clientClosedError();
+}
+
+export const timedOutInQueue = (): GatewayError =>
+  new GatewayError(
+    "upstream_timeout",
+    "Timed out while queued: no upstream was called. Please retry your request after a brief delay.",
+    { notSent: true },
+  );
 
 export const clientClosedError = (): GatewayError =>
   new GatewayError("client_closed", "The client closed the connection.");
