@@ -3,10 +3,6 @@
  * free slot the request queues. Every upstream request is counted here, including each sub-request of a split request
  * and the gateway's own requests.
  */
-import {
-  dropImplausibleBufferedUsage,
-  dropImplausibleEmbeddingsUsage,
-} from "../ledger/drop-implausible-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Usage } from "../request/http-types.ts";
@@ -23,20 +19,22 @@ import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
 
+export type TargetResponse = EmbeddingsResponse | ImageResponse | ModerationResponse;
+
 export interface TargetLimitOptions {
   readonly admission: Admission;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** How long a request that has started waits at a rate limit, so that the work done for it is not lost. */
   readonly waitMs: { readonly embedding: number; readonly image: number };
+  /** The plausible usage of a buffered response. Undefined: it is unknown. */
+  readonly usageOf: (response: TargetResponse, query: LimitedQuery) => Usage | undefined;
 }
-
-type TargetResponse = EmbeddingsResponse | ImageResponse | ModerationResponse;
 
 export const enforceTargetLimits =
   <Q extends LimitedQuery, A extends TargetResponse>(options: TargetLimitOptions): Stage<Q, A> =>
   (next) => {
-    const { admission, clock } = options;
+    const { admission, clock, usageOf } = options;
     const sendWithinLimits = async (
       request: StageRequest<Q>,
       names: readonly string[],
@@ -129,23 +127,6 @@ function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown
   if (thrown.details.notSent) return noDemand;
   return actualDemand(demand, { usage, wasSent: true, error: thrown });
 }
-
-/** Implausible usage is not counted; the verify stage reports it. */
-function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefined {
-  if ("vectors" in response)
-    return "input" in query
-      ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreImplausible).usage
-      : undefined;
-  if ("flagged" in response) return response.usage;
-  if (response.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreImplausible);
-  return {
-    images: results.length,
-    ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
-  };
-}
-
-const ignoreImplausible = (): void => undefined;
 
 /** A stream holds its slots until its last event or, if it is not read to the end, until its request is over. */
 function releaseAtStreamEnd<Q>(

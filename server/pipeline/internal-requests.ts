@@ -7,7 +7,6 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
 import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
 import type { CheckPrompt } from "../images/moderate.ts";
-import { dropImplausibleEmbeddingsUsage } from "../ledger/drop-implausible-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
@@ -21,7 +20,11 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { Execute } from "./handle-request.ts";
-import { type VerifyOptions, verifyEmbeddings } from "./verify-response.ts";
+import {
+  dropImplausibleEmbeddingsUsage,
+  type VerifyOptions,
+  verifyEmbeddings,
+} from "./verify-response.ts";
 
 const pinnedTo =
   <Q, A>(target: Target, send: Send<Q, A>): Send<Q, A> =>

@@ -5,6 +5,7 @@ import { Admission } from "../limits/admission.ts";
 import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
+import { plausibleUsage } from "../pipeline/verify-response.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often queued requests are checked for their timeout, while requests are queued. */
@@ -33,5 +34,5 @@ export function wireLimits(
       return () => clearInterval(timer);
     },
   });
-  return { admission, waitMs, clock };
+  return { admission, waitMs, clock, usageOf: plausibleUsage };
 }

@@ -4,7 +4,7 @@ import {
   dropImplausibleEmbeddingsUsage,
   dropImplausibleImageUsage,
   type ImplausibleUsage,
-} from "../../server/ledger/drop-implausible-usage.ts";
+} from "../../server/pipeline/verify-response.ts";
 import type {
   EmbeddingInput,
   GenerationQuery,

@@ -21,11 +21,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   workers: ["lib", "upstream"],
   // The configuration refuses what no adapter could serve, so it must know the kinds of upstream.
   config: ["lib", "storage", "upstream"],
-  ledger: ["lib", "storage", "upstream"],
+  ledger: ["lib", "storage"],
   request: ["lib", "upstream", "config", "ledger"],
   observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
-  limits: ["lib", "upstream", "config", "ledger", "request"],
+  limits: ["lib", "upstream", "config", "request"],
   routing: ["lib", "upstream", "config", "request", "limits"],
   embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
   images: ["lib", "upstream", "workers", "config", "request", "routing", "embeddings"],
