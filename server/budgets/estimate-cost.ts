@@ -3,7 +3,7 @@
  * selected yet.
  */
 
-import type { Policy } from "../images/plan/image-plan.ts";
+import type { ParameterPolicy } from "../images/plan/image-plan.ts";
 import { planImage } from "../images/plan/plan.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
@@ -114,7 +114,7 @@ export interface ImageEstimateInput {
   readonly operation: "generations" | "edits";
   readonly query: GenerationQuery | EditQuery;
   readonly targets: readonly Target[];
-  readonly policy: Policy;
+  readonly policy: ParameterPolicy;
   readonly capabilities: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
@@ -132,7 +132,7 @@ export function estimateImages(input: ImageEstimateInput): ImageEstimate {
 function tryPlan(
   query: GenerationQuery | EditQuery,
   capabilities: ImageCapabilities,
-  policy: Policy,
+  policy: ParameterPolicy,
 ): GenerationQuery | EditQuery | undefined {
   try {
     return planImage(query, capabilities, policy).query;

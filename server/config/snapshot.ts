@@ -15,8 +15,12 @@ export interface EntityOrigin {
   readonly location?: string;
 }
 
-/** How unsupported options are handled: done by the gateway, refused, dropped, or passed to the target. */
-export type Parameters = "adapt" | "strict" | "drop" | "pass";
+/**
+ * How image parameters that a target does not support are handled. `adapt`: the gateway emulates them if it can, and
+ * rejects the others. `drop`: as `adapt`, but the others are dropped. `strict`: all of them are rejected. `pass`: the
+ * request is passed through to targets with an OpenAI-compatible API.
+ */
+export type ParameterPolicy = "adapt" | "strict" | "drop" | "pass";
 
 /** How one of several available targets is selected. */
 export type PolicyName = "p2c" | "weighted" | "cost" | "sticky";
@@ -58,7 +62,7 @@ export interface Model {
   /** Image models: the most images in one request. */
   readonly maxImages: number;
   /** Image models: how options that a target does not support are handled. Absent: `adapt`. */
-  readonly parameters?: Parameters;
+  readonly parameters?: ParameterPolicy;
   /** Image models: whether a request continues after its client disconnects. Absent: the setting applies. */
   readonly onDisconnect?: "finish" | "cancel";
   /** Image models: retries on another target even if the failed one may have billed the image. */
@@ -88,7 +92,7 @@ export interface Key {
   /** Default models. They override those of the snapshot. */
   readonly defaults?: Defaults;
   /** How unsupported options of its image requests are handled. Absent: the model's setting applies. */
-  readonly parameters?: Parameters;
+  readonly parameters?: ParameterPolicy;
   /** The priority of its requests, whatever their header says. Absent: the header decides. */
   readonly priority?: "batch";
   /** Keys of one project share its limits. */

@@ -2,6 +2,8 @@
  * Generates images on one target: plans the request, prepares its source images, sends the upstream requests and
  * post-processes the images.
  */
+
+import type { ParameterPolicy } from "../config/snapshot.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
@@ -26,7 +28,6 @@ import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { LoadedImage } from "./image-head.ts";
 import { MissingRecorder } from "./missing-images.ts";
-import type { Policy } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
 import type { EditRules } from "./preflight.ts";
@@ -70,7 +71,7 @@ type ImageQuery = GenerationQuery | EditQuery;
 
 const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "images" in query;
 
-const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
+const policyOf = <Q>({ route, record }: StageRequest<Q>): ParameterPolicy =>
   record.caller?.parameters ?? route.parameters ?? "adapt";
 
 /** The API key that a request counts for; empty where no keys are configured. */
@@ -89,7 +90,7 @@ export const rejectionReason =
 export function planRejection(
   query: ImageQuery,
   capabilities: ImageCapabilities,
-  policy: Policy,
+  policy: ParameterPolicy,
 ): unknown {
   try {
     planImage(query, capabilities, policy);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { ObservedCosts } from "../../server/budgets/charge-request.ts";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
-import type { Policy } from "../../server/images/plan/image-plan.ts";
+import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
@@ -67,7 +67,7 @@ const capabilities = (at: Target, operation: "generations" | "edits") =>
 const estimate = (
   targets: readonly Target[],
   query: GenerationQuery | EditQuery,
-  policy: Policy = "adapt",
+  policy: ParameterPolicy = "adapt",
 ) =>
   estimateImages({
     operation: "images" in query ? "edits" : "generations",

@@ -3,7 +3,7 @@
  * lost.
  */
 import { describe, expect, test } from "bun:test";
-import type { Policy } from "../../server/images/plan/image-plan.ts";
+import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { openaiImageCapabilities } from "../../server/upstream/adapters/openai/image-endpoints.ts";
@@ -33,7 +33,11 @@ const bare: ImageCapabilities = {
   sizes: { ratios: ["1:1", "16:9", "9:16"] },
 };
 
-const refusalOf = (options: ImageOptions, capabilities = bare, policy: Policy = "adapt") => {
+const refusalOf = (
+  options: ImageOptions,
+  capabilities = bare,
+  policy: ParameterPolicy = "adapt",
+) => {
   try {
     planImage(query(options), capabilities, policy);
   } catch (error) {
@@ -172,7 +176,7 @@ describe("output_compression, which applies to jpeg and webp only", () => {
     target: keyof typeof targets,
     output_format: string | undefined,
     output_compression: number,
-    policy: Policy,
+    policy: ParameterPolicy,
   ): unknown => {
     const options = { output_compression, ...(output_format && { output_format }) };
     try {
@@ -207,7 +211,7 @@ describe("output_compression, which applies to jpeg and webp only", () => {
     },
   );
 
-  test.each<[Policy, string, string, string]>([
+  test.each<[ParameterPolicy, string, string, string]>([
     ["adapt", "sent", "done here", "refused"],
     ["strict", "sent", "refused", "refused"],
     ["drop", "sent", "done here", "dropped"],

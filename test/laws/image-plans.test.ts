@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Plan, Policy } from "../../server/images/plan/image-plan.ts";
+import type { ParameterPolicy } from "../../server/config/snapshot.ts";
+import type { Plan } from "../../server/images/plan/image-plan.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -17,13 +18,13 @@ import { type Law, obey } from "./law.ts";
 type Rows = ReadonlyMap<string, Row>;
 type Query = GenerationQuery | EditQuery;
 
-const policies: readonly Policy[] = ["adapt", "strict", "drop", "pass"];
+const policies: readonly ParameterPolicy[] = ["adapt", "strict", "drop", "pass"];
 
 /** A refusal is an outcome; any other exception is a bug. */
 function outcome(
   query: Query,
   capabilities: ImageCapabilities,
-  policy: Policy,
+  policy: ParameterPolicy,
 ): Plan<Query> | GatewayError {
   try {
     return planImage(query, capabilities, policy);
@@ -33,14 +34,14 @@ function outcome(
   }
 }
 
-type Verdict = (query: Query, row: Row, policy: Policy) => string | undefined;
+type Verdict = (query: Query, row: Row, policy: ParameterPolicy) => string | undefined;
 
 /** Checks all rows, policies and options. `verdict` returns the violation, or undefined. */
 const overAllRows =
   (verdict: Verdict): Law<Rows> =>
   (kind) => {
     for (const [name, row] of kind) {
-      const judge = (options: ImageOptions, policy: Policy, stream: boolean): void => {
+      const judge = (options: ImageOptions, policy: ParameterPolicy, stream: boolean): void => {
         const wrong = verdict(queryOf(options, row, stream), row, policy);
         if (wrong === undefined) return;
         throw new Error(`${name}, ${policy}, ${JSON.stringify(options)}: ${wrong}`);

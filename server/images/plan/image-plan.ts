@@ -2,18 +2,14 @@
  * The plan of an image request for one target: the upstream requests, the post-processing of their images, and the
  * errors for options that the target does not support.
  */
-import type { Parameters } from "../../config/snapshot.ts";
+import type { ParameterPolicy } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
 import { quotedList } from "../../upstream/image-sizes.ts";
 
-/**
- * How options that a target does not support are handled. `adapt`: the gateway emulates them if it can, and rejects the
- * others. `drop`: as `adapt`, but the others are dropped. `strict`: all of them are rejected. `pass`: the request is
- * passed through to targets with an OpenAI-compatible API.
- */
-export type Policy = Parameters;
+// For budgets, which estimate by the plan and do not import the configuration.
+export type { ParameterPolicy } from "../../config/snapshot.ts";
 
 /** How an image is post-processed. */
 export interface PostProcessing {
@@ -42,7 +38,7 @@ export interface Plan<Q extends GenerationQuery> {
 
 /** The mutable state of a plan in progress. */
 export interface Draft {
-  readonly policy: Policy;
+  readonly policy: ParameterPolicy;
   /** The public id, for messages. */
   readonly model: string;
   readonly adapted: string[];

@@ -2,6 +2,7 @@
  * Plans the upstream requests of an image request (ARCHITECTURE.md, step 7), and which options the gateway emulates,
  * drops or rejects. A pure function of the query, the target's capabilities and the policy; every change is reported.
  */
+import type { ParameterPolicy } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type {
   EditQuery,
@@ -15,7 +16,6 @@ import {
   type Draft,
   invalidOption,
   type Plan,
-  type Policy,
   type PostProcessing,
   unsupportedOption,
 } from "./image-plan.ts";
@@ -25,7 +25,7 @@ import { checkSources, planCompression, planSize, planStream, planUser } from ".
 export function planImage<Q extends GenerationQuery | EditQuery>(
   query: Q,
   capabilities: ImageCapabilities,
-  policy: Policy,
+  policy: ParameterPolicy,
 ): Plan<Q> {
   const { n = 1, response_format } = query.options;
   // Passthrough needs an OpenAI-compatible API. For other targets `pass` acts as `adapt`.
