@@ -34,7 +34,7 @@ const example = `upstreams:
     baseUrl: https://api.openai.com/v1
     apiKey: \${OPENAI_API_KEY}
 models:
-  - id: text-embedding-3-small        # what callers send and the console shows
+  - id: text-embedding-3-small        # what clients send and the console shows
     kind: embedding                   # embedding | image
     targets:
       - { upstream: openai, model: text-embedding-3-small }

@@ -168,21 +168,21 @@ describe("the expected price", () => {
 describe("the sticky policy", () => {
   const policy = everyPolicy.get("sticky")!;
   const candidates = names.map((name) => candidateNamed(name));
-  const clients = Array.from({ length: 2000 }, (_, at) => Bun.hash.crc32(`caller ${at}`));
+  const affinityHashes = Array.from({ length: 2000 }, (_, at) => Bun.hash.crc32(`key ${at}`));
   const at = (list: readonly Candidate[], affinityHash: number): Candidate =>
     policy(list, contextAt(0, { affinityHash, random: Math.random }));
 
   test("keeps an API key on its target, whatever the random numbers", () => {
-    for (const caller of clients.slice(0, 100)) {
-      expect(at(candidates, caller)).toBe(at(candidates.toReversed(), caller));
+    for (const hash of affinityHashes.slice(0, 100)) {
+      expect(at(candidates, hash)).toBe(at(candidates.toReversed(), hash));
     }
   });
 
   test("moves only the API keys of a removed target", () => {
     const [gone, ...left] = candidates as [Candidate, ...Candidate[]];
-    for (const caller of clients) {
-      const before = at(candidates, caller);
-      if (before !== gone) expect(at(left, caller)).toBe(before);
+    for (const hash of affinityHashes) {
+      const before = at(candidates, hash);
+      if (before !== gone) expect(at(left, hash)).toBe(before);
     }
   });
 });
@@ -245,7 +245,7 @@ describe("a recovered target, under every policy,", () => {
     eject(back, 0);
     succeed(back, 5000, 1);
     for (let key = 0; key < 200; key++) {
-      const caller = Bun.hash.crc32(`key-${key}`);
+      const affinityHash = Bun.hash.crc32(`key-${key}`);
       let moves = 0;
       let last: Candidate | undefined;
       for (let now = 5002; now < 16_000; now += 100) {
@@ -257,7 +257,7 @@ describe("a recovered target, under every policy,", () => {
         };
         const candidate = selectTarget(
           selection,
-          contextAt(now, { affinityHash: caller, random: Math.random }),
+          contextAt(now, { affinityHash, random: Math.random }),
         );
         if (last && candidate !== last) moves++;
         last = candidate;
