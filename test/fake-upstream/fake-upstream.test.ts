@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { fakeVector, startFake } from "./fake-upstream.ts";
+import { fakeVector, startFake } from "../fake-upstream.ts";
 
 const fake = startFake();
 const openai = new OpenAI({ baseURL: fake.url, apiKey: "sk-fake", maxRetries: 0 });

@@ -31,7 +31,7 @@ describe("ARCHITECTURE.md", () => {
 
   test("has every folder of tests (CONTRIBUTING.md)", () => {
     const documented = firstCodes(sectionOf("CONTRIBUTING.md", "Tests"));
-    const folders = foldersIn("test").filter((name) => name !== "data");
+    const folders = foldersIn("test");
     const packages = foldersIn("packages").map((name) => `packages/${name}/test/`);
     expect(documented.sort()).toEqual(
       [...packages, ...folders.map((name) => `test/${name}/`)].sort(),
