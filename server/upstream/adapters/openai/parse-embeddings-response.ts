@@ -1,6 +1,6 @@
 /**
- * Parses an embeddings response. Base64 vectors are cut out before JSON parsing, because they are almost all of its
- * bytes.
+ * Parses an embeddings response. Base64 vectors stay in the received bytes, because they are almost all of the response:
+ * only the text around them is parsed as JSON.
  */
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
@@ -19,12 +19,6 @@ const decoder = new TextDecoder();
 /** With an escape, the raw text may differ from the parsed text. */
 const notPlain = /[\\\x80-\xff]/;
 
-/**
- * From this size on, vectors stay in the received chunks. A smaller response is decoded as one string, which is faster
- * and takes little memory.
- */
-const largeBytes = 512 * 1024;
-
 export interface ParsedResponse {
   /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
   readonly value: unknown;
@@ -32,12 +26,8 @@ export interface ParsedResponse {
   readonly text: string | undefined;
 }
 
-export function parseEmbeddingsResponse(
-  response: ChunkedBytes,
-  inPlaceFrom = largeBytes,
-): ParsedResponse {
-  return parseWithoutVectors(response, inPlaceFrom) ?? parseWhole(response);
-}
+export const parseEmbeddingsResponse = (response: ChunkedBytes): ParsedResponse =>
+  parseWithoutVectors(response) ?? parseWhole(response);
 
 /** The maximum size of an entry of `data`, and of everything outside lists. */
 const maxValueBytes = 2 * 1024 * 1024;
@@ -49,7 +39,7 @@ const maxValueBytes = 2 * 1024 * 1024;
 export async function parseLargeEmbeddingsResponse(
   response: ChunkedBytes,
 ): Promise<ParsedResponse> {
-  const parsed = parseWithoutVectors(response, largeBytes);
+  const parsed = parseWithoutVectors(response);
   if (parsed) return parsed;
   try {
     return { value: await parseLargeJson(response, maxValueBytes), text: undefined };
@@ -79,13 +69,8 @@ const shortLength = 64 * 1024;
  * Parses the JSON around the vectors, then puts them back. Undefined if that is not safe: the surrounding text is not
  * ASCII or has an escape, or a vector is not plain base64.
  */
-function parseWithoutVectors(
-  response: ChunkedBytes,
-  inPlaceFrom: number,
-): ParsedResponse | undefined {
-  const text = response.length < inPlaceFrom ? response.text(0) : undefined;
-  if (text?.includes("\\")) return undefined;
-  const vectors: (string | EncodedVector)[] = [];
+function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined {
+  const vectors: EncodedVector[] = [];
   const surrounding = new SurroundingText(response);
   let from = 0;
   let length = 0;
@@ -103,13 +88,11 @@ function parseWithoutVectors(
     }
     // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
     const expectedEnd = open + 1 + length;
-    const isExpected = text === undefined && response.byteAt(expectedEnd) === quote;
-    const close = isExpected
-      ? expectedEnd
-      : (text?.indexOf('"', open + 1) ?? response.indexOf(quote, open + 1));
+    const isExpected = response.byteAt(expectedEnd) === quote;
+    const close = isExpected ? expectedEnd : response.indexOf(quote, open + 1);
     if (close < 0) return undefined;
-    const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(response, open + 1, close);
-    if (vector === undefined) return undefined;
+    const vector = EncodedVector.parse(response, open + 1, close);
+    if (!vector) return undefined;
     length = close - open - 1;
     if (!surrounding.add(from, open + 1)) return undefined;
     vectors.push(vector);
@@ -186,7 +169,7 @@ function skipSpace(response: ChunkedBytes, from: number): number {
  * Restores the vectors that were cut out. Every entry lacks its vector, and there are as many entries as vectors, so
  * both have the same order.
  */
-function restoreVectors(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
+function restoreVectors(response: unknown, vectors: readonly EncodedVector[]): unknown {
   const { data } = response as { data?: unknown };
   if (!Array.isArray(data) || data.length !== vectors.length) return undefined;
   for (const [at, entry] of (data as { embedding?: unknown }[]).entries()) {
