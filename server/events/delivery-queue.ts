@@ -67,6 +67,8 @@ interface WebhookState {
   busy: boolean;
   gone: boolean;
   failures: number;
+  /** The log says that its deliveries fail. A failed test is not logged, so `failures` does not show it. */
+  isFailureReported: boolean;
   /** The receiver asked for a pause until then (retry-after with 429 or 503). */
   pausedUntil: number;
 }
@@ -98,7 +100,13 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const stateOf = (webhook: Webhook): WebhookState => {
     const state = states.get(webhook);
     if (state) return state;
-    const initial = { busy: false, gone: false, failures: 0, pausedUntil: 0 };
+    const initial = {
+      busy: false,
+      gone: false,
+      failures: 0,
+      isFailureReported: false,
+      pausedUntil: 0,
+    };
     states.set(webhook, initial);
     return initial;
   };
@@ -112,6 +120,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     if (result.delivered) {
       state.gone = false;
       state.failures = 0;
+      state.isFailureReported = false;
     } else {
       state.failures += 1;
     }
@@ -136,7 +145,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const webhookState = stateOf(webhook);
     if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
     if (status === 410) webhookState.gone = true;
-    if (webhookState.failures === 1) report({ what: "failing", webhook, event, problem });
+    if (!webhookState.isFailureReported) report({ what: "failing", webhook, event, problem });
+    webhookState.isFailureReported = true;
     if (state === "abandoned") report({ what: "abandoned", webhook, event, problem });
     if (webhookState.gone) report({ what: "endpoint-gone", webhook, event, problem });
   };

@@ -28,6 +28,21 @@ describe("a failed delivery", () => {
     expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
+  test("is logged once until a delivery succeeds, also if a test of the webhook failed before", async () => {
+    const simulation = startSimulation({
+      respond: (count) => ({ status: count === 4 ? 200 : 500 }),
+    });
+    const { deliver, events, webhook } = simulation;
+    await deliver.attempt(webhook, events.testEvent(webhook));
+    expect(simulation.reported).toEqual([]);
+    simulation.emit();
+    await simulation.pass(3 * minute);
+    expect(simulation.states()).toEqual(["delivered"]);
+    simulation.emit();
+    await simulation.pass(minute);
+    expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "failing"]);
+  });
+
   test("is retried with a jitter of up to a fifth of the delay", async () => {
     const simulation = startSimulation({ respond: down, random: () => 0.999999 });
     simulation.emit();
