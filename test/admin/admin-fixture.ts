@@ -62,7 +62,7 @@ export function createAdminFixture() {
 
 export type AdminFixture = ReturnType<typeof createAdminFixture>;
 
-interface Call {
+interface RequestOptions {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
@@ -96,7 +96,7 @@ export class TestBrowser {
 
   async call(
     path: string,
-    { method = "GET", body, headers = {}, address = "127.0.0.1" }: Call = {},
+    { method = "GET", body, headers = {}, address = "127.0.0.1" }: RequestOptions = {},
   ) {
     const incoming = {
       publicUrl: origin,

@@ -20,7 +20,7 @@ defaults: { image: ${image} }
     const { out: shown } = await vexel(["check", path], { cwd: folder.path });
     expect(shown).toContain("default image model vexel-sketch\n");
     expect(shown).toContain('key "gallery": default embedding model all-minilm-l6-v2\n');
-    const draw = async () => {
+    const generate = async () => {
       const body = { prompt: "a red boat", size: "256x256" };
       const response = await gateway.post("/v1/images/generations", body, {
         authorization: "Bearer sk-gallery-000000000",
@@ -28,11 +28,11 @@ defaults: { image: ${image} }
       expect(response.status).toBe(200);
       await response.arrayBuffer();
     };
-    await draw();
+    await generate();
     writeFileSync(path, yaml("other-sketch"));
     await until(() => gateway.output().includes("config-reloaded"));
     expect(gateway.output()).toContain("1 default changed");
-    await draw();
+    await generate();
     const models = readLedger(join(folder.path, "data")).map(({ model }) => model);
     expect(models).toEqual(["vexel-sketch", "other-sketch"]);
   } finally {

@@ -30,7 +30,7 @@ afterAll(close);
 
 const model = "text-embedding-3-small";
 const embed = (from: OpenAI = client) => from.embeddings.create({ model, input: "a" });
-const draw = (more: object, from: OpenAI = client) =>
+const generate = (more: object, from: OpenAI = client) =>
   from.images.generate({ model: "gpt-image-2", prompt: "an otter", ...more });
 
 describe("BadRequestError", () => {
@@ -70,13 +70,13 @@ describe("BadRequestError", () => {
     ["an unknown response_format", { response_format: "png" }, "invalid_value", "response_format"],
     ["too much compression", { output_compression: 101 }, "invalid_value", "output_compression"],
   ] as const)("for an image request with %s", async (_, wrong, code, param) => {
-    const error = await refusalOf(draw(wrong), BadRequestError);
+    const error = await refusalOf(generate(wrong), BadRequestError);
     expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });
     expect(fake.requests).toHaveLength(0);
   });
 
   test("has the upstream's message, if only the upstream can validate the request", async () => {
-    const wrongSize = await refusalOf(draw({ size: "1792x936" }), BadRequestError);
+    const wrongSize = await refusalOf(generate({ size: "1792x936" }), BadRequestError);
     expect(wrongSize).toMatchObject({ code: "invalid_value", param: "size" });
     expect(wrongSize.message).toContain("Width and height must both be divisible by 16.");
     const noDimensions = await refusalOf(
@@ -87,7 +87,7 @@ describe("BadRequestError", () => {
   });
 
   test("has OpenAI's type, code and details, when moderation refuses", async () => {
-    const error = await refusalOf(draw({ prompt: "something forbidden" }), BadRequestError);
+    const error = await refusalOf(generate({ prompt: "something forbidden" }), BadRequestError);
     expect(error).toMatchObject({
       type: "image_generation_user_error",
       code: "moderation_blocked",
@@ -105,7 +105,7 @@ describe("BadRequestError", () => {
   });
 
   test("is thrown for an image request to an embedding model", async () => {
-    const error = await refusalOf(draw({ model }), BadRequestError);
+    const error = await refusalOf(generate({ model }), BadRequestError);
     expect(error).toMatchObject({ type: "image_generation_user_error", code: "invalid_value" });
   });
 });

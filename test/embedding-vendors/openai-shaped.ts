@@ -21,7 +21,7 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
   },
 });
 
-const traitsOf = (target: Target) => {
+const capabilitiesOf = (target: Target) => {
   const endpoint = adapters.get(target.upstream.kind)?.embeddings;
   if (!endpoint) throw new Error(`${target.upstream.kind} has no embeddings`);
   return endpoint.capabilities(target);
@@ -32,7 +32,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   if (!pathname.endsWith("/embeddings")) throw new Error(`unexpected path ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
-  const { taskTypes } = traitsOf(target);
+  const { taskTypes } = capabilitiesOf(target);
   const field =
     typeof taskTypes === "object" ? taskTypes.field : taskTypeFields.find((name) => name in others);
   const taskType = field === undefined ? undefined : others[field];
@@ -110,7 +110,7 @@ const refusals: VendorCase["refusals"] = [
 ];
 
 function caseOf(name: string, target: Target): VendorCase {
-  const { base64 } = traitsOf(target);
+  const { base64 } = capabilitiesOf(target);
   return {
     name,
     target,

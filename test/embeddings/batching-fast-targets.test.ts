@@ -20,9 +20,9 @@ describe("a fast target", () => {
     now += tookMs;
     held.shift()?.();
     await first;
-    const calls = [];
+    const requests = [];
     for (const text of ["a", "b", "c"]) {
-      calls.push(send(requestOf(text)));
+      requests.push(send(requestOf(text)));
       // Each in its own turn of the event loop: requests of the same turn are always batched.
       await new Promise(setImmediate);
     }
@@ -32,7 +32,7 @@ describe("a fast target", () => {
       held.shift()?.();
       await settled();
     }
-    await Promise.all(calls);
+    await Promise.all(requests);
     return atOnce;
   }
 

@@ -27,9 +27,9 @@ describe("a client that disconnects", () => {
   test("while its request is queued ends at once, and the request is not sent", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((request) => outcomeOf(send(request)));
-    calls[1]?.signal.abort(reason);
+    const requests = ["a", "b", "c"].map((text) => requestOf(text));
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
+    requests[1]?.signal.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
     await free();
     expect(upstream.requestedTexts[1]).toEqual(["a", "c"]);
@@ -54,10 +54,10 @@ describe("a client that disconnects", () => {
   test("while the batch is in flight ends at once, without an effect on other clients", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((request) => outcomeOf(send(request)));
+    const requests = ["a", "b", "c"].map((text) => requestOf(text));
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
     await free();
-    calls[0]?.signal.abort(reason);
+    requests[0]?.signal.abort(reason);
     expect(await outcomes[0]).toEqual({ error: reason });
     expect(upstream.requests[1]?.request.signal.aborted).toBe(false);
     upstream.requests[1]?.respond();
@@ -68,10 +68,10 @@ describe("a client that disconnects", () => {
   test("as the last client of a batch cancels the upstream request", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b"].map((text) => requestOf(text));
-    const outcomes = calls.map((request) => outcomeOf(send(request)));
+    const requests = ["a", "b"].map((text) => requestOf(text));
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
     await free();
-    for (const request of calls) request.signal.abort(reason);
+    for (const request of requests) request.signal.abort(reason);
     expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
     await settled();
     expect(upstream.requests[1]?.request.signal.aborted).toBe(true);
@@ -82,12 +82,12 @@ describe("a client that disconnects", () => {
   test("makes room for another request", async () => {
     const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
     busy();
-    const calls = ["a", "b", "c", "d"].map((text) => requestOf(text));
-    const outcomes = calls.slice(0, 2).map((request) => outcomeOf(send(request)));
-    calls[0]?.signal.abort(reason);
-    void send(calls[2]!);
+    const requests = ["a", "b", "c", "d"].map((text) => requestOf(text));
+    const outcomes = requests.slice(0, 2).map((request) => outcomeOf(send(request)));
+    requests[0]?.signal.abort(reason);
+    void send(requests[2]!);
     expect(upstream.requests).toHaveLength(1);
-    void send(calls[3]!);
+    void send(requests[3]!);
     expect(upstream.requestedTexts).toEqual([["first"], ["b", "c", "d"]]);
     expect(await outcomes[0]).toEqual({ error: reason });
   });
@@ -95,11 +95,11 @@ describe("a client that disconnects", () => {
   test("after its request was sent alone has no effect on later requests", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const lonely = requestOf("a");
-    const outcome = outcomeOf(send(lonely));
+    const single = requestOf("a");
+    const outcome = outcomeOf(send(single));
     await free();
     const later = ["b", "c"].map((text) => send(requestOf(text)));
-    lonely.signal.abort(reason);
+    single.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     await settled();
     expect(upstream.requestedTexts).toEqual([["first"], ["a"], ["b", "c"]]);
@@ -113,10 +113,10 @@ describe("a client that disconnects", () => {
   test("before the batch is bisected is not sent again", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((request) => outcomeOf(send(request)));
+    const requests = ["a", "b", "c"].map((text) => requestOf(text));
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
     await free();
-    calls[1]?.signal.abort(reason);
+    requests[1]?.signal.abort(reason);
     upstream.requests[1]?.fail(rejected("no"));
     await settled();
     await upstream.respondToAll();
@@ -139,13 +139,13 @@ describe("a client that disconnects", () => {
     for (const bad of [false, true]) {
       const { upstream, send, occupy: busy, release: free } = setUpBatching();
       busy();
-      const calls = ["a", "b"].map((text) => requestOf(text));
-      const outcomes = calls.map((request) => outcomeOf(send(request)));
+      const requests = ["a", "b"].map((text) => requestOf(text));
+      const outcomes = requests.map((request) => outcomeOf(send(request)));
       await free();
       if (bad) upstream.requests[1]?.fail(overloaded());
       else upstream.requests[1]?.respond();
       await Promise.all(outcomes);
-      expect(calls.map(({ signal }) => signal.listeners.size)).toEqual([0, 0]);
+      expect(requests.map(({ signal }) => signal.listeners.size)).toEqual([0, 0]);
     }
   });
 });
@@ -240,7 +240,7 @@ describe("a batch that fails", () => {
     const { outcomes, requested } = await together(many, async (request) => {
       if (textsOf(request).includes("text 31"))
         throw new GatewayError("upstream_error", "It fell.");
-      throw new GatewayError("upstream_unreachable", "Nobody is there.");
+      throw new GatewayError("upstream_unreachable", "The upstream is unreachable.");
     });
     for (const outcome of outcomes) expect(outcome).toHaveProperty("error");
     expect(requested).toHaveLength(3);

@@ -66,8 +66,8 @@ describe("requests to a busy target", () => {
   test("wait, and are sent as one batch when a slot is free", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const responses = calls.map(send);
+    const requests = ["a", "b", "c"].map((text) => requestOf(text));
+    const responses = requests.map(send);
     await settled();
     expect(upstream.requests).toHaveLength(1);
     await free();
@@ -77,7 +77,7 @@ describe("requests to a busy target", () => {
     for (const [at, response] of (await Promise.all(responses)).entries()) {
       expect(response.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
-    expect(calls.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
+    expect(requests.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
   });
 
   test("with several inputs get all of their vectors, in order, without the upstream's verbatim body", async () => {
@@ -100,10 +100,10 @@ describe("requests to a busy target", () => {
   test("that found no other request are sent unchanged", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const lonely = requestOf("a");
-    const upstreamResponse = send(lonely);
+    const single = requestOf("a");
+    const upstreamResponse = send(single);
     await free();
-    expect(upstream.requests[1]?.request).toBe(lonely);
+    expect(upstream.requests[1]?.request).toBe(single);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[1]?.respond(response);
     expect(await upstreamResponse).toBe(response);
@@ -131,11 +131,11 @@ describe("requests to a busy target", () => {
   });
 
   test("need at most an eighth of the upstream requests", async () => {
-    let [calls, free] = [0, 4];
+    let [requestCount, free] = [0, 4];
     const queue: (() => void)[] = [];
     // The upstream serves four requests at a time, each for 2 ms; further requests wait in its queue.
     const upstream: EmbeddingsSend = async (request) => {
-      calls++;
+      requestCount++;
       if (free > 0) free--;
       else await new Promise<void>((resolve) => queue.push(resolve));
       await Bun.sleep(2);
@@ -158,7 +158,7 @@ describe("requests to a busy target", () => {
     };
     await Promise.all(Array.from({ length: 256 }, (_, name) => client(name)));
     // Each takes the same time and four run at once, so it is an eighth of the time as well.
-    expect(calls).toBeLessThan((256 * 4) / 8);
+    expect(requestCount).toBeLessThan((256 * 4) / 8);
   });
 });
 
@@ -213,20 +213,20 @@ describe("a batch", () => {
     for (const [one, other] of pairs) {
       const { upstream, send, occupy: busy, release: free } = setUpBatching();
       busy();
-      const calls = [
+      const requests = [
         requestOf("a", one),
         requestOf("b", other),
         requestOf("c", { ...one, encoding: "base64" }),
         requestOf("d", other),
       ];
-      const responses = calls.map(send);
+      const responses = requests.map(send);
       await free();
       await upstream.respondToAll();
       expect(
         upstream.requests.map(({ request: { query } }) => entriesOf(query.input).length),
       ).toEqual([1, 2, 2]);
       for (const [at, response] of (await Promise.all(responses)).entries()) {
-        expect(response.vectors).toEqual(responseTo(calls[at]!).vectors);
+        expect(response.vectors).toEqual(responseTo(requests[at]!).vectors);
       }
     }
   });

@@ -5,9 +5,9 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
+  disconnectError,
   errorOf,
   expectVectors,
-  hungUp,
   type PendingRequest,
   routeOf,
   settle,
@@ -64,7 +64,7 @@ describe("requests that wait for an input in flight", () => {
 
   test("get the vectors although its client disconnects: nothing is billed twice", async () => {
     const { setup, first, waiting } = startWaiters();
-    first.cancel.abort(hungUp());
+    first.cancel.abort(disconnectError());
     await settle();
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     const later = setup.start(textQuery(["a"]), route);
@@ -78,10 +78,10 @@ describe("requests that wait for an input in flight", () => {
 
   test("cancel the upstream request at once when all of them are aborted", async () => {
     const { setup, first, waiting } = startWaiters();
-    first.cancel.abort(hungUp());
+    first.cancel.abort(disconnectError());
     for (const { cancel } of waiting) {
       expect(upstreamSignal(setup, 0).aborted).toBe(false);
-      cancel.abort(hungUp());
+      cancel.abort(disconnectError());
     }
     expect(upstreamSignal(setup, 0)).toMatchObject({
       aborted: true,
@@ -100,14 +100,14 @@ describe("requests that wait for an input in flight", () => {
     const three = setup.start(textQuery(["b", "d"]), route);
     const four = setup.start(textQuery(["d", "e"]), route);
     const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal.aborted);
-    one.cancel.abort(hungUp());
+    one.cancel.abort(disconnectError());
     expect(canceled()).toEqual([false, false, false, false]);
     // The request for "b" continues for the third client; no client waits for "a" any more.
-    two.cancel.abort(hungUp());
+    two.cancel.abort(disconnectError());
     expect(canceled()).toEqual([true, false, false, false]);
-    three.cancel.abort(hungUp());
+    three.cancel.abort(disconnectError());
     expect(canceled()).toEqual([true, true, false, false]);
-    four.cancel.abort(hungUp());
+    four.cancel.abort(disconnectError());
     expect(canceled()).toEqual([true, true, true, true]);
     for (const upstreamRequest of setup.pending())
       upstreamRequest.fail(upstreamRequest.request.signal.reason);
@@ -118,7 +118,7 @@ describe("requests that wait for an input in flight", () => {
     const setup = startCache({ maxBytes: room }, { timeoutMs: 1 });
     const first = setup.start(textQuery(["a"]), route);
     const waiter = setup.start(textQuery(["a"]), route);
-    first.cancel.abort(hungUp());
+    first.cancel.abort(disconnectError());
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     await new Promise((resolve) => upstreamSignal(setup, 0).addEventListener("abort", resolve));
     setup.upstreamRequests[0]?.fail(upstreamSignal(setup, 0).reason);
@@ -131,7 +131,7 @@ describe("requests that wait for an input in flight", () => {
   test("for one of many inputs send their own request when its client disconnects", async () => {
     const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
     const { setup, first, waiting } = startWaiters(many);
-    first.cancel.abort(hungUp());
+    first.cancel.abort(disconnectError());
     expect(upstreamSignal(setup, 0).aborted).toBe(true);
     setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     await settle();
@@ -197,7 +197,7 @@ describe("requests that wait for an input in flight", () => {
   test("end at once when their own client disconnects, without an effect on other clients", async () => {
     const { setup, first, waiting } = startWaiters();
     const [leaving, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
-    leaving.cancel.abort(hungUp());
+    leaving.cancel.abort(disconnectError());
     expect(errorOf(await leaving.outcome)).toMatchObject({ kind: "client_closed" });
     await settle();
     expect(setup.upstreamRequests).toHaveLength(1);
@@ -232,7 +232,7 @@ describe("requests that wait for an input in flight", () => {
 test("no request waits for an aborted one, and the next request replaces it", async () => {
   const setup = startCache({ maxBytes: room });
   const first = setup.start(textQuery(["a"]), route);
-  first.cancel.abort(hungUp());
+  first.cancel.abort(disconnectError());
   const second = setup.start(textQuery(["a"]), route);
   expect(setup.upstreamRequests).toHaveLength(2);
   setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);

@@ -165,10 +165,10 @@ describe("a drifted target", () => {
   test("is reported once, and once more when it is realigned", async () => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: right, b: wrong });
-    for (let look = 0; look < 3; look++) await canary.check(true);
+    for (let round = 0; round < 3; round++) await canary.check(true);
     expect(summaries()).toEqual(["b drifted"]);
     outcomes.b = nearly;
-    for (let look = 0; look < 3; look++) await canary.check(true);
+    for (let round = 0; round < 3; round++) await canary.check(true);
     expect(summaries()).toEqual(["b drifted", "b realigned"]);
     expect(canary.hasDrifted(model, b)).toBe(false);
   });
@@ -194,10 +194,10 @@ describe("a drifted target", () => {
   test("is detected although a target of another model does not respond", async () => {
     const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
     const { canary, summaries } = setUpCanary(models, { a: right, b: wrong, c: "nothing" });
-    const looking = canary.check(false);
+    const checking = canary.check(false);
     await Bun.sleep(5);
     expect(summaries()).toEqual(["b drifted"]);
-    await looking;
+    await checking;
   });
 
   test("of one model may be the first target of another", async () => {
@@ -214,7 +214,7 @@ describe("the first target is the reference", () => {
   test("the first target never drifts, even if all other targets differ from it", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, summaries } = setUpCanary([model], { a: wrong, b: right, c: right });
-    for (let look = 0; look < 2; look++) await canary.check(true);
+    for (let round = 0; round < 2; round++) await canary.check(true);
     expect(summaries().sort()).toEqual(["b drifted", "c drifted"]);
     expect(canary.hasDrifted(model, a)).toBe(false);
   });
@@ -243,7 +243,7 @@ describe("the first target is the reference", () => {
   ])("no target counts as drifted while the first target %s", async (_, outcome) => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
-    for (let look = 0; look < 2; look++) await canary.check(false);
+    for (let round = 0; round < 2; round++) await canary.check(false);
     // Reported once, although the probe is repeated.
     expect(summaries()).toEqual(["a silent"]);
     expect([a, b].map((target) => canary.hasDrifted(model, target))).toEqual([false, false]);
@@ -290,10 +290,10 @@ test("a gateway that shuts down does not wait for silent targets, and does not r
     a: "nothing",
     b: right,
   });
-  const looking = canary.check(false);
+  const checking = canary.check(false);
   await until(() => requested.length === 1);
   canary.close();
-  await Promise.race([looking, Bun.sleep(10).then(() => Promise.reject(new Error("it waits")))]);
+  await Promise.race([checking, Bun.sleep(10).then(() => Promise.reject(new Error("it waits")))]);
   await canary.check(true);
   expect([reports, requested]).toEqual([[], ["a"]]);
 });

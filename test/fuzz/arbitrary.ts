@@ -127,16 +127,16 @@ const sketchBody = some(
   ["model", "prompt", "size"],
 );
 
-export interface JsonCall {
+export interface JsonRequest {
   readonly path: string;
   readonly body: Record<string, unknown>;
 }
 
-const at = (path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<JsonCall> =>
+const at = (path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<JsonRequest> =>
   bodies.map((body) => ({ path, body: body as Record<string, unknown> }));
 
 /** Requests that are valid, except for rare combinations of values. */
-export const validCall: fc.Arbitrary<JsonCall> = fc.oneof(
+export const validRequest: fc.Arbitrary<JsonRequest> = fc.oneof(
   { weight: 6, arbitrary: at("/v1/embeddings", embeddingsBody) },
   { weight: 1, arbitrary: at("/v1/engines/embedding-model/embeddings", embeddingsBody) },
   { weight: 5, arbitrary: at("/v1/images/generations", generationBody) },
@@ -197,8 +197,8 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   ),
 );
 
-export const changedCall: fc.Arbitrary<JsonCall> = fc
-  .tuple(validCall, fc.array(change, { minLength: 1, maxLength: 3 }))
+export const changedRequest: fc.Arbitrary<JsonRequest> = fc
+  .tuple(validRequest, fc.array(change, { minLength: 1, maxLength: 3 }))
   .map(([{ path, body }, changes]) => ({
     path,
     body: changes.reduce((changed, step) => step(changed), body),

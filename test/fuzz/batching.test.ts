@@ -66,7 +66,7 @@ const member = fc.record({
   encoding: fc.constantFrom("float", "base64"),
   /** In turns of the event loop. */
   arrives: fc.nat({ max: 6 }),
-  hangsUpAfter: seldom(fc.nat({ max: 8 })),
+  disconnectsAfter: seldom(fc.nat({ max: 8 })),
   /** The inputs that the upstream refuses. */
   poisoned: seldom(fc.nat({ max: 7 })),
 });
@@ -93,7 +93,7 @@ const scenario = fc.record({
   maxParallel: fc.integer({ min: 1, max: 4 }),
   /** For each upstream request, in order: how many turns of the event loop it takes, and its outcome. */
   turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 9 }),
-  moods: fc.oneof(
+  behaviors: fc.oneof(
     fc.constant(["well" as const]),
     fc.array(fc.constantFrom("well", "well", "well", "unmetered", "broken"), {
       minLength: 3,
@@ -138,24 +138,27 @@ class Upstream {
   readonly failed = new Set<number>();
   charged = 0;
   underWay = 0;
-  calls = 0;
+  requestCount = 0;
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario;
   }
 
-  readonly next: EmbeddingsSend = async (call) => {
-    const { turns, moods } = this.#scenario;
-    const [wait, mood] = [turns[this.calls % turns.length]!, moods[this.calls % moods.length]!];
-    this.calls++;
-    this.#expectWithinLimits(call);
+  readonly next: EmbeddingsSend = async (request) => {
+    const { turns, behaviors } = this.#scenario;
+    const [wait, behavior] = [
+      turns[this.requestCount % turns.length]!,
+      behaviors[this.requestCount % behaviors.length]!,
+    ];
+    this.requestCount++;
+    this.#expectWithinLimits(request);
     this.underWay++;
     try {
       for (let turn = 0; turn < wait; turn++) {
         await settled();
-        if (call.signal.aborted) throw call.signal.reason;
+        if (request.signal.aborted) throw request.signal.reason;
       }
-      return this.#respond(call, mood);
+      return this.#respond(request, behavior);
     } finally {
       this.underWay--;
     }
@@ -172,10 +175,13 @@ class Upstream {
     expect(bytes).toBeLessThanOrEqual(maxBytes);
   }
 
-  #respond({ query }: EmbeddingsRequest, mood: Scenario["moods"][number]): EmbeddingsResponse {
+  #respond(
+    { query }: EmbeddingsRequest,
+    behavior: Scenario["behaviors"][number],
+  ): EmbeddingsResponse {
     const entries = entriesOf(query.input);
     const owners = entries.map(ownerOf);
-    if (mood === "broken") {
+    if (behavior === "broken") {
       for (const owner of owners) this.failed.add(owner);
       throw overloaded();
     }
@@ -184,7 +190,7 @@ class Upstream {
     const inputTokens = entries.reduce((sum, entry) => sum + trueTokensOf(entry), 0);
     if (inputTokens > (this.#scenario.trueTokens ?? Infinity)) throw tooManyTokens();
     const vectors = entries.map((entry) => vectorFor(entry, query));
-    if (mood === "unmetered") {
+    if (behavior === "unmetered") {
       for (const owner of owners) this.unmetered.add(owner);
       return { vectors };
     }
@@ -201,21 +207,22 @@ type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsResponse>>>;
 
 function expectOwnOutcome(
   whose: number,
-  call: CountedRequest,
+  request: CountedRequest,
   outcome: Outcome,
   upstream: Upstream,
   scenario: Scenario,
 ): void {
-  const entries = entriesOf(call.query.input);
-  const hungUp = call.signal.aborted;
+  const entries = entriesOf(request.query.input);
+  const hasDisconnected = request.signal.aborted;
   if ("value" in outcome) {
     expect(entries.some(isPoisoned)).toBe(false);
-    expect(outcome.value.vectors).toEqual(entries.map((entry) => vectorFor(entry, call.query)));
-    if (!hungUp) expect(outcome.value.usage === undefined).toBe(upstream.unmetered.has(whose));
+    expect(outcome.value.vectors).toEqual(entries.map((entry) => vectorFor(entry, request.query)));
+    if (!hasDisconnected)
+      expect(outcome.value.usage === undefined).toBe(upstream.unmetered.has(whose));
     return;
   }
   const { error } = outcome;
-  if (hungUp && error === call.signal.reason) return;
+  if (hasDisconnected && error === request.signal.reason) return;
   expect(error).toBeInstanceOf(GatewayError);
   const { kind, message } = error as GatewayError;
   switch (kind) {
@@ -236,8 +243,8 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
   const target = targetNamed("a");
   const route = routeTo(target);
   const capabilities = capabilitiesOf(scenario.limits);
-  const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
-    next({ ...call, target });
+  const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
+    next({ ...request, target });
   const send = composeStages(
     [
       split({ capabilities, maxParallel: scenario.maxParallel }),
@@ -254,7 +261,7 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
   );
   const requests = scenario.members.map(async (one, whose) => {
     const { dimensions, user, taskType, extraFields, encoding } = one;
-    const call = requestFor(named(whose, one), route, {
+    const request = requestFor(named(whose, one), route, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
@@ -262,17 +269,17 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
       ...(extraFields && { extraFields }),
     });
     await inTurns(one.arrives);
-    const outcome = outcomeOf(send(call));
-    if (one.hangsUpAfter !== undefined) {
-      await inTurns(one.hangsUpAfter);
-      call.signal.abort(new Error(`${whose} disconnected`));
+    const outcome = outcomeOf(send(request));
+    if (one.disconnectsAfter !== undefined) {
+      await inTurns(one.disconnectsAfter);
+      request.signal.abort(new Error(`${whose} disconnected`));
     }
-    return { call, outcome: await outcome };
+    return { request, outcome: await outcome };
   });
   const ended = await Promise.all(requests);
-  for (const [whose, { call, outcome }] of ended.entries()) {
-    expectOwnOutcome(whose, call, outcome, upstream, scenario);
-    expect(call.signal.listeners.size).toBe(0);
+  for (const [whose, { request, outcome }] of ended.entries()) {
+    expectOwnOutcome(whose, request, outcome, upstream, scenario);
+    expect(request.signal.listeners.size).toBe(0);
   }
   await inTurns(6);
   expect(upstream.underWay).toBe(0);

@@ -239,7 +239,7 @@ export const textQuery = (
   ...more,
 });
 
-export const hungUp = (): GatewayError =>
+export const disconnectError = (): GatewayError =>
   new GatewayError("client_closed", "The client closed the connection.");
 
 /** Waits until everything that is ready to run has run. */

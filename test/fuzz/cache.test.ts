@@ -14,10 +14,10 @@ import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/cont
 import { scaled, tries } from "../depth.ts";
 import {
   bitsOf,
+  disconnectError,
   embed,
   type Form,
   flood,
-  hungUp,
   inputsOf,
   materialOf,
   type Outcome,
@@ -70,11 +70,11 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     const leaving =
       step.do === "leave" ? pendingRequests[step.which % pendingRequests.length] : undefined;
     if (step.do === "leave" && leaving) {
-      leaving.cancel.abort(hungUp());
+      leaving.cancel.abort(disconnectError());
       // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
       if (!step.late)
         for (const upstreamRequest of ownOf(leaving))
-          if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(hungUp());
+          if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(disconnectError());
     }
     if (step.do === "flood") flood(simulation.cache);
     if (step.do === "settle") {

@@ -10,7 +10,7 @@ export class ExactCount {
     this.#at = BigInt(Math.floor(now));
   }
 
-  look(now: number): void {
+  check(now: number): void {
     const at = BigInt(Math.floor(now));
     if (at > this.#at) this.add((at - this.#at) * this.#limit);
     this.#at = at;

@@ -11,7 +11,7 @@ const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 0.7);
 
 /** A counterexample is shrunk within the time that is left. */
-export async function look<T>(property: fc.IAsyncProperty<T>): Promise<void> {
+export async function checkProperty<T>(property: fc.IAsyncProperty<T>): Promise<void> {
   const interruptAfterTimeLimit = seconds * 1000;
   const run = await fc.check(property, { seed, numRuns: 100_000, interruptAfterTimeLimit });
   // On a busy machine the time may be over before the first case, which shows nothing.

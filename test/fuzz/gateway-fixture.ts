@@ -89,7 +89,7 @@ export const client = fc.record({
   user: seldom(fc.constantFrom("u", "v")),
   key: fc.constantFrom(...keys),
   arrivesMs: fc.nat({ max: 5 }),
-  hangsUpMs: seldom(fc.nat({ max: 12 })),
+  disconnectsAfterMs: seldom(fc.nat({ max: 12 })),
 });
 export type Client = typeof client extends fc.Arbitrary<infer T> ? T : never;
 

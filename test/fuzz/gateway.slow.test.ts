@@ -49,7 +49,8 @@ async function sendRequest(client: Client, run: number, calm: boolean): Promise<
   const request = clientRequestOf(client, run);
   const controller = new AbortController();
   const late = setTimeout(() => controller.abort(new Error("it hangs")), timeoutMs);
-  if (client.hangsUpMs !== undefined) setTimeout(() => controller.abort(), client.hangsUpMs);
+  if (client.disconnectsAfterMs !== undefined)
+    setTimeout(() => controller.abort(), client.disconnectsAfterMs);
   try {
     const response = await postEmbeddings(request.body, client.key, controller.signal);
     const text = await response.text();
@@ -66,7 +67,7 @@ async function sendRequest(client: Client, run: number, calm: boolean): Promise<
     if (calm || tokens !== null) expect(tokens).toBe(request.tokens);
     served.push({ run, id: response.headers.get("x-request-id")!, tokens, client });
   } catch (error) {
-    if (client.hangsUpMs === undefined || !controller.signal.aborted) throw error;
+    if (client.disconnectsAfterMs === undefined || !controller.signal.aborted) throw error;
   } finally {
     clearTimeout(late);
   }
@@ -87,11 +88,11 @@ async function untilWell(run: number): Promise<void> {
 }
 
 /** For each fake upstream: the faults injected into its first requests. */
-const moodsOf = (fault: fc.Arbitrary<InjectedFault>): fc.Arbitrary<InjectedFault[][]> =>
+const faultsOf = (fault: fc.Arbitrary<InjectedFault>): fc.Arbitrary<InjectedFault[][]> =>
   fc.array(fc.array(fault, { maxLength: 8 }), { minLength: 3, maxLength: 3 });
 const scene = fc.oneof(
-  fc.record({ calm: fc.constant(true), moods: moodsOf(harmless) }),
-  fc.record({ calm: fc.constant(false), moods: moodsOf(fc.oneof(harmless, harmful)) }),
+  fc.record({ calm: fc.constant(true), faults: faultsOf(harmless) }),
+  fc.record({ calm: fc.constant(false), faults: faultsOf(fc.oneof(harmless, harmful)) }),
 );
 
 test("each client gets its own vectors or an error that says why not, and all usage is counted", async () => {
@@ -100,18 +101,19 @@ test("each client gets its own vectors or an error that says why not, and all us
     scene,
     fc.constantFrom(1, 5, 10),
     fc.array(client, { minLength: 12, maxLength: 32 }),
-    async ({ calm, moods }, delayMs, clients) => {
+    async ({ calm, faults }, delayMs, clients) => {
       const now = ++run;
       for (const fake of setup.fakes) fake.clear();
       if (calm) await untilWell(now);
       for (const [at, fake] of setup.fakes.entries()) {
         fake.clear();
-        for (const fault of moods[at] ?? []) fake.script(fault);
+        for (const fault of faults[at] ?? []) fake.script(fault);
         // Long enough for other requests to arrive in between.
         fake.script({ delayMs }, { times: Infinity });
       }
       await Promise.all(clients.map((client) => sendRequest(client, now, calm)));
-      const undisturbed = calm && clients.every(({ hangsUpMs }) => hangsUpMs === undefined);
+      const undisturbed =
+        calm && clients.every(({ disconnectsAfterMs }) => disconnectsAfterMs === undefined);
       if (undisturbed) counted.set(now, upstreamTokens(setup, 2, now));
     },
   );

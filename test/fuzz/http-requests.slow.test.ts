@@ -76,15 +76,15 @@ afterAll(async () => {
   }
 });
 
-interface Heard {
+interface ParsedResponse {
   readonly status: number;
   readonly head: string;
   readonly body: string;
 }
 
 /** Parses consecutive responses with a content-length, and nothing else. */
-function responsesIn(received: Buffer): Heard[] {
-  const found: Heard[] = [];
+function responsesIn(received: Buffer): ParsedResponse[] {
+  const found: ParsedResponse[] = [];
   for (let rest = received.toString("latin1"); rest !== ""; ) {
     const [whole, status] =
       /^HTTP\/1\.1 (\d\d\d) [\w ]+\r\n(?:[\w-]+: .*\r\n)*\r\n/.exec(rest) ?? [];

@@ -1,8 +1,8 @@
 /** Fairness of admission queues: API keys take turns, and no request starves. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { CallPlan } from "./limits-requests.ts";
-import { LimitsSimulation, patienceMs, runs } from "./limits-simulation.ts";
+import type { RequestPlan } from "./limits-requests.ts";
+import { LimitsSimulation, runs, testTimeoutMs } from "./limits-simulation.ts";
 
 test(
   "API keys that queue for the same concurrency slot take turns, however many requests each has queued",
@@ -46,12 +46,12 @@ test(
     );
     await fc.assert(property, runs(600));
   },
-  patienceMs,
+  testTimeoutMs,
 );
 
 // Keys 0 and 1 belong to the project, key 2 to none; model 1 has no limit.
-const projectOnly: CallPlan = { key: 1, model: 1, tokens: 1, images: 0 };
-const modelOnly: CallPlan = { key: 2, model: 0, tokens: 1, images: 0 };
+const projectOnly: RequestPlan = { key: 1, model: 1, tokens: 1, images: 0 };
+const modelOnly: RequestPlan = { key: 2, model: 0, tokens: 1, images: 0 };
 const twoSlots = {
   limits: { "project:p": { concurrent: 1 }, "model:0": { concurrent: 1 } },
   maxWaiting: 1000,
@@ -88,7 +88,7 @@ test(
     );
     await fc.assert(property, runs(200));
   },
-  patienceMs,
+  testTimeoutMs,
 );
 
 test(
@@ -117,5 +117,5 @@ test(
     );
     await fc.assert(property, runs(200));
   },
-  patienceMs,
+  testTimeoutMs,
 );

@@ -3,7 +3,7 @@ import type { Limits } from "../../server/lib/limits.ts";
 import type { Demand, Rate } from "../../server/limits/rate-limit-counters.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 
-export interface CallPlan {
+export interface RequestPlan {
   readonly key: number;
   readonly model: number;
   readonly tokens: number;
@@ -11,7 +11,7 @@ export interface CallPlan {
   readonly images: number;
 }
 
-export function queryOf({ tokens, images }: CallPlan): EmbeddingsQuery | GenerationQuery {
+export function queryOf({ tokens, images }: RequestPlan): EmbeddingsQuery | GenerationQuery {
   if (images > 0) {
     return {
       model: "",
@@ -32,7 +32,7 @@ export const difference = (a: Demand, b: Demand): Demand => ({
   pixels: a.pixels - b.pixels,
 });
 
-export const demandOf = ({ tokens, images }: CallPlan): Demand => ({
+export const demandOf = ({ tokens, images }: RequestPlan): Demand => ({
   requests: 1,
   tokens,
   images,

@@ -16,12 +16,12 @@ import {
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { tries } from "../depth.ts";
 import { ExactCount } from "./exact-count.ts";
-import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
+import { demandOf, difference, limitOf, queryOf, type RequestPlan } from "./limits-requests.ts";
 
 /** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 /** Longer than a run ever takes, even on a busy machine. */
-export const patienceMs = 60_000;
+export const testTimeoutMs = 60_000;
 export const runs = (count: number) => ({ seed, ...tries(count) });
 
 export interface Plan {
@@ -32,8 +32,8 @@ export interface Plan {
 
 type Ended = "refused" | "late" | "full" | "left" | "done";
 
-export class SimulatedCall {
-  readonly plan: CallPlan;
+export class SimulatedRequest {
+  readonly plan: RequestPlan;
   readonly scopes: readonly string[];
   readonly signal = new AbortController();
   readonly came: number;
@@ -43,7 +43,7 @@ export class SimulatedCall {
   /** Its actual usage, once it has ended. */
   used: Demand | undefined;
 
-  constructor(plan: CallPlan, scopes: readonly string[], came: number) {
+  constructor(plan: RequestPlan, scopes: readonly string[], came: number) {
     this.plan = plan;
     this.scopes = scopes;
     this.came = came;
@@ -62,11 +62,11 @@ const waitMs = { embedding: 5000, image: 30_000 };
 const queue: PermittedModel["kind"][] = ["embedding", "image"];
 
 export class LimitsSimulation {
-  readonly calls: SimulatedCall[] = [];
+  readonly requests: SimulatedRequest[] = [];
   readonly admission: Admission;
   readonly plan: Plan;
   #limits: ReadonlyMap<string, Limits>;
-  #look: (() => void) | undefined;
+  #check: (() => void) | undefined;
   #exact = new Map<string, Map<Rate, ExactCount>>();
   /** The time of the gateway's clock, and the sum of its forward steps. */
   now = 1_000_000.25;
@@ -82,10 +82,10 @@ export class LimitsSimulation {
       maxWaiting: plan.maxWaiting,
       queueTimeoutMs: waitMs,
       clock: () => this.now,
-      repeat: (look) => {
-        this.#look = look;
+      repeat: (check) => {
+        this.#check = check;
         return () => {
-          this.#look = undefined;
+          this.#check = undefined;
         };
       },
     });
@@ -103,7 +103,7 @@ export class LimitsSimulation {
 
   /** Valid until the first reload. */
   #counts(): Map<string, Map<Rate, ExactCount>> {
-    if (this.#exact.size === 0 && this.calls.length === 0) {
+    if (this.#exact.size === 0 && this.requests.length === 0) {
       for (const [id, limits] of this.#limits) {
         const counts = new Map<Rate, ExactCount>();
         for (const rate of rates) {
@@ -131,15 +131,15 @@ export class LimitsSimulation {
   }
 
   /** Keys 0 and 1 share a project; each key and model has a scope ID, whether it has limits or not. */
-  async arrive(plan: CallPlan): Promise<SimulatedCall> {
+  async arrive(plan: RequestPlan): Promise<SimulatedRequest> {
     const { key, model, images } = plan;
     const scopes = [`key:${key}`, ...(key < 2 ? ["project:p"] : []), `model:${model}`];
-    const call = new SimulatedCall(plan, scopes, this.now);
+    const request = new SimulatedRequest(plan, scopes, this.now);
     const demand = demandOf(plan);
     const short = scopes.some((id) =>
       [...(this.#counts().get(id) ?? [])].some(([rate, count]) => !count.has(demand[rate])),
     );
-    this.calls.push(call);
+    this.requests.push(request);
     if (!short) this.#take(scopes, demand, 1);
     const kind = queue[images > 0 ? 1 : 0];
     this.admission
@@ -148,42 +148,42 @@ export class LimitsSimulation {
         route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as PermittedModel,
         query: queryOf(plan),
         priority: "interactive",
-        signal: () => call.signal.signal,
+        signal: () => request.signal.signal,
       })
       .then(
         (pass) => {
-          call.pass = pass;
+          request.pass = pass;
         },
-        (error: unknown) => this.#refuse(call, error),
+        (error: unknown) => this.#refuse(request, error),
       );
     await settled();
-    const { kind: errorKind } = call.error ?? {};
+    const { kind: errorKind } = request.error ?? {};
     const refused = errorKind === "rate_limited" || errorKind === "larger_than_limit";
     if (this.#exact.size > 0) expect(refused).toBe(short);
-    return call;
+    return request;
   }
 
   /** `factor`: actual usage divided by the estimate. Undefined: it failed, and used nothing. */
-  async finish(call: SimulatedCall, factor: number | undefined): Promise<void> {
-    const { tokens, images } = call.plan;
+  async finish(request: SimulatedRequest, factor: number | undefined): Promise<void> {
+    const { tokens, images } = request.plan;
     const error = factor === undefined ? new GatewayError("upstream_rejected", "no") : undefined;
     const usage =
       factor === undefined
         ? undefined
         : { inputTokens: Math.floor(tokens * factor), ...(images > 0 && { images }) };
-    call.ended = "done";
-    const { requests, pixels } = demandOf(call.plan);
-    call.used =
+    request.ended = "done";
+    const { requests, pixels } = demandOf(request.plan);
+    request.used =
       factor === undefined
         ? { requests, tokens: 0, images: 0, pixels: 0 }
         : { requests, tokens: Math.floor(tokens * factor), images, pixels };
-    this.#take(call.scopes, difference(call.used, demandOf(call.plan)), 1);
-    call.pass?.release({ usage, wasSent: true, error });
+    this.#take(request.scopes, difference(request.used, demandOf(request.plan)), 1);
+    request.pass?.release({ usage, wasSent: true, error });
     await settled();
   }
 
-  async leave(call: SimulatedCall): Promise<void> {
-    call.signal.abort();
+  async leave(request: SimulatedRequest): Promise<void> {
+    request.signal.abort();
     await settled();
   }
 
@@ -191,13 +191,13 @@ export class LimitsSimulation {
     this.passed += Math.max(0, Math.floor(this.now + ms) - Math.floor(this.now));
     this.now += ms;
     for (const counts of this.#counts().values()) {
-      for (const count of counts.values()) count.look(this.now);
+      for (const count of counts.values()) count.check(this.now);
     }
     // Every bucket sees every step of the clock.
     for (const id of this.#limits.keys()) {
       for (const rate of rates) this.scope(id)?.bucket(rate)?.remaining(this.now);
     }
-    this.#look?.();
+    this.#check?.();
     await settled();
   }
 
@@ -214,19 +214,19 @@ export class LimitsSimulation {
    */
   used(id: string, rate: Rate): number {
     let sum = 0;
-    for (const { plan, scopes, ended, used } of this.calls) {
+    for (const { plan, scopes, ended, used } of this.requests) {
       if (!scopes.includes(id) || (ended !== undefined && ended !== "done")) continue;
       sum += (used ?? demandOf(plan))[rate];
     }
     return sum;
   }
 
-  get waiting(): SimulatedCall[] {
-    return this.calls.filter(({ waits }) => waits);
+  get waiting(): SimulatedRequest[] {
+    return this.requests.filter(({ waits }) => waits);
   }
 
-  get working(): SimulatedCall[] {
-    return this.calls.filter(({ works }) => works);
+  get working(): SimulatedRequest[] {
+    return this.requests.filter(({ works }) => works);
   }
 
   /** No request is queued that could be admitted. With few requests no slot is ever held for a starved one. */
@@ -240,9 +240,9 @@ export class LimitsSimulation {
 
   /** Runs until no request is left: each queued one is admitted or times out. */
   async end(): Promise<void> {
-    for (let round = 0; this.calls.some(({ ended }) => !ended); round++) {
+    for (let round = 0; this.requests.some(({ ended }) => !ended); round++) {
       if (round > 1000) throw new Error("some wait for ever");
-      for (const call of this.working) await this.finish(call, 1);
+      for (const request of this.working) await this.finish(request, 1);
       await this.advance(1000);
     }
     for (const id of this.#limits.keys()) {
@@ -250,14 +250,14 @@ export class LimitsSimulation {
     }
   }
 
-  #refuse(call: SimulatedCall, error: unknown): void {
+  #refuse(request: SimulatedRequest, error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
-    call.error = error;
+    request.error = error;
     const withoutSlot = error.kind === "queue_full" || error.kind === "client_closed";
-    if (withoutSlot) this.#take(call.scopes, demandOf(call.plan), -1);
-    if (error.kind === "client_closed") call.ended = "left";
-    else if (error.kind !== "queue_full") call.ended = "refused";
-    else call.ended = this.now > call.came ? "late" : "full";
+    if (withoutSlot) this.#take(request.scopes, demandOf(request.plan), -1);
+    if (error.kind === "client_closed") request.ended = "left";
+    else if (error.kind !== "queue_full") request.ended = "refused";
+    else request.ended = this.now > request.came ? "late" : "full";
   }
 }
 

@@ -3,8 +3,13 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
 import { rates } from "../../server/limits/rate-limit-counters.ts";
-import { type CallPlan, demandOf, limitOf } from "./limits-requests.ts";
-import { LimitsSimulation, patienceMs, runs, type SimulatedCall } from "./limits-simulation.ts";
+import { demandOf, limitOf, type RequestPlan } from "./limits-requests.ts";
+import {
+  LimitsSimulation,
+  runs,
+  type SimulatedRequest,
+  testTimeoutMs,
+} from "./limits-simulation.ts";
 
 const limits: fc.Arbitrary<Limits> = fc.record(
   {
@@ -26,14 +31,14 @@ const plan = fc.record({
   maxWaiting: fc.integer({ min: 0, max: 6 }),
   maxImageCalls: fc.integer({ min: 1, max: 3 }),
 });
-const call: fc.Arbitrary<CallPlan> = fc.record({
+const request: fc.Arbitrary<RequestPlan> = fc.record({
   key: fc.nat({ max: 2 }),
   model: fc.nat({ max: 1 }),
   tokens: fc.integer({ min: 0, max: 120 }),
   images: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 3 })),
 });
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("arrive" as const), call }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("arrive" as const), request }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -60,7 +65,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 async function take(simulation: LimitsSimulation, next: Step): Promise<void> {
   const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length];
-  if (next.do === "arrive") await simulation.arrive(next.call);
+  if (next.do === "arrive") await simulation.arrive(next.request);
   else if (next.do === "advance") await simulation.advance(next.ms);
   else if (next.do === "finish") {
     const chosen = at(simulation.working, next.which);
@@ -89,19 +94,20 @@ test(
         }),
       );
       for (const next of steps) {
-        const before = simulation.calls.length;
+        const before = simulation.requests.length;
         await take(simulation, next);
         simulation.expectExact();
         const letIn =
-          simulation.calls.length > before && simulation.calls.at(-1)?.error === undefined;
+          simulation.requests.length > before && simulation.requests.at(-1)?.error === undefined;
         for (const { id, rate, limit, past } of counts) {
           const now: Moment = { used: simulation.used(id, rate), passed: simulation.passed };
           past.push(now);
           // A later correction of usage may exceed the limit; an admission never does.
-          if (!letIn || !simulation.calls.at(-1)?.scopes.includes(id)) continue;
+          if (!letIn || !simulation.requests.at(-1)?.scopes.includes(id)) continue;
           for (const then of past) {
             const came = (limit * (now.passed - then.passed)) / 60_000;
-            if (demandOf((simulation.calls.at(-1) as SimulatedCall).plan)[rate] === 0) continue;
+            if (demandOf((simulation.requests.at(-1) as SimulatedRequest).plan)[rate] === 0)
+              continue;
             expect(now.used - then.used).toBeLessThanOrEqual(limit + came + 1e-6);
           }
         }
@@ -110,7 +116,7 @@ test(
     });
     await fc.assert(property, runs(2000));
   },
-  patienceMs,
+  testTimeoutMs,
 );
 
 const origin: Moment = { used: 0, passed: 0 };
@@ -118,7 +124,7 @@ const origin: Moment = { used: 0, passed: 0 };
 test(
   "a rate-limited request is admitted after exactly its retry-after, and not a millisecond sooner",
   async () => {
-    const property = fc.asyncProperty(plan, steps, call, async (plan, steps, last) => {
+    const property = fc.asyncProperty(plan, steps, request, async (plan, steps, last) => {
       // Without concurrency limits and queues.
       const rated = Object.fromEntries(
         Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
@@ -146,7 +152,7 @@ test(
     });
     await fc.assert(property, runs(1500));
   },
-  patienceMs,
+  testTimeoutMs,
 );
 
 test(
@@ -171,7 +177,7 @@ test(
     });
     await fc.assert(property, runs(1500));
   },
-  patienceMs,
+  testTimeoutMs,
 );
 
 test(
@@ -209,5 +215,5 @@ test(
     );
     await fc.assert(property, runs(600));
   },
-  patienceMs,
+  testTimeoutMs,
 );

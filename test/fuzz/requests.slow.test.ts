@@ -6,15 +6,15 @@ import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { RawConnection, toHttpText } from "../http/gateway-fixture.ts";
 import {
-  changedCall,
+  changedRequest,
   damaged,
   models,
   oddText,
   oddValue,
   sketchCall,
-  validCall,
+  validRequest,
 } from "./arbitrary.ts";
-import { expectDefined, expectUnharmed, look, startTarget } from "./fuzz-fixture.ts";
+import { checkProperty, expectDefined, expectUnharmed, startTarget } from "./fuzz-fixture.ts";
 
 const target = startTarget();
 const { gateway, fake } = target;
@@ -45,18 +45,18 @@ async function expectSound({ path, method = "POST", headers = {}, body }: Sent):
 const json = { "content-type": "application/json" };
 
 test("requests with a few mutated fields get a valid response or a declared error", async () => {
-  await look(
-    fc.asyncProperty(changedCall, async ({ path, body }) => {
+  await checkProperty(
+    fc.asyncProperty(changedRequest, async ({ path, body }) => {
       await expectSound({ path, headers: json, body: JSON.stringify(body) });
     }),
   );
 });
 
 test("requests with bytes removed, changed or inserted get a valid response or a declared error", async () => {
-  const bytes = validCall.chain(({ path, body }) =>
+  const bytes = validRequest.chain(({ path, body }) =>
     damaged(Buffer.from(JSON.stringify(body))).map((whole) => ({ path, body: whole })),
   );
-  await look(
+  await checkProperty(
     fc.asyncProperty(bytes, async ({ path, body }) => {
       await expectSound({ path, headers: json, body });
     }),
@@ -93,7 +93,7 @@ const formEntry = fc.oneof(
   }),
   fc.record({ name: fieldName, file: fileBytes, filename: oddText }),
 );
-const formCall = fc.array(formEntry, { maxLength: 6 }).chain((entries) =>
+const formRequest = fc.array(formEntry, { maxLength: 6 }).chain((entries) =>
   fc.boolean().map((complete) => {
     const form = new FormData();
     if (complete) {
@@ -110,8 +110,8 @@ const formCall = fc.array(formEntry, { maxLength: 6 }).chain((entries) =>
 );
 
 test("arbitrary forms get a valid response or a declared error", async () => {
-  await look(
-    fc.asyncProperty(formCall, async (form) => {
+  await checkProperty(
+    fc.asyncProperty(formRequest, async (form) => {
       await expectSound({ path: "/v1/images/edits", body: form });
     }),
   );
@@ -141,7 +141,7 @@ test("forms with bytes removed, changed or inserted get a valid response or a de
       arbitrary: fc.constantFrom("multipart/mixed; boundary=x", 'multipart/form-data; boundary="'),
     },
   );
-  await look(
+  await checkProperty(
     fc.asyncProperty(damaged(whole), type, async (body, contentType) => {
       await expectSound({
         path: "/v1/images/edits",
@@ -200,7 +200,7 @@ test("any path, method, headers and body get a valid response or a declared erro
     fc.uint8Array({ maxLength: 60 }).map((bytes) => new Uint8Array(bytes)),
     oddValue.map((value) => JSON.stringify(value) ?? ""),
   );
-  await look(
+  await checkProperty(
     fc.asyncProperty(path, method, headers, body, async (address, verb, more, bytes) => {
       await expectSound({ path: address, method: verb, headers: more, body: bytes });
     }),
@@ -241,8 +241,8 @@ const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
 );
 
 test("arbitrary upstream responses become a valid response or a declared error", async () => {
-  await look(
-    fc.asyncProperty(validCall, fault, async ({ path: address, body }, wrong) => {
+  await checkProperty(
+    fc.asyncProperty(validRequest, fault, async ({ path: address, body }, wrong) => {
       fake.clear();
       fake.script(wrong, { times: 3 });
       const response = await gateway.post(address, body);
@@ -259,7 +259,7 @@ test("arbitrary edits by the built-in image model get a valid response or a decl
     size: fc.constantFrom("256x256", "auto", "axb"),
     output_format: fc.constantFrom("png", "jpeg", "svg", "tiff"),
   });
-  await look(
+  await checkProperty(
     fc.asyncProperty(entries, async ({ prompt, file, mask, size, output_format }) => {
       const form = new FormData();
       const fields = { model: "vexel-sketch", prompt, size, output_format };
@@ -272,7 +272,7 @@ test("arbitrary edits by the built-in image model get a valid response or a decl
 });
 
 test("arbitrary generations by the built-in image model get a valid response or a declared error", async () => {
-  await look(
+  await checkProperty(
     fc.asyncProperty(sketchCall, async ({ path: address, body }) => {
       await expectSound({ path: address, headers: json, body: JSON.stringify(body) });
     }),
@@ -285,7 +285,7 @@ test("arbitrary bytes on a socket get a response or a close, and never hang", as
     headers: { authorization, ...json },
     body: '{"model":"text-embedding-3-small","input":"a"}',
   });
-  await look(
+  await checkProperty(
     fc.asyncProperty(damaged(Buffer.from(request)), async (bytes) => {
       const connection = await RawConnection.open(gateway.url);
       connection.send(bytes);

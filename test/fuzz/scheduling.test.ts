@@ -57,11 +57,11 @@ describe("with one healthy target, whatever the others do", () => {
     );
     const route = { ...routeTo(...targets), policy: policies[seed % policies.length]! };
     const lasts = 8000;
-    const behaviors = new Map<Target, { from: number; mood: TargetBehavior }[]>();
+    const behaviors = new Map<Target, { from: number; behavior: TargetBehavior }[]>();
     for (const target of targets.slice(1)) {
-      const list = [{ from: 0, mood: well() }];
+      const list = [{ from: 0, behavior: well() }];
       for (let at = random() * 3000; at < lasts; at += 500 + random() * 4000) {
-        list.push({ from: at, mood: random() < 0.6 ? trouble(random) : well() });
+        list.push({ from: at, behavior: random() < 0.6 ? trouble(random) : well() });
       }
       behaviors.set(target, list);
     }
@@ -69,7 +69,7 @@ describe("with one healthy target, whatever the others do", () => {
       seed,
       route,
       behaviorOf: (target, now) =>
-        behaviors.get(target)?.findLast(({ from }) => from <= now)?.mood ?? well(),
+        behaviors.get(target)?.findLast(({ from }) => from <= now)?.behavior ?? well(),
     });
     simulation.steady(0, lasts, 5 + random() * 25);
     if (random() < 0.3) {

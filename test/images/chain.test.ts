@@ -9,14 +9,14 @@ import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage, maskOf, refusalOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-interface ReceivedCall {
+interface ReceivedRequest {
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly form?: FormData;
 }
 
 const image = base64Of(grayImage("an otter", 64));
-const received: ReceivedCall[] = [];
+const received: ReceivedRequest[] = [];
 /** Replacement responses, by the end of the path. */
 let instead: Record<string, () => Response> = {};
 
@@ -45,7 +45,7 @@ const response = (result: object) => ({
     },
   },
 });
-const drewIt = {
+const generatedOutput = {
   result: image,
   revised_prompt: "A photograph of an otter, at dusk",
   size: "1024x1024",
@@ -66,15 +66,15 @@ const streamed = () =>
         partial_image_index: 0,
         size: "1024x1024",
       }),
-      frame({ type: "response.completed", response: response(drewIt) }),
+      frame({ type: "response.completed", response: response(generatedOutput) }),
     ].join(""),
     { headers: { "content-type": "text/event-stream" } },
   );
 
-const usual: Record<string, (call: ReceivedCall) => Response> = {
+const usual: Record<string, (receivedRequest: ReceivedRequest) => Response> = {
   "images/generations": images,
   "images/edits": images,
-  responses: ({ body }) => (body.stream ? streamed() : Response.json(response(drewIt))),
+  responses: ({ body }) => (body.stream ? streamed() : Response.json(response(generatedOutput))),
   moderations: ({ body }) => {
     const flagged = String(body.input).includes("forbidden");
     const categories = { violence: flagged, "violence/graphic": false };
@@ -91,10 +91,10 @@ const fake = Bun.serve({
     const isForm = request.headers.get("content-type")?.startsWith("multipart/");
     const form = isForm ? ((await request.formData()) as unknown as FormData) : undefined;
     const body = form ? {} : ((await request.json()) as Record<string, unknown>);
-    const call = { path, body, ...(form && { form }) };
-    received.push(call);
+    const receivedRequest = { path, body, ...(form && { form }) };
+    received.push(receivedRequest);
     const name = Object.keys(usual).find((end) => path.endsWith(end)) ?? "";
-    return (instead[name] ?? (() => usual[name]!(call)))();
+    return (instead[name] ?? (() => usual[name]!(receivedRequest)))();
   },
 });
 const url = `http://127.0.0.1:${fake.port}`;

@@ -5,12 +5,7 @@ import { type PrepareTools, prepareSources } from "../../server/images/prepare-s
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
-import {
-  expectFault as expectError,
-  generated,
-  speckled,
-  upload,
-} from "../workers/image-worker-fixture.ts";
+import { expectError, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as editOf, file, noise } from "./preflight-fixture.ts";
 

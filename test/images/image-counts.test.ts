@@ -36,7 +36,7 @@ keys: [{ name: test, key: ${testKey} }]
 const start = () => startGateway({ yaml });
 let gateway = start();
 beforeEach(async () => {
-  // A new gateway for each test: a gateway remembers that a server generates one image per request.
+  // A new gateway for each test: a gateway records that a server generates one image per request.
   await gateway.close();
   gateway = start();
   requested.length = 0;

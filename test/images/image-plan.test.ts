@@ -172,7 +172,7 @@ describe("output_compression, which applies to jpeg and webp only", () => {
   const gpt = openaiImageCapabilities("gpt-image-2", "generations");
   /** Takes formats and compression by OpenAI's rules; takes neither; has no declared capabilities. */
   const targets = { gpt, bare, unknown: { ...unrestrictedImages, maxImages: 10 } };
-  const fate = (
+  const outcomeOf = (
     target: keyof typeof targets,
     output_format: string | undefined,
     output_compression: number,
@@ -219,13 +219,13 @@ describe("output_compression, which applies to jpeg and webp only", () => {
     ["pass", "sent", "done here", "refused"],
   ])("%s: %s, or else %s, with jpeg and webp; %s with others", (policy, reported, done, else_) => {
     for (const format of ["jpeg", "webp"]) {
-      expect(fate("gpt", format, 50, policy)).toBe(reported);
-      expect(fate("bare", format, 50, policy)).toBe(done);
+      expect(outcomeOf("gpt", format, 50, policy)).toBe(reported);
+      expect(outcomeOf("bare", format, 50, policy)).toBe(done);
     }
     for (const format of ["png", undefined]) {
-      expect(fate("gpt", format, 50, policy)).toBe(policy === "pass" ? "sent" : else_);
-      expect(fate("bare", format, 50, policy)).toBe(else_);
-      expect(fate("unknown", format, 50, policy)).toBe("sent");
+      expect(outcomeOf("gpt", format, 50, policy)).toBe(policy === "pass" ? "sent" : else_);
+      expect(outcomeOf("bare", format, 50, policy)).toBe(else_);
+      expect(outcomeOf("unknown", format, 50, policy)).toBe("sent");
     }
   });
 

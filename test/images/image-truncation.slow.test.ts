@@ -124,7 +124,7 @@ describe("in a stream", () => {
   const never = (): never => {
     throw new Error("nothing need be done");
   };
-  const workshop = {
+  const tools = {
     download: never,
     convert: never,
     isPrivate: never,
@@ -140,7 +140,7 @@ describe("in a stream", () => {
   }
   const deliver = async (count: number, ...images: readonly string[]) => {
     const events = completed(...images);
-    const finished = await postProcess({ kind: "stream", events }, imagePlan(count), workshop);
+    const finished = await postProcess({ kind: "stream", events }, imagePlan(count), tools);
     const response = limitImages(count, finished);
     if (response.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];

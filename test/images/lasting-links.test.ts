@@ -52,12 +52,12 @@ describe("a link of the gateway", () => {
     await until(() => fake.requests.length === 1);
     disconnect.abort();
     await left;
-    const look = () =>
+    const getResult = () =>
       fetch(`${gateway.url}/v1/images/results/${id}`, { headers: { authorization } });
-    while ((await look()).status !== 202) await Bun.sleep(5);
+    while ((await getResult()).status !== 202) await Bun.sleep(5);
     held.resolve();
-    let response = await look();
-    for (; response.status === 202; response = await look()) await Bun.sleep(5);
+    let response = await getResult();
+    for (; response.status === 202; response = await getResult()) await Bun.sleep(5);
     expect(lastsFor(await linkIn(response))).toBeGreaterThan(3600);
   });
 

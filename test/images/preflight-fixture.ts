@@ -5,7 +5,7 @@ import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
-  expectFault as expectError,
+  expectError,
   generated,
   never,
   newRequestTemp,

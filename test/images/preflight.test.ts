@@ -4,7 +4,7 @@ import { checkImage, type EditRules } from "../../server/images/preflight.ts";
 import { inspectOnce } from "../../server/workers/image/image-worker.ts";
 import {
   blackPng,
-  expectFault as expectError,
+  expectError,
   inBytes,
   never,
   speckledPng,
@@ -114,9 +114,9 @@ describe("uploaded images", () => {
     );
     let under = 0;
     const counting: EditRules["imageWorker"] = {
-      inspect: async (...looking) => {
+      inspect: async (...args) => {
         under += 1;
-        return imageWorker.inspect(...looking).finally(() => {
+        return imageWorker.inspect(...args).finally(() => {
           under -= 1;
         });
       },
@@ -198,15 +198,15 @@ test("a downloaded image is inspected in the same way", async () => {
 
 test("an inspected image is not decoded again", async () => {
   let decoded = 0;
-  const looks = inspectOnce({
-    inspect: (...looking) => {
+  const inspector = inspectOnce({
+    inspect: (...args) => {
       decoded++;
-      return imageWorker.inspect(...looking);
+      return imageWorker.inspect(...args);
     },
   });
   const [one, other] = [upload(await speckledPng(12, 8)), upload(await speckledPng(9, 9))];
-  const first = await looks.inspect(one, never);
-  expect(await looks.inspect(one, never)).toEqual(first);
-  expect((await looks.inspect(other, never)).width).toBe(9);
+  const first = await inspector.inspect(one, never);
+  expect(await inspector.inspect(one, never)).toEqual(first);
+  expect((await inspector.inspect(other, never)).width).toBe(9);
   expect(decoded).toBe(2);
 });

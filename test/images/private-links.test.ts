@@ -141,7 +141,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     stream = false,
   ) => {
     const dropped: string[] = [];
-    const workshop: PostProcessTools = {
+    const tools: PostProcessTools = {
       download: () => Promise.reject(unreachable),
       convert: () => Promise.reject(new Error("there is nothing to convert")),
       isPrivate: () => false,
@@ -154,7 +154,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     const response = await postProcess(
       { kind: "buffered", results: [{ image }], metadata: {} },
       { postProcessing, stream, count: 1, maxImages: 1, requested: {} },
-      workshop,
+      tools,
     );
     return { response, dropped };
   };

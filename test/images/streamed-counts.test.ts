@@ -112,11 +112,11 @@ describe("when some of several upstream requests fail", () => {
     await until(() => calls.length === 4);
     controller.abort();
     await leaving;
-    const look = () => fetch(`${gateway.url}/v1/images/results/${id}`, { headers });
-    while ((await look()).status !== 202) await Bun.sleep(5);
+    const getResult = () => fetch(`${gateway.url}/v1/images/results/${id}`, { headers });
+    while ((await getResult()).status !== 202) await Bun.sleep(5);
     held.resolve();
-    let found = await look();
-    for (; found.status === 202; found = await look()) await Bun.sleep(5);
+    let found = await getResult();
+    for (; found.status === 202; found = await getResult()) await Bun.sleep(5);
     const { images, error } = await read(found);
     expect(images).toHaveLength(2);
     expect(error?.message).toStartWith("2 of 4 images are missing.");

@@ -31,7 +31,7 @@ export const embeddingsQuery = (
   encoding,
   extraFields: {},
 });
-export const drawing: GenerationQuery = {
+export const generationQuery: GenerationQuery = {
   model: "public-model",
   prompt: "an otter",
   stream: false,
@@ -65,7 +65,7 @@ export async function readAll(
   options: ResponseOptions = {},
 ): Promise<void> {
   const response = () => upstreamResponseOf(body, options);
-  const edit = { ...drawing, images: [], files: [] };
+  const edit = { ...generationQuery, images: [], files: [] };
   await errorKindOf(async () => {
     const query = embeddingsQuery(2);
     verifyEmbeddings(
@@ -77,15 +77,15 @@ export async function readAll(
   const { generations, edits } = adapter;
   if (!generations || !edits) return;
   await errorKindOf(async () =>
-    drain(verifyImages(await readDrawn(generations, response(), drawing, target))),
+    drain(verifyImages(await readImages(generations, response(), generationQuery, target))),
   );
   await errorKindOf(async () =>
-    drain(verifyImages(await readDrawn(edits, response(), edit, target))),
+    drain(verifyImages(await readImages(edits, response(), edit, target))),
   );
 }
 
 /** Of an adapter without job polling, with a body that fits into memory. */
-export async function readDrawn<Q extends GenerationQuery>(
+export async function readImages<Q extends GenerationQuery>(
   adapter: ImageAdapter<Q>,
   response: UpstreamResponse,
   query: Q,

@@ -66,7 +66,9 @@ obey(imageAdapters, laws);
 test("an adapter without images declares so, and no other does", () => {
   for (const { kind, adapter } of openaiEmbeddings) {
     if (openaiEmbeddingsOwnImages.some((vendor) => vendor.kind === kind)) continue;
-    const draws = adapter.generations !== undefined && adapter.edits !== undefined;
-    expect(`${kind.name}: ${kind.serves}`).toBe(`${kind.name}: ${draws ? undefined : "embedding"}`);
+    const servesImages = adapter.generations !== undefined && adapter.edits !== undefined;
+    expect(`${kind.name}: ${kind.serves}`).toBe(
+      `${kind.name}: ${servesImages ? undefined : "embedding"}`,
+    );
   }
 });

@@ -18,16 +18,16 @@ import {
   cuts,
   deliver,
   drain,
-  drawing,
   embeddingsQuery,
   encodings,
   entryOf,
   errorKindOf,
   eventStream,
+  generationQuery,
   images,
   matrices,
   numbers,
-  readDrawn,
+  readImages,
   responseOf,
 } from "./adapter-responses.ts";
 import { type Law, obey } from "./law.ts";
@@ -161,10 +161,10 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
         fc.nat(),
         async (entries, created) => {
           const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
-          const response = await readDrawn(
+          const response = await readImages(
             adapter.generations!,
             upstreamResponseOf(body),
-            drawing,
+            generationQuery,
             target,
           );
           expect(verifyImages(response)).toEqual({
@@ -207,7 +207,7 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
             cuts: offsets,
           });
           const read = await drain(
-            await readDrawn(adapter.generations!, response, drawing, target),
+            await readImages(adapter.generations!, response, generationQuery, target),
           );
           const imageList = read.map(({ image }) => (image as { base64?: string }).base64);
           expect(

@@ -6,11 +6,15 @@ import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulati
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];
 const well: TargetBehavior = { kind: "well", ms: 10 };
 
-async function simulate(seed: number, lasts: number, moodOfBad: (now: number) => TargetBehavior) {
+async function simulate(
+  seed: number,
+  lasts: number,
+  behaviorOfBad: (now: number) => TargetBehavior,
+) {
   const simulation = new RoutingSimulation({
     seed,
     route: routeTo(good, bad),
-    behaviorOf: (target, now) => (target === bad ? moodOfBad(now) : well),
+    behaviorOf: (target, now) => (target === bad ? behaviorOfBad(now) : well),
   });
   simulation.steady(0, lasts, 30);
   await simulation.time.run();

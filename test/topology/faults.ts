@@ -132,11 +132,11 @@ export const faults: readonly Fault[] = [
     admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
     needsNamespace: true,
     run: async (run) => {
-      const [, lonely] = run.topology.replicas;
-      const { network } = lonely;
+      const [, isolated] = run.topology.replicas;
+      const { network } = isolated;
       return runCutOff(run, async (revoke) => {
         network?.cutOff("storage");
-        await until(async () => (await lonely.health()).redis === "unavailable");
+        await until(async () => (await isolated.health()).redis === "unavailable");
         await run.wait();
         await run.checkLimit();
         await revoke();
@@ -154,16 +154,16 @@ export const faults: readonly Fault[] = [
     admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
     needsNamespace: true,
     run: async (run) => {
-      const [, lonely] = run.topology.replicas;
-      const { network } = lonely;
-      const before = timesLogged(lonely, "redis-unavailable");
+      const [, isolated] = run.topology.replicas;
+      const { network } = isolated;
+      const before = timesLogged(isolated, "redis-unavailable");
       return runCutOff(run, async (revoke) => {
         network?.cutOff("storage");
         network?.cutOff("clients");
         // Requests on open connections to the replica wait until it returns.
         const limited = run.checkLimit();
         await revoke();
-        await logged(lonely, "redis-unavailable", before);
+        await logged(isolated, "redis-unavailable", before);
         await run.outage();
         network?.restore("storage");
         network?.restore("clients");
@@ -250,7 +250,7 @@ async function runCutOff(
   /** Returns when the links were restored. */
   cutOff: (revoke: () => Promise<void>) => Promise<number>,
 ): Promise<string> {
-  const [first, lonely, third] = topology.replicas;
+  const [first, isolated, third] = topology.replicas;
   const { id, key } = await createKey(topology);
   const refusedAfter = async (from: number, ...replicas: readonly Replica[]) => {
     for (const replica of replicas) await until(async () => !(await accepts(replica, key)));
@@ -261,7 +261,7 @@ async function runCutOff(
     expectOk(await topology.admin("DELETE", `/keys/${id}`, undefined, first.url));
     revokedMs = await refusedAfter(performance.now(), first, third);
   });
-  const returnedMs = await refusedAfter(restoredAt, lonely);
+  const returnedMs = await refusedAfter(restoredAt, isolated);
   if (revokedMs > maxRevocationMs || returnedMs > maxReturnMs)
     throw new Error(`a revoked key was accepted for ${revokedMs} ms, or ${returnedMs} ms later`);
   return `a key that was revoked meanwhile: refused by the other replicas after ${revokedMs} ms, and by this one ${returnedMs} ms after its return`;

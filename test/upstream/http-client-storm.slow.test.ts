@@ -20,7 +20,7 @@ const often = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
 
 const plan = fc.record({
-  fate: often(
+  behavior: often(
     "well",
     fc.constantFrom("more", "twice", "close", "rude", "fickle", "reset", "silent", "half"),
   ),
@@ -47,15 +47,15 @@ function responseTo(body: string, { framing }: Plan): string {
 async function response({ socket, turn, body }: ReceivedRequest): Promise<void> {
   const text = body.toString();
   const planned = JSON.parse(text) as PlannedRequest;
-  const { fate, framing, delayMs, pieces } = planned;
+  const { behavior, framing, delayMs, pieces } = planned;
   await Bun.sleep(delayMs);
-  if (fate === "reset") socket.resetAndDestroy();
-  else if (fate === "silent" || (fate === "fickle" && turn > 1)) socket.end();
+  if (behavior === "reset") socket.resetAndDestroy();
+  else if (behavior === "silent" || (behavior === "fickle" && turn > 1)) socket.end();
   else {
     const bytes = Buffer.from(responseTo(text, planned));
-    const whole = fate === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
+    const whole = behavior === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
     // Extra bytes in the same write are detected with the response; see `rude` for later bytes.
-    const after = fate === "more" ? "\r\n" : fate === "twice" ? ok("not yours") : "";
+    const after = behavior === "more" ? "\r\n" : behavior === "twice" ? ok("not yours") : "";
     const size = Math.ceil(whole.length / pieces);
     for (let at = 0; at < whole.length; at += size) {
       if (at > 0) await Bun.sleep(1);
@@ -67,8 +67,9 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
         );
       }
     }
-    if (fate === "half" && framing === "until-close") socket.resetAndDestroy();
-    else if (framing === "until-close" || ["half", "close", "rude"].includes(fate)) socket.end();
+    if (behavior === "half" && framing === "until-close") socket.resetAndDestroy();
+    else if (framing === "until-close" || ["half", "close", "rude"].includes(behavior))
+      socket.end();
   }
 }
 
@@ -90,11 +91,11 @@ describe("many concurrent requests", () => {
       );
       if ("came" in outcome) {
         expect(outcome.came).toBe(body);
-        expect(lost.has(plan.fate)).toBe(false);
+        expect(lost.has(plan.behavior)).toBe(false);
       } else if (outcome.error.name === "RequestAborted") expect(cancel.signal.aborted).toBe(true);
       else {
         expect(outcome.error.name).toBe("ConnectionLost");
-        expect(lost.has(plan.fate)).toBe(true);
+        expect(lost.has(plan.behavior)).toBe(true);
       }
     };
     const crowd = fc.array(plan, { minLength: 200, maxLength: 200 });

@@ -133,14 +133,14 @@ describe("a connection that the server closed", () => {
   });
 
   test("is replaced once: a server that closes a new connection too gets no further retry", async () => {
-    let hangsUp = false;
+    let closesConnection = false;
     using server = rawServer((request) => {
-      if (hangsUp) request.socket.end();
+      if (closesConnection) request.socket.end();
       else echo(request);
     });
     using client = testClient();
     await client.send(server.url, "a");
-    hangsUp = true;
+    closesConnection = true;
     expect((await failure(client.send(server.url, "b"))).name).toBe("ConnectionLost");
     expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2]);
     expect((await failure(client.send(server.url, "c"))).name).toBe("ConnectionLost");
@@ -159,9 +159,9 @@ describe("a connection that the server closed", () => {
   });
 
   test("is never used for a request that is not idempotent, which gets a new connection", async () => {
-    let hangsUp = false;
+    let closesConnection = false;
     using server = rawServer((request) => {
-      if (hangsUp) request.socket.end();
+      if (closesConnection) request.socket.end();
       else echo(request);
     });
     using client = testClient();
@@ -169,7 +169,7 @@ describe("a connection that the server closed", () => {
     expect(await client.send(server.url, "a", nonIdempotent)).toBe("a");
     expect(await client.send(server.url, "b", nonIdempotent)).toBe("b");
     expect(server.received.map(({ connection }) => connection)).toEqual([1, 2]);
-    hangsUp = true;
+    closesConnection = true;
     expect((await failure(client.send(server.url, "c", nonIdempotent))).name).toBe(
       "ConnectionLost",
     );

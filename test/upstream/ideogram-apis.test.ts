@@ -14,7 +14,7 @@ const upstreamRequest = (model: string, more = {}) =>
 const changedAt = (model: string, more: Partial<EditQuery> = {}): string =>
   adapter.edits!.toUpstream({ ...edit(source), ...more }, targetOf("ideogram", model)).url;
 
-const traitsOf = (model: string, operation: "generations" | "edits" = "generations") =>
+const capabilitiesOf = (model: string, operation: "generations" | "edits" = "generations") =>
   adapter.imageCapabilities!(targetOf("ideogram", model), operation);
 
 describe("a model gets a request", () => {
@@ -70,13 +70,13 @@ describe("an edit", () => {
 
   test("is not a capability of models that only generate", () => {
     for (const model of ["ideogram-2a", "ideogram-3-transparent", "p-image-ideogram"]) {
-      expect(traitsOf(model, "edits").edits).toBeUndefined();
+      expect(capabilitiesOf(model, "edits").edits).toBeUndefined();
     }
   });
 });
 
 test("only models that support transparency advertise a transparent background", () => {
-  const backgroundOf = (model: string) => traitsOf(model).takes.background;
+  const backgroundOf = (model: string) => capabilitiesOf(model).takes.background;
   expect(backgroundOf("ideogram-4-transparent")).toEqual(["transparent"]);
   expect(backgroundOf("ideogram-4")).toBeUndefined();
 });

@@ -96,7 +96,7 @@ describe("one model of fal generates and edits, though with two endpoints", () =
   };
 
   test("if their names show the relation", () => {
-    for (const [model, drawing, editing] of [
+    for (const [model, generations, edits] of [
       ["fal-ai/flux-2-pro", "fal-ai/flux-2-pro", "fal-ai/flux-2-pro/edit"],
       ["fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit"],
       ["fal-ai/nano-banana-pro", "fal-ai/nano-banana-pro", "fal-ai/nano-banana-pro/edit"],
@@ -112,8 +112,8 @@ describe("one model of fal generates and edits, though with two endpoints", () =
       ],
       ["acme/otters", "acme/otters", "acme/otters"],
     ] as const) {
-      expect(pathOf(model, 0)).toBe(drawing);
-      expect(pathOf(model, 1)).toBe(editing);
+      expect(pathOf(model, 0)).toBe(generations);
+      expect(pathOf(model, 1)).toBe(edits);
     }
     expect(pathOf("fal-ai/flux-pro/kontext", 2)).toBe("fal-ai/flux-pro/kontext/multi");
   });

@@ -11,7 +11,7 @@ const { adapter } = stability;
 const root = "https://api.stability.ai/v2beta/stable-image";
 const source = { kind: "file", file } as const;
 
-const drawnAt = (model: string): string =>
+const generationUrl = (model: string): string =>
   adapter.generations!.toUpstream(query(), targetOf("stability", model)).url;
 
 const editedAt = (model: string, more: Partial<EditQuery> = {}): string =>
@@ -25,16 +25,16 @@ async function formOf(model: string, imageQuery: EditQuery): Promise<string> {
 
 describe("a generation service", () => {
   test("is found by its name, with and without a prefix", () => {
-    expect(drawnAt("core")).toBe(`${root}/generate/core`);
-    expect(drawnAt("stable-image-ultra")).toBe(`${root}/generate/ultra`);
-    expect(drawnAt("sd3.5-large-turbo")).toBe(`${root}/generate/sd3`);
-    expect(drawnAt("stable-image-next")).toBe(`${root}/generate/next`);
+    expect(generationUrl("core")).toBe(`${root}/generate/core`);
+    expect(generationUrl("stable-image-ultra")).toBe(`${root}/generate/ultra`);
+    expect(generationUrl("sd3.5-large-turbo")).toBe(`${root}/generate/sd3`);
+    expect(generationUrl("stable-image-next")).toBe(`${root}/generate/next`);
   });
 
   test("cannot be redirected to another path by its name", () => {
-    expect(drawnAt("../../v1/user/account")).toBe(`${root}/generate/account`);
-    expect(drawnAt("..")).toBe(`${root}/generate/%2F..`);
-    expect(drawnAt("core?key=1#x")).toBe(`${root}/generate/core%3Fkey%3D1%23x`);
+    expect(generationUrl("../../v1/user/account")).toBe(`${root}/generate/account`);
+    expect(generationUrl("..")).toBe(`${root}/generate/%2F..`);
+    expect(generationUrl("core?key=1#x")).toBe(`${root}/generate/core%3Fkey%3D1%23x`);
   });
 });
 

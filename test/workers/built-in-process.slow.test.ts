@@ -143,13 +143,13 @@ test("closing ends the process, and its pending requests", async () => {
 
 test.each(["idle", "busy"])(
   "the %s process ends when the gateway is killed with SIGKILL",
-  async (mood) => {
+  async (state) => {
     const program = `
     import { createMinilm } from ${JSON.stringify(require.resolve("../../server/workers/embedding/minilm.ts"))};
     import { embed, sentences } from ${JSON.stringify(require.resolve("./built-in-fixture.ts"))};
     const minilm = createMinilm();
     await embed(minilm, ["warm"]);
-    if (${mood === "busy"}) void embed(minilm, sentences(4000));
+    if (${state === "busy"}) void embed(minilm, sentences(4000));
     console.log(minilm.state().pid);
     setInterval(() => {}, 1000);`;
     const gateway = Bun.spawn([process.execPath, "-e", program], {

@@ -10,7 +10,7 @@ import {
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import type { SentImage } from "../../server/workers/image/messages.ts";
 import {
-  expectFault as expectError,
+  expectError,
   generated,
   never,
   speckled,
@@ -74,8 +74,8 @@ test("a file that is shorter than declared is rejected", async () => {
   const held = withImageInput(raw(path, 0, png.length), async () => undefined);
   await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
   const keepOpen = () => () => undefined;
-  const looking = imageWorker.inspect({ ...upload(png), path, keepOpen }, never);
-  await expectError(looking, "invalid_image_file", /shorter than its declared length/);
+  const inspection = imageWorker.inspect({ ...upload(png), path, keepOpen }, never);
+  await expectError(inspection, "invalid_image_file", /shorter than its declared length/);
 });
 
 test("peek returns the requested bytes at any offset, and fewer at the end", async () => {

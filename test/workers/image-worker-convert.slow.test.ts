@@ -194,7 +194,7 @@ test("16 bits per channel become the same color in 8 bits", async () => {
 
 describe("an animation", () => {
   const frames = { width: 24, height: 48, channels: 4, pageHeight: 16 } as const;
-  const film = () => {
+  const animation = () => {
     const pixels = new Uint8Array(24 * 48 * 4);
     for (let i = 0; i < 24 * 48; i++) {
       pixels.set(
@@ -212,9 +212,9 @@ describe("an animation", () => {
 
   test("stays animated if the format can be, at the same frame rate", async () => {
     for (const [source, format] of [
-      [film().gif({ delay }), "webp"],
-      [film().webp({ delay, lossless: true }), "gif"],
-      [film().gif({ delay }), "gif"],
+      [animation().gif({ delay }), "webp"],
+      [animation().webp({ delay, lossless: true }), "gif"],
+      [animation().gif({ delay }), "gif"],
     ] as const) {
       const found = await sharp(await converted(source, { format })).metadata();
       expect([found.pages, found.delay]).toEqual([3, delay]);
@@ -223,7 +223,7 @@ describe("an animation", () => {
 
   test("becomes its first frame in other formats", async () => {
     for (const format of ["png", "jpeg", "avif"] as const) {
-      const { pixels, height } = await pixelsOf(await converted(film().gif(), { format }));
+      const { pixels, height } = await pixelsOf(await converted(animation().gif(), { format }));
       expect(height).toBe(16);
       expect(distance(pixels.subarray(0, 3), new Uint8Array([255, 0, 0]))).toBeLessThan(9);
     }

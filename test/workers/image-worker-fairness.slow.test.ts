@@ -13,7 +13,7 @@ import { until } from "../until.ts";
 import {
   blackPng,
   chunk,
-  expectFault as expectError,
+  expectError,
   generated,
   jpegWithScans,
   never,
@@ -27,19 +27,19 @@ const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
 test("a small image overtakes twelve costly ones of another key", async () => {
-  const room = createImageWorker({ clock: () => performance.now() });
+  const worker = createImageWorker({ clock: () => performance.now() });
   const costly = upload(jpegWithScans(2048, 90));
   const done: string[] = [];
-  const look = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
-    await room.inspect(file, never, undefined, name);
+  const inspect = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
+    await worker.inspect(file, never, undefined, name);
     done.push(name);
   };
-  const heavy = Array.from({ length: 12 }, () => look("heavy", costly));
-  const light = look("light", upload(await speckledPng(8, 8)));
+  const heavy = Array.from({ length: 12 }, () => inspect("heavy", costly));
+  const light = inspect("light", upload(await speckledPng(8, 8)));
   await Promise.all([...heavy, light]);
   // Both processes were busy when the light image arrived: it is served next.
   expect(done.indexOf("light")).toBeLessThanOrEqual(2);
-  await room.close();
+  await worker.close();
 });
 
 test("an edit of one key overtakes the costly edits of another", async () => {
@@ -157,7 +157,7 @@ function gifOf(frames: number): Uint8Array {
 test("an image that takes longer than its size allows is refused, and its process ended", async () => {
   const watcher = watched();
   const bounds: number[][] = [];
-  const room = createImageWorker({
+  const worker = createImageWorker({
     spawn: watcher.spawn,
     inspectMs: (...message) => {
       bounds.push(message);
@@ -167,10 +167,10 @@ test("an image that takes longer than its size allows is refused, and its proces
   const costly = upload(jpegWithScans(4096, 60));
   const expectedMessage =
     /could not be decoded within 0 seconds, which is far more than an image of its size/;
-  await expectError(room.inspect(costly, never), "invalid_image_file", expectedMessage);
+  await expectError(worker.inspect(costly, never), "invalid_image_file", expectedMessage);
   expect(bounds).toEqual([[4096 * 4096, costly.size]]);
   await until(() => watcher.living.size === 0);
-  await room.close();
+  await worker.close();
 });
 
 describe("the queue of the image worker", () => {

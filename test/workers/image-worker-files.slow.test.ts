@@ -11,7 +11,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   bytesIn,
-  expectFault as expectError,
+  expectError,
   folder,
   inBytes,
   never,
@@ -43,25 +43,25 @@ describe("on Linux", () => {
 
   test("an upload on disk is inspected and converted without being read by the gateway", async () => {
     const watcher = watched();
-    const room = createImageWorker({ spawn: watcher.spawn });
+    const worker = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const pixels = speckled(400, 300, 4);
     const { part, close } = await spooled(await speckledPng(400, 300));
     if (onLinux) {
-      expect((await room.inspect(part, never)).width).toBe(400);
-      const made = await room.convert(part, { format: "png" }, never, temp);
+      expect((await worker.inspect(part, never)).width).toBe(400);
+      const made = await worker.convert(part, { format: "png" }, never, temp);
       expect(made.kind).toBe("spilled");
       expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
       expect(carried(watcher.requests)).toBe(0);
     }
     await close();
     await temp.clear();
-    await room.close();
+    await worker.close();
   });
 
   test("an image in the base64 of an upstream response is decoded in the worker", async () => {
     const watcher = watched();
-    const room = createImageWorker({ spawn: watcher.spawn });
+    const worker = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
     const json = JSON.stringify({
@@ -75,62 +75,62 @@ describe("on Linux", () => {
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
       const image = imageContentIn(data[at]?.b64_json);
       if (image?.kind !== "spilled") throw new Error("The image was not spilled.");
-      const made = await room.convert(image, { format: "webp" }, never, temp);
+      const made = await worker.convert(image, { format: "webp" }, never, temp);
       const found = await pixelsOf(await bytesIn(made));
       expect([found.width, found.height]).toEqual([width, height]);
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
     }
     if (onLinux) expect(carried(watcher.requests)).toBe(0);
     await temp.clear();
-    await room.close();
+    await worker.close();
   });
 
   test("a large image in memory is sent through a file, a small one in the message", async () => {
     const watcher = watched();
-    const room = createImageWorker({ spawn: watcher.spawn });
+    const worker = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const small = await speckledPng(20, 20);
-    await room.convert(inBytes(small), { format: "jpeg" }, never, temp);
+    await worker.convert(inBytes(small), { format: "jpeg" }, never, temp);
     expect(carried(watcher.requests)).toBe(small.length);
     const large = await speckledPng(400, 400);
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
-    await room.convert(base64, { format: "jpeg" }, never, temp);
+    await worker.convert(base64, { format: "jpeg" }, never, temp);
     if (onLinux) expect(carried(watcher.requests)).toBe(small.length);
     await temp.clear();
-    await room.close();
+    await worker.close();
   });
 });
 
 test("if processes cannot open each other's files, bytes are sent, and the result is the same", async () => {
-  const room = createImageWorker({ byPath: false });
+  const worker = createImageWorker({ byPath: false });
   const temp = newRequestTemp();
   const png = await speckledPng(500, 400, 3);
-  const made = await room.convert(upload(png), { format: "png" }, never, temp);
+  const made = await worker.convert(upload(png), { format: "png" }, never, temp);
   expect(made.kind).toBe("bytes");
   expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(speckled(500, 400, 3));
   await temp.clear();
-  await room.close();
+  await worker.close();
 });
 
 const keepOpen = () => () => undefined;
 
 test("that processes cannot open each other's files is detected once, and fails no request", async () => {
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const temp = newRequestTemp();
   const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", keepOpen };
   for (let i = 0; i < 2; i++) {
-    const made = await room.convert(away, { format: "png" }, never, temp);
+    const made = await worker.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
   expect(watcher.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
   await temp.clear();
-  await room.close();
+  await worker.close();
 });
 
 test("one image whose file is gone does not disable file paths for other images", async () => {
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
@@ -139,16 +139,16 @@ test("one image whose file is gone does not disable file paths for other images"
       throw new Error("The file is closed.");
     },
   };
-  await expect(room.inspect(gone, never)).rejects.toThrow("The file is closed.");
+  await expect(worker.inspect(gone, never)).rejects.toThrow("The file is closed.");
   const { part, close } = await spooled(await speckledPng(16, 16));
-  if (part.path) await room.inspect(part, never);
+  if (part.path) await worker.inspect(part, never);
   expect(carried(watcher.requests)).toBe(0);
   await close();
-  await room.close();
+  await worker.close();
 });
 
 test("a full disk has its own error, not an error about the image", async () => {
-  const room = createImageWorker();
+  const worker = createImageWorker();
   const full = {
     ...noRequestTemp,
     file: async () => {
@@ -156,9 +156,9 @@ test("a full disk has its own error, not an error about the image", async () => 
     },
   };
   const image = upload(await speckledPng(16, 16));
-  const converting = room.convert(image, { format: "jpeg" }, never, full);
+  const converting = worker.convert(image, { format: "jpeg" }, never, full);
   await expectError(converting, "storage_unavailable", /could not be written/);
-  await room.close();
+  await worker.close();
 });
 
 test("a file that another process reads stays open until it is released", async () => {
@@ -186,9 +186,9 @@ test("the descriptor of a closed file cannot be shared, because its path may lea
 
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const { part, close } = await spooled(await speckledPng(40, 30));
-  const inspecting = room.inspect(part, never);
+  const inspecting = worker.inspect(part, never);
   // The worker has the path of the file, and is still starting.
   await until(() => watcher.requests.length === 1);
   const closing = close();
@@ -199,15 +199,15 @@ test("an upload whose request ends while the image worker reads it is not confus
   expect([width, height]).toEqual([40, 30]);
   await closing;
   await Promise.all(others.map((other) => other.close()));
-  await room.close();
+  await worker.close();
 });
 
 test("the converted image replaces the upload", async () => {
-  const room = createImageWorker();
+  const worker = createImageWorker();
   const temp = newRequestTemp();
   for (const size of [20, 400]) {
     const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
-    const made = await room.convert(file, { format: "webp" }, never, temp);
+    const made = await worker.convert(file, { format: "webp" }, never, temp);
     const part = toFilePart(made, file, "image/webp");
     expect([part.field, part.filename, part.type]).toEqual([
       "image[2]",
@@ -220,8 +220,8 @@ test("the converted image replaces the upload", async () => {
       expect(new Uint8Array(Buffer.concat(streamed))).toEqual(new Uint8Array(await part.bytes()));
       expect(part.size).toBe(Buffer.concat(streamed).length);
     }
-    expect((await room.inspect(part, never)).width).toBe(size);
+    expect((await worker.inspect(part, never)).width).toBe(size);
   }
   await temp.clear();
-  await room.close();
+  await worker.close();
 });

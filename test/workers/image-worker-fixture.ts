@@ -10,7 +10,7 @@ import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts"
 import type { ToChild } from "../../server/workers/process/protocol.ts";
 import { type Child, type Spawn, spawn } from "../../server/workers/process/worker-process.ts";
 
-export { expectError as expectFault, never } from "./built-in-fixture.ts";
+export { expectError, never } from "./built-in-fixture.ts";
 
 /** Temp files in it are unlinked, so that none is left after a test. */
 export const folder = tmpdir();
@@ -153,14 +153,14 @@ export function watched(lose: (requested: number) => boolean = () => false) {
   const most = { processes: 0, jobs: 0 };
   const start: Spawn = (entry, onMessage, more) => {
     let mine = 0;
-    const hear = (message: unknown) => {
+    const receive = (message: unknown) => {
       if ((message as { readonly last?: boolean }).last) {
         open -= 1;
         mine -= 1;
       }
       onMessage(message);
     };
-    const child = spawn(entry, hear, more);
+    const child = spawn(entry, receive, more);
     living.add(child);
     most.processes = Math.max(most.processes, living.size);
     void child.exited.then(() => {

@@ -7,7 +7,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   type Channels,
-  expectFault as expectError,
+  expectError,
   generated,
   inBytes,
   never,
@@ -119,8 +119,8 @@ test("a file that is not an image is not decoded from disk either, whatever its 
     .tiff()
     .toBuffer();
   for (const bytes of [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), tiff]) {
-    const looking = inspectOnDisk(bytes);
-    await expectError(looking, "unsupported_file_mimetype", /is not a PNG/);
+    const inspection = inspectOnDisk(bytes);
+    await expectError(inspection, "unsupported_file_mimetype", /is not a PNG/);
   }
 });
 
@@ -167,8 +167,10 @@ describe("large images", () => {
     const watcher = watched();
     const worker = createImageWorker({ spawn: watcher.spawn });
     const bytes = await large();
-    const looks = await Promise.all(Array.from({ length: 5 }, () => inspectOnDisk(bytes, worker)));
-    expect(looks.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
+    const inspections = await Promise.all(
+      Array.from({ length: 5 }, () => inspectOnDisk(bytes, worker)),
+    );
+    expect(inspections.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
     expect(watcher.most).toEqual({ processes: 1, jobs: 1 });
     await worker.close();
   });

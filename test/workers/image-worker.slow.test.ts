@@ -7,7 +7,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   blackPng,
-  expectFault as expectError,
+  expectError,
   generated,
   inBytes,
   never,
@@ -92,11 +92,11 @@ describe("a decompression bomb is rejected without being decoded", () => {
   test("an animation counts with all its frames", async () => {
     const small = createImageWorker({ maxPixels: 500 });
     const frames = { width: 16, height: 48, channels: 3, pageHeight: 16 } as const;
-    const film = await sharp(speckled(16, 48, 3), { raw: frames })
+    const animation = await sharp(speckled(16, 48, 3), { raw: frames })
       .gif()
       .toBuffer();
-    const looking = small.inspect(upload(film), never);
-    await expectError(looking, "invalid_image_file", /has more than \d+(\.\d+)? million pixels/);
+    const inspection = small.inspect(upload(animation), never);
+    await expectError(inspection, "invalid_image_file", /has more than \d+(\.\d+)? million pixels/);
     await small.close();
   });
 });
@@ -159,110 +159,110 @@ test("a file above the limit is rejected before it is read", async () => {
 
 test("a process that dies during a job fails that request, and the next request works", async () => {
   const watcher = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const image = upload(await speckledPng(16, 16));
-  const looking = room.inspect(image, never);
+  const inspection = worker.inspect(image, never);
   await until(() => watcher.requests.length === 1);
   for (const child of watcher.living) child.kill();
-  const error = await expectError(looking, "overloaded", /SIGKILL/);
+  const error = await expectError(inspection, "overloaded", /SIGKILL/);
   expect(error.message).toContain("ended before it had processed the image");
-  expect((await room.inspect(image, never)).width).toBe(16);
-  await room.close();
+  expect((await worker.inspect(image, never)).width).toBe(16);
+  await worker.close();
 });
 
 test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
   const watcher = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: watcher.spawn, jobMs: 1500 });
+  const worker = createImageWorker({ spawn: watcher.spawn, jobMs: 1500 });
   const image = upload(await speckledPng(16, 16));
-  await expectError(room.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
+  await expectError(worker.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => watcher.living.size === 0);
-  expect((await room.inspect(image, never)).width).toBe(16);
-  await room.close();
+  expect((await worker.inspect(image, never)).width).toBe(16);
+  await worker.close();
 });
 
 test("a client that disconnects frees its worker at once", async () => {
   const watcher = watched((requested) => requested <= 2);
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const image = upload(await speckledPng(16, 16));
-  const hangUps = [new AbortController(), new AbortController()] as const;
-  const stuck = hangUps.map(({ signal }) => room.inspect(image, signal));
+  const controllers = [new AbortController(), new AbortController()] as const;
+  const stuck = controllers.map(({ signal }) => worker.inspect(image, signal));
   await until(() => watcher.requests.length === 2);
   let served = false;
-  const third = room.inspect(image, never).then(() => {
+  const third = worker.inspect(image, never).then(() => {
     served = true;
   });
   await Bun.sleep(0);
   expect(watcher.requests).toHaveLength(2);
   expect(served).toBeFalse();
-  hangUps[1].abort(new GatewayError("client_closed", "gone"));
+  controllers[1].abort(new GatewayError("client_closed", "gone"));
   await expectError(stuck[1] as Promise<unknown>, "client_closed", /gone/);
   await third;
-  hangUps[0].abort();
+  controllers[0].abort();
   await expectError(stuck[0] as Promise<unknown>, "client_closed", /closed the connection/);
-  await room.close();
+  await worker.close();
 });
 
 test("a client that disconnects while queued is never processed", async () => {
   const watcher = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: watcher.spawn, maxRunning: 1 });
+  const worker = createImageWorker({ spawn: watcher.spawn, maxRunning: 1 });
   const image = upload(await speckledPng(16, 16));
   const [first, second] = [new AbortController(), new AbortController()];
-  const stuck = room.inspect(image, first.signal);
-  const waiting = room.inspect(image, second.signal);
+  const stuck = worker.inspect(image, first.signal);
+  const waiting = worker.inspect(image, second.signal);
   await until(() => watcher.requests.length === 1);
   second.abort();
   await expectError(waiting, "client_closed", /closed the connection/);
   first.abort();
   await expectError(stuck, "client_closed", /closed the connection/);
-  expect((await room.inspect(image, never)).width).toBe(16);
+  expect((await worker.inspect(image, never)).width).toBe(16);
   expect(watcher.requests).toHaveLength(2);
-  await room.close();
+  await worker.close();
 });
 
 test("sixteen concurrent conversions run two at a time", async () => {
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn });
+  const worker = createImageWorker({ spawn: watcher.spawn });
   const temp = newRequestTemp();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
-    Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, temp)),
+    Array.from({ length: 16 }, () => worker.convert(png, { format: "webp" }, never, temp)),
   );
   expect(made).toHaveLength(16);
   expect(watcher.requests).toHaveLength(16);
   expect(watcher.most).toEqual({ processes: 2, jobs: 2 });
   await temp.clear();
-  await room.close();
+  await worker.close();
 });
 
 test("jobs beyond the queue limit are shed at once, with a Retry-After", async () => {
   const watcher = watched((requested) => requested <= 2);
-  const room = createImageWorker({ spawn: watcher.spawn, maxWaiting: 3 });
+  const worker = createImageWorker({ spawn: watcher.spawn, maxWaiting: 3 });
   const image = upload(await speckledPng(16, 16));
-  const { signal, abort } = hangUp();
-  const jobs = Array.from({ length: 5 }, () => room.inspect(image, signal));
-  const error = await expectError(room.inspect(image, never), "overloaded", /full queue/);
+  const { signal, abort } = abortable();
+  const jobs = Array.from({ length: 5 }, () => worker.inspect(image, signal));
+  const error = await expectError(worker.inspect(image, never), "overloaded", /full queue/);
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
   for (const job of jobs) await expectError(job, "client_closed", /closed the connection/);
-  await room.close();
+  await worker.close();
 });
 
 test("an idle process ends", async () => {
   const watcher = watched();
-  const room = createImageWorker({ spawn: watcher.spawn, idleMs: 20 });
-  await room.inspect(upload(await speckledPng(16, 16)), never);
+  const worker = createImageWorker({ spawn: watcher.spawn, idleMs: 20 });
+  await worker.inspect(upload(await speckledPng(16, 16)), never);
   await until(() => watcher.living.size === 0);
-  await room.close();
+  await worker.close();
 });
 
 test("a closed image worker accepts no more images", async () => {
-  const room = createImageWorker();
-  await room.close();
+  const worker = createImageWorker();
+  await worker.close();
   const image = upload(await speckledPng(16, 16));
-  await expectError(room.inspect(image, never), "shutting_down", /closed/);
+  await expectError(worker.inspect(image, never), "shutting_down", /closed/);
 });
 
-function hangUp() {
+function abortable() {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
 }

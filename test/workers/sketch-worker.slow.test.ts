@@ -109,17 +109,17 @@ test("stream events arrive in order, and an error keeps its parameter", async ()
 
 test("a client that disconnects ends the drawing", async () => {
   const controller = new AbortController();
-  const draw = (n: number, signal: AbortSignal): Promise<ImageResponse> => {
+  const generate = (n: number, signal: AbortSignal): Promise<ImageResponse> => {
     const options = { size: "1024x1024", n, quality: "max" };
     return worker.generations(query("a castle, oil", { options }), target, signal);
   };
   const reference = performance.now();
-  await draw(1, neverAborted);
+  await generate(1, neverAborted);
   const oneImageMs = performance.now() - reference;
   const began = performance.now();
-  const drawing = draw(10, controller.signal);
+  const generation = generate(10, controller.signal);
   setTimeout(() => controller.abort(new GatewayError("client_closed", "gone")), 200);
-  const error = await drawing.catch((thrown: unknown) => thrown);
+  const error = await generation.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(GatewayError);
   // Without the abort, ten images would take ten times as long as one.
   expect(performance.now() - began).toBeLessThan(500 + 3 * oneImageMs);

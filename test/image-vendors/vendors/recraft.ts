@@ -25,7 +25,7 @@ const wrongKey = refusal(401, "unauthorized", "Unauthorized");
 const noModel = invalid("invalid model");
 
 /** external.api.recraft.ai, its own OpenAPI document: GenerateImageRequestBase and TransformImageRequestBase. */
-const drawing = [
+const generationFields = [
   "prompt",
   "model",
   "n",
@@ -63,7 +63,7 @@ const open =
     switch (path) {
       case "/v1/images/generations": {
         const body = jsonOf(request);
-        rejectUnknownFields(body, [...drawing, "size", "upscale", "style_reference_urls"]);
+        rejectUnknownFields(body, [...generationFields, "size", "upscale", "style_reference_urls"]);
         const { size } = body;
         if (size !== undefined && !shapes.test(String(size))) throw invalid("invalid size");
         const aspect = typeof size === "string" && { aspect: size };
@@ -71,14 +71,14 @@ const open =
       }
       case "/v1/images/imageToImage": {
         const form = await readForm(request);
-        rejectUnknownFields(named(form), [...drawing, "image", "strength"]);
+        rejectUnknownFields(named(form), [...generationFields, "image", "strength"]);
         const strength = Number(form.texts.strength);
         if (!(strength >= 0 && strength <= 1)) throw invalid("strength is required");
         return respond(form.texts, { images: one(form, "image") }, rules, generator, request);
       }
       case "/v1/images/inpaint": {
         const form = await readForm(request);
-        rejectUnknownFields(named(form), [...drawing, "image", "mask"]);
+        rejectUnknownFields(named(form), [...generationFields, "image", "mask"]);
         if (!rules.fills) throw invalid("model does not support inpainting");
         const [mask = new Uint8Array()] = one(form, "mask");
         return respond(form.texts, { images: one(form, "image"), mask }, rules, generator, request);
