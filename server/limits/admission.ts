@@ -1,7 +1,7 @@
 /**
  * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project and model. A
- * request is admitted after its model is resolved and releases its slots when its ledger row is written. Requests
- * without limits skip it.
+ * request is admitted after its model is resolved and releases its slots when its ledger row is written. Embeddings
+ * requests without limits skip it. Image requests without limits only take one of the gateway's image slots.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -207,8 +207,8 @@ export class Admission {
   }
 
   /** Releases one slot of each of these. */
-  release(heldSlots: readonly ConcurrencySlots[], stayedMs: number): void {
-    for (const slots of heldSlots) slots.release(stayedMs);
+  release(heldSlots: readonly ConcurrencySlots[], heldMs: number): void {
+    for (const slots of heldSlots) slots.release(heldMs);
     this.admitWaiting();
   }
 

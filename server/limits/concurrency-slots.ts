@@ -45,9 +45,9 @@ export class ConcurrencySlots {
   /** Called at an interval while requests are queued; subclasses may change the limit. */
   refresh(_now: number): void {}
 
-  release(stayedMs: number): void {
+  release(heldMs: number): void {
     this.inFlight--;
-    const ms = Math.max(0, stayedMs);
+    const ms = Math.max(0, heldMs);
     this.#meanHeldMs =
       this.#meanHeldMs === undefined ? ms : this.#meanHeldMs + (ms - this.#meanHeldMs) * weight;
   }

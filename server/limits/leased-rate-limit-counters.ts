@@ -171,8 +171,8 @@ class LeasedSlots extends ConcurrencySlots {
     this.#pool?.spend(1, this.#pools.clock());
   }
 
-  override release(stayedMs: number): void {
-    super.release(stayedMs);
+  override release(heldMs: number): void {
+    super.release(heldMs);
     this.#pool?.refund(1, this.#pools.clock());
   }
 

@@ -123,7 +123,10 @@ class ConcurrencyLimiter {
   readonly #withReserve: number;
   readonly #batchLimit: number;
   readonly #contendedAbove: number;
-  /** Slots per key, counted only for requests that arrive while at least half of the slots are in use. */
+  /**
+   * Slots per key. With a small limit, of all requests; else only of those that arrive while at least half of the slots
+   * are in use.
+   */
   readonly #byKey = new Map<string, number>();
   #inUse = 0;
 

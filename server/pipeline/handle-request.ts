@@ -262,7 +262,7 @@ export function createPipeline(services: PipelineServices): Pipeline {
   const { admission, maxConcurrent } = services;
   const loadShedder = new LoadShedder({
     ...maxConcurrent,
-    shed: (mayLose) => admission.shed(mayLose),
+    shed: (mayShed) => admission.shed(mayShed),
   });
   const writeQueue = new TurnQueue(services.clock);
   return {

@@ -316,9 +316,9 @@ test("a release that throws prevents neither the ledger row nor the other releas
   let isBroken = true;
   const spy = spyOn(ConcurrencySlots.prototype, "release").mockImplementation(function (
     this: ConcurrencySlots,
-    stayedMs,
+    heldMs,
   ) {
-    release.call(this, stayedMs);
+    release.call(this, heldMs);
     if (isBroken) throw new Error("a defect in a release");
   });
   restores.push(() => spy.mockRestore());

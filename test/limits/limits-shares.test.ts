@@ -46,9 +46,9 @@ function setUp(all: number, { image = all, queued = [] as string[] } = {}) {
   const shedder = new LoadShedder({
     all,
     image,
-    shed: (mayLose) => {
+    shed: (mayShed) => {
       const last = queued.at(-1);
-      if (last === undefined || !mayLose(last)) return false;
+      if (last === undefined || !mayShed(last)) return false;
       queued.pop();
       return true;
     },
