@@ -10,7 +10,7 @@ const seconds = (fallback: number, min = 1) =>
 const MiB = 1024 * 1024;
 const isUrlOrEmpty = (text: string): boolean => text === "" || URL.canParse(text);
 const specialCharacters =
-  "must be a valid URL; special characters of the user and the password are percent-encoded, / as %2F";
+  "must be a valid URL; percent-encode special characters of the user and the password, such as / as %2F";
 
 export const settingsTable = {
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe("Port to listen on."),

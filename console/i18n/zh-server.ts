@@ -95,7 +95,7 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The name {} does not exist{}. Check the base URL.": "名称 {1} 不存在{2}。请检查基础 URL。",
   "The TLS handshake with {} failed{}. Check whether the port speaks https.":
     "与 {1} 的 TLS 握手失败{2}。请检查该端口是否使用 https。",
-  "The certificate of {} is not valid: {}{}. NODE_EXTRA_CA_CERTS adds an authority.":
+  "The certificate of {} is not valid: {}{}. To trust another authority, set NODE_EXTRA_CA_CERTS.":
     "{1} 的证书无效：{2}{3}。可用 NODE_EXTRA_CA_CERTS 添加证书颁发机构。",
   "Nothing listens at {}{}. Check the port, and whether the server runs.":
     "{1} 没有服务在监听{2}。请检查端口，以及服务器是否在运行。",

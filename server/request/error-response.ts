@@ -37,7 +37,7 @@ export function toGatewayError(thrown: unknown, signal: AbortSignal | undefined)
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
   return new GatewayError(
     "internal",
-    "An error occurred while processing your request. The request ID in the header x-request-id finds it in the gateway's log.",
+    "An error occurred while processing your request. To find it in the gateway's log, search for the request ID in the header x-request-id.",
     { cause: thrown },
   );
 }

@@ -250,7 +250,7 @@ function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
 const unsupported = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",
-    `The model '${model}' does not support this operation. GET /v1/models/${encodeURIComponent(model)} describes it.`,
+    `The model '${model}' does not support this operation.`,
     { param: "model" },
   );
 

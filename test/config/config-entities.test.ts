@@ -164,7 +164,7 @@ describe("a stored entity", () => {
     await store.put({ kind: "gadget", id: "g", value: {} }, undefined, 1);
     const { snapshot: now, warnings } = await snapshot();
     expect(warnings).toEqual([
-      'the stored gadget "g" is left out: gadget is no kind of entity',
+      'the stored gadget "g" is left out: gadget is not a kind of entity',
       expect.stringMatching(
         /^the stored upstream "cloud" is left out: kind: "oldvendor" is no kind/,
       ),
@@ -189,7 +189,13 @@ const whsec = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
 describe("a refused change names the field and writes nothing", () => {
   const cases: [string, string, string, object, string][] = [
-    ["an unknown kind", "gadget", "x", {}, '"gadget" is no kind of entity; known: upstream, model'],
+    [
+      "an unknown kind",
+      "gadget",
+      "x",
+      {},
+      '"gadget" is not a kind of entity; known: upstream, model',
+    ],
     ["a missing upstream", "model", "m", model("nowhere"), "targets[0].upstream: there is no"],
     ["an unknown key", "model", "m", { ...model("vexel-minilm"), color: 1 }, "color: unknown key"],
     ["a wrong type", "project", "p", { limits: { concurrent: "2" } }, "limits.concurrent: must be"],

@@ -96,7 +96,7 @@ test("the token limit and the dimensions of a directory apply like those of the 
   await expectError(
     embed(local, ["a"], { ...at(whole), dimensions: 12 }),
     "dimensions_unsupported",
-    /always gives 384/,
+    /always have 384 dimensions/,
   );
   expect((await embed(local, ["a"], { ...at(whole), dimensions: 384 })).vectors).toHaveLength(1);
 });

@@ -62,7 +62,7 @@ test("dimensions other than its own are rejected, and its own are accepted", asy
   await expectError(
     embed(minilm, ["a"], { dimensions: 256 }),
     "dimensions_unsupported",
-    /^This model does not support specifying dimensions: it always gives 384\.$/,
+    /^This model does not support specifying dimensions: its vectors always have 384 dimensions\.$/,
   );
   expect((await embed(minilm, ["a"], { dimensions: 384 })).vectors[0]).toHaveLength(384);
 });

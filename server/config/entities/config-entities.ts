@@ -160,7 +160,10 @@ export class ConfigEntities {
     return this.#options.store.delete({ kind, id }, expected);
   }
 
-  /** Encrypts secrets of earlier keys with the present one. Returns how many entities were written. */
+  /**
+   * Encrypts secrets again, with the current key, that are encrypted with an earlier one. Returns how many entities
+   * were written.
+   */
   reencrypt(): Promise<number> {
     return this.#serialize(() => this.#reencrypt());
   }
@@ -227,7 +230,7 @@ export class ConfigEntities {
 function kindOf(name: string): EntityKind {
   if (isEntityKind(name)) return name;
   throw new EntityRefused(
-    `${JSON.stringify(name)} is no kind of entity; known: ${Object.keys(entityKinds).join(", ")}`,
+    `${JSON.stringify(name)} is not a kind of entity; known: ${Object.keys(entityKinds).join(", ")}`,
   );
 }
 

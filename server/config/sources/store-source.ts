@@ -53,7 +53,7 @@ export async function readStoredConfig(
     for (const entity of page.entries) {
       const { kind, id } = entity;
       try {
-        if (!isEntityKind(kind)) throw new Error(`${kind} is no kind of entity`);
+        if (!isEntityKind(kind)) throw new Error(`${kind} is not a kind of entity`);
         entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);

@@ -117,7 +117,7 @@ function explain(
     const problem = certificateProblems[code];
     return problem === undefined
       ? `The TLS handshake with ${address} failed${suffix}. Check whether the port speaks https.`
-      : `The certificate of ${hostname} is not valid: ${problem}${suffix}. NODE_EXTRA_CA_CERTS adds an authority.`;
+      : `The certificate of ${hostname} is not valid: ${problem}${suffix}. To trust another authority, set NODE_EXTRA_CA_CERTS.`;
   }
   if (code === "ECONNREFUSED" || code === "ConnectionRefused") {
     return `Nothing listens at ${address}${suffix}. Check the port, and whether the server runs.`;

@@ -38,7 +38,7 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): B
   const evictUnused = () => {
     const unused = [...embedders].find(([, embedder]) => embedder.state().requests === 0);
     if (!unused) {
-      const message = `All ${maxModels} local models that may be in use at once are in use. Please try again later.`;
+      const message = `The maximum of ${maxModels} local models is in use. Please try again later.`;
       throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
     }
     embedders.delete(unused[0]);

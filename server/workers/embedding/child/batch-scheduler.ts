@@ -190,7 +190,7 @@ function* readTexts(
   request: EmbedRequest,
 ): Generator<void, readonly Tokenized[]> {
   if (request.dimensions !== undefined && request.dimensions !== dimensions) {
-    const message = `This model does not support specifying dimensions: it always gives ${dimensions}.`;
+    const message = `This model does not support specifying dimensions: its vectors always have ${dimensions} dimensions.`;
     throw new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
   }
   const inputs: Tokenized[] = [];

@@ -73,7 +73,8 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
 /** For an fp16 output, onnxruntime-node 1.17 only reports "Invalid argument". */
 function explainError(error: unknown): unknown {
   if (!(error instanceof Error) || error.message !== "Invalid argument") return error;
-  const message = "The ONNX model's outputs are fp16, it seems: export it with fp32 outputs.";
+  const message =
+    "The outputs of the ONNX model are probably fp16. Export the model with fp32 outputs.";
   return new GatewayError("upstream_error", message, { cause: error });
 }
 
