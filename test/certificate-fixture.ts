@@ -1,4 +1,4 @@
-/** A certificate that signs itself, for a server in a test. */
+/** A self-signed certificate for a server in a test. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

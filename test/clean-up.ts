@@ -1,5 +1,6 @@
 /**
- * Closes what a test file or a test has opened. Called by the test file: a hook of a shared module applies to one file.
+ * Closes what a test file or a test has opened. The test file calls these functions itself, because a hook of a shared
+ * module applies only to one test file.
  */
 import { afterAll, afterEach } from "bun:test";
 

@@ -12,7 +12,7 @@ export const scaled = (count: number): number => Math.max(1, Math.ceil(count * r
 /** For fast-check. */
 export const tries = (count: number): { numRuns: number } => ({ numRuns: scaled(count) });
 
-/** How often a law that is tried on few cases must be tried until all of its cases were. */
+/** How many runs a law on few cases needs until all of its cases were tried. */
 export const repetitions = Math.max(1, Math.ceil(1 / listedDepth));
 
 /** A sample of many listed cases: every n-th one, which differs from one call to the next. */

@@ -52,7 +52,7 @@ export const text: Check = (value, field) => {
   if (typeof value !== "string") throw wrongType(field, "a string", named(value));
 };
 
-/** [MEM] wording for GPT image models; dall-e has its own message. */
+/** The message for GPT image models is from memory; dall-e has its own message. */
 export const prompt =
   (most: number): Check =>
   (value, field) => {

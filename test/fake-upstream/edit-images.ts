@@ -25,7 +25,7 @@ const duplicate = (field: string): Refusal =>
   );
 
 const undecodable = (field: string): Refusal =>
-  invalid(`Invalid image file or mode for '${field}'.`, "invalid_image_file", field); // [MEM] message
+  invalid(`Invalid image file or mode for '${field}'.`, "invalid_image_file", field); // From memory.
 
 function checkFile(part: Part, field: string): ImageInfo {
   if (part.filename === undefined)
@@ -54,7 +54,7 @@ function checkTotal(files: readonly Part[]): void {
 
 function checkMask(mask: Part, first: ImageInfo): void {
   const { format, width, height } = checkFile(mask, "mask");
-  // [MEM] wording of all three
+  // All three messages are from memory.
   if (format !== "png") throw invalid("Invalid mask: must be a PNG.", "invalid_image_file", "mask");
   if (mask.size > maxMaskBytes)
     throw invalid("Invalid mask: must be less than 4MB.", "invalid_image_file", "mask");
@@ -112,7 +112,7 @@ function checkReference(reference: unknown, field: string): void {
   const { image_url: url, file_id: file } = reference as Record<string, unknown>;
   if ((url === undefined) === (file === undefined))
     throw invalid(
-      `Invalid '${field}': expected exactly one of 'image_url' or 'file_id'.`, // [MEM]
+      `Invalid '${field}': expected exactly one of 'image_url' or 'file_id'.`, // From memory.
       "invalid_value",
       field,
     );

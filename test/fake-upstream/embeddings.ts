@@ -60,7 +60,7 @@ function readDimensions(query: Record<string, unknown>, model: string, full: num
     throw invalid(
       "'$.dimensions' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
     );
-  // [MEM]
+  // From memory.
   if (dimensions > full)
     throw invalid(
       `Invalid value for 'dimensions' = ${dimensions}. Must be less than or equal to ${full}.`,

@@ -1,4 +1,4 @@
-/** The failures of a healthy API having a bad day, by name: `script({ fail: "rate-limit" })`. */
+/** Failures that also a working API has at times, by name: `script({ fail: "rate-limit" })`. */
 
 import { type FakeResponse, html, json } from "./fake-response.ts";
 import type { FailureName } from "./injected-fault.ts";

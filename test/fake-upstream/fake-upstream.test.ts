@@ -41,7 +41,7 @@ test("floats carry the same float32 values as base64", async () => {
   expect(response.usage.prompt_tokens).toBe(3);
 });
 
-test("vectors have length one, differ by input, and shorten by their beginning", () => {
+test("vectors have length 1 and differ by input, and a shorter one is the normalized beginning of a longer one", () => {
   const norm = (vector: Float32Array) => Math.hypot(...vector);
   const long = fakeVector("a", 1536);
   expect(norm(long)).toBeCloseTo(1, 6);

@@ -35,11 +35,11 @@ const size =
     const [, w, h] = /^(\d+)x(\d+)$/.exec(String(value)) ?? [];
     const [width, height] = [Number(w), Number(h)];
     const bad = (why: string) => invalid(`Invalid size '${value}'. ${why}`, "invalid_value", field);
-    if (!width || !height) throw bad("Expected a size like '1024x1024' or 'auto'."); // [MEM]
+    if (!width || !height) throw bad("Expected a size like '1024x1024' or 'auto'."); // From memory.
     if (width % 16 || height % 16) throw bad("Width and height must both be divisible by 16.");
     const pixels = width * height;
     const ratio = Math.max(width, height) / Math.min(width, height);
-    // [MEM] the limits are documented, these messages are not
+    // The limits are documented; these messages are from memory.
     if (ratio > 3) throw bad("The aspect ratio must be between 1:3 and 3:1.");
     if (Math.max(width, height) > 3840 || pixels < 655_360 || pixels > 8_294_400)
       throw bad("The size is outside of the supported pixel and edge limits.");
@@ -119,7 +119,7 @@ export function readImageQuery(
   const format = (fields.output_format ?? "png") as ImageQuery["format"];
   if (transparent && !model.transparent)
     throw imageRefused("Transparent background is not supported for this model.", "invalid_value");
-  // [MEM]
+  // From memory.
   if (transparent && format === "jpeg")
     throw imageRefused(
       "Transparent background is not supported for JPEG output format",

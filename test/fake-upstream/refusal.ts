@@ -1,4 +1,4 @@
-/** OpenAI's error bodies, verbatim where the contract documents them; [MEM] marks those from memory. */
+/** OpenAI's error bodies, verbatim where the contract documents them; a comment marks those from memory. */
 
 import type { ErrorBody } from "../../contract/errors.ts";
 
@@ -64,7 +64,7 @@ export const noModel = (model: string): Refusal =>
 export const noUrl = (method: string, path: string): Refusal =>
   invalid(`Invalid URL (${method} ${path})`, null, null, 404);
 
-/** [MEM] */
+/** From memory. */
 export const wrongMethod = (method: string, path: string): Refusal =>
   invalid(
     `Not allowed to ${method} on ${path}. (HINT: Perhaps you meant to use a different HTTP method?)`,

@@ -73,7 +73,7 @@ function subjectsOf({ about, alike }: ImageLaw): Subject[] {
       .map((operation) => ({ name: `${name}, ${operation}`, vendor, operation }));
   });
   if (!alike) return all;
-  // Keeps the first of several alike subjects: in reverse order, it is the last to be written into the map.
+  // Of several subjects that are alike, the map keeps the one that is written last: in reverse order, the first.
   const different = new Map(
     all.toReversed().map((each) => [alike(each.vendor, each.operation), each]),
   );

@@ -109,8 +109,8 @@ export async function allPages<T>(
 }
 
 /**
- * Texts that storage engines have mangled: empty, quotes, astral, right-to-left, combining, NUL and lone surrogates
- * apart.
+ * Texts that storage engines have mangled: empty, quotes, astral, right-to-left, combining. NUL and lone surrogates are
+ * left out.
  */
 export const awkwardTexts: readonly string[] = [
   "",
