@@ -1,6 +1,6 @@
 /**
  * Composition root: constructs every part once and wires the parts together. The clocks and the random numbers
- * that decisions depend on enter here, and in main.ts for what runs before.
+ * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
 import { LiveRequests } from "./admin/reads/live-requests.ts";
@@ -69,7 +69,7 @@ export const drainGraceMs = 400;
 interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  /** Why the configuration file is not in force. Undefined, or absent: it is. */
+  /** Why the configuration file was not applied. Undefined, or absent: the file is in force. */
   readonly fileProblem?: () => string | undefined;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;

@@ -169,7 +169,7 @@ async function openObjects(
   return openObjectStorage({ settings, env, log, now: Date.now });
 }
 
-/** Loaded on demand, as the database is. */
+/** Loaded on demand, like the code of the database. */
 async function openSharedRedis(settings: Settings): Promise<RedisConnection | undefined> {
   if (settings.REDIS_URL === "") return undefined;
   const { openRedis } = await import("./wiring/redis.ts");

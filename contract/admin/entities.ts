@@ -17,7 +17,7 @@ export interface Entity<Value> {
   readonly version: number | null;
   readonly created_at: string | null;
   readonly updated_at: string | null;
-  /** Why an entity of the store is not in force. `null`: it is. */
+  /** Why an entity of the store is not in force. `null`: the entity is in force. */
   readonly problem: string | null;
   /** The entry of vexel.yaml without its id. */
   readonly value: Value;

@@ -18,7 +18,8 @@ import type { RequestHeaders } from "../request/http-types.ts";
 const bearer = /^bearer +/i;
 
 /**
- * Cache of authenticated headers of keep-alive connections: hashing the key takes longer than the rest of this file.
+ * Cache of authenticated headers of keep-alive connections: hashing the key takes longer than the rest of the
+ * authentication.
  */
 const authenticatedHeaders = new WeakMap<
   RequestHeaders,

@@ -1,6 +1,6 @@
 /**
- * Schemas that read a configuration with errors: a value of the wrong type counts as absent: the strict schema reports
- * it.
+ * Schemas that read a configuration with errors. A value of the wrong type counts as absent here, because the strict
+ * schema reports it.
  */
 import { z } from "zod";
 

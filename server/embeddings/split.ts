@@ -156,8 +156,8 @@ export type UnsplittableReason = "inputs depend on each other" | "large extra fi
 
 /**
  * The reason why no stage may cache, deduplicate, share, batch or split the request. Undefined: the stages may do so.
- * Either the inputs of the request depend on each other, or its extra fields are large: comparing the fields with those of other
- * requests would block the event loop, and splitting the request would send the fields several times.
+ * Large extra fields are such a reason, because comparing them with those of other requests would block the event loop,
+ * and splitting the request would send them several times.
  */
 export function unsplittableReason(
   { extraFields }: Pick<EmbeddingsQuery, "extraFields">,

@@ -204,7 +204,10 @@ function readIdempotencyKey(key: string | null): string | undefined {
   );
 }
 
-/** A hash of every field of an image request, in any order (unless they are large), and every byte of every file. */
+/**
+ * A hash of every field of an image request and every byte of every file. The order of the fields does not matter,
+ * unless the extra fields are large.
+ */
 export async function fingerprintOf(
   operation: Operation,
   query: GenerationQuery | EditQuery,

@@ -75,7 +75,10 @@ const webpLength = (start: Uint8Array): number =>
     ? Number.POSITIVE_INFINITY
     : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
 
-/** Some writers pad a file with zeros. Then these bytes are not the end, and the whole file is parsed. */
+/**
+ * How many bytes at the end of a file are searched for the mark of its end. If they do not have it (some writers pad a
+ * file with zeros), the whole file is parsed.
+ */
 const trailerBytes = 12;
 
 async function readLastBytes(image: LoadedImage): Promise<Uint8Array> {

@@ -74,7 +74,7 @@ const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "imag
 const policyOf = <Q>({ route, record }: StageRequest<Q>): ParameterPolicy =>
   record.caller?.parameters ?? route.parameters ?? "adapt";
 
-/** The API key that a request counts for; empty where no keys are configured. */
+/** The API key that a request counts for. Empty for a request without a caller. */
 const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string => record.caller?.id ?? "";
 
 const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>

@@ -1,6 +1,6 @@
 /**
  * Preflight of image requests, before any upstream request: refuses parameters that no target supports and, for an
- * edit, images that do not decode to their last byte or masks that do not fit. An edit with a mask is inpainting.
+ * edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -231,10 +231,7 @@ function tooManyImages(images: readonly ImageSource[]): GatewayError {
   );
 }
 
-/**
- * Preflight stages, before any upstream request: limits the image count, requires a capable target and checks the
- * uploads.
- */
+/** Preflight stage: refuses a request for more images than the model may generate at once. */
 export const limitImageCount =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>

@@ -3,7 +3,7 @@
  * chunk.
  */
 
-/** A body that is opened anew each time it is sent. */
+/** Each `open` reads the body from its first chunk, unless `isInMemory`: then it can be opened only once. */
 export interface StreamedJson {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;

@@ -24,7 +24,7 @@ export interface TimedAttempt {
   readonly spanId?: string | undefined;
 }
 
-/** A request that is split into hundreds of chunks has an attempt for each. */
+/** The most attempts in a timeline: a request that is split into hundreds of chunks has an attempt for each. */
 export const maxTimedAttempts = 24;
 
 /** The parts of a request record that its timeline is made from. */
@@ -62,12 +62,19 @@ type AttemptValues = readonly [
 
 /** The timeline as it is stored. A member without a value is absent. */
 interface StoredTimeline {
+  /** `queuedMs` of the request. */
   readonly q?: number;
+  /** Attempts. */
   readonly a?: readonly AttemptValues[];
+  /** The number of candidates. */
   readonly c?: number;
+  /** The routing policy. */
   readonly p?: string;
+  /** The size of the shared batch. */
   readonly b?: number;
+  /** Adapted parameters. */
   readonly x?: readonly string[];
+  /** Dropped parameters. */
   readonly d?: readonly string[];
 }
 

@@ -117,7 +117,7 @@ class RoutedRequest<Q, A>
     return this.stage.priceOf?.(this.request, target);
   }
 
-  /** Selects the first candidate, and earns the retry and hedge budgets. */
+  /** Selects the first candidate, and adds to the retry and hedge budgets. */
   #selectFirst(): Candidate {
     const { route } = this.request;
     const { budgets } = this.modelTargets;

@@ -9,7 +9,7 @@ import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 
-/** A request that is split into hundreds of chunks would repeat the same steps for each. */
+/** The most steps of a request: one that is split into hundreds of chunks would add steps for each of them. */
 const maxSteps = 24;
 
 export function addStep(record: RequestRecord, target: Target, description: string): void {

@@ -28,7 +28,7 @@ export function readConfiguredCertificate({
 export interface CertificateWiring {
   /** The current certificate. Absent: plain HTTP. */
   readonly tls?: () => Certificate;
-  /** Why the files are not in force. Undefined: they are. */
+  /** Why the files were not applied. Undefined: the files are in force. */
   problem(): string | undefined;
   close(): void;
 }

@@ -48,7 +48,7 @@ type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
-      /** Why the file is not in force. Undefined: it is. */
+      /** Why the file was not applied. Undefined: the file is in force. */
       fileProblem(): string | undefined;
       /** Applies changes of stored keys now, instead of at the next poll. */
       applyKeyChanges(): Promise<void>;

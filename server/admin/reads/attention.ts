@@ -19,7 +19,7 @@ export interface AttentionOptions {
   readonly fileProblems: () => FileProblems;
 }
 
-/** Why a file is not in force. Undefined: it is. */
+/** Why a file was not applied. Undefined: the file is in force. */
 export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
 /**

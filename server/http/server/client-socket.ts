@@ -225,8 +225,8 @@ export class ConnectionPhase {
  * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that
  * has disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an
  * interim response shows the difference before the response has begun. Later, a FIN in the middle of the response
- * counts as a disconnect if no byte of the response is sent after it. HTTP/1.0 has no interim responses, and nginx uses
- * it for upstreams by default: there, a FIN before the response counts as a disconnect.
+ * counts as a disconnect if no byte of the response is sent between two checks. HTTP/1.0 has no interim responses, and
+ * nginx uses it for upstreams by default: there, a FIN before the response counts as a disconnect.
  */
 class HalfClose {
   /** The client has sent FIN. */

@@ -8,7 +8,7 @@ import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /**
- * How long a surplus connection may wait. Less than the second between two checks, so that the second check ends it.
+ * How long a surplus connection may wait. Checks are a second apart: with less than that, the next check ends the wait.
  */
 const surplusMs = 900;
 

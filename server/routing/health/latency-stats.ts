@@ -72,8 +72,8 @@ export class LatencyStats {
 
   /**
    * A client that disconnects after this long counts as a timeout of the target. For a small request with few
-   * measurements that is two seconds. A target that is only loading its model may then be ejected too early: clients get
-   * a retryable error.
+   * measurements this is at least two seconds. A target that is only loading its model may then be ejected too early:
+   * clients get a retryable error.
    */
   abandonedMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
     const timeout = this.timeoutMs(size, peers);

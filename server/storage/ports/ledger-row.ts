@@ -25,7 +25,7 @@ export interface LedgerRow {
   readonly upstreamTokens: number | null;
   /** US dollars. null where no price is known. */
   readonly cost: number | null;
-  /** Image requests: the steps of routing and post-processing, in order. */
+  /** The steps of routing and, for image requests, of post-processing, in order. */
   readonly steps: string | null;
   /** The project of the API key. */
   readonly project: string | null;

@@ -15,7 +15,7 @@ export interface PendingSignIn {
 }
 
 export interface OidcIdentity {
-  /** Issuer and subject: unique for ever, unlike an e-mail address. */
+  /** Issuer and subject: unique forever, unlike an e-mail address. */
   readonly subject: string;
   readonly claims: Claims;
 }
