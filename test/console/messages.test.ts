@@ -110,7 +110,7 @@ test("every message is used, and every page takes its text from the catalog", ()
 });
 
 /** Names that are the same in every language, symbols, and names of fields in lists. */
-const untranslated = /^(?:Vexel|CSV|URL|[a-z]+[A-Za-z]*|[^\p{Letter}]*)$/u;
+const untranslated = /^(?:Vexel|CSV|URL|[a-z]+[A-Za-z_]*|[^\p{Letter}]*)$/u;
 const shownProperties = ["aria-label", "title", "placeholder", "alt", "label", "header", "hint"];
 
 /** Text that a component shows and that is not from the catalog. The transpiler puts each child on a line of its own. */
