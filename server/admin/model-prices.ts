@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { PricePart, ShownPrice } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
 import type { Price } from "../lib/price.ts";
-import { listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 
 /** Empty: no price is known. */
 export function modelPrices(model: Model): readonly ShownPrice[] {
   const prices = model.targets
     .map((target) =>
       model.kind === "embedding"
-        ? tokenParts(priceOf(target))
+        ? tokenParts(target.tokenPrice)
         : imageParts(
             target.price ?? listedImagePrice(target, { operation: "generations", extraFields: {} }),
           ),
@@ -27,8 +27,8 @@ const part = (unit: PricePart["unit"], ...amounts: readonly number[]): PricePart
   to: Math.max(...amounts),
 });
 
-const tokenParts = (price: number | null): readonly PricePart[] =>
-  price === null ? [] : [part("million_tokens", price)];
+const tokenParts = (price: number | undefined): readonly PricePart[] =>
+  price === undefined ? [] : [part("million_tokens", price)];
 
 const imageParts = (price: Price | undefined): readonly PricePart[] => [
   ...(price?.images ? [part("image", ...Object.values(price.images))] : []),

@@ -18,7 +18,6 @@ import {
   highestListedCost,
   listedImagePrice,
   moderationPriceOf,
-  priceOf,
 } from "../upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
@@ -93,8 +92,8 @@ interface HighestPrice {
 const highestPrices = new WeakMap<readonly Target[], HighestPrice>();
 
 function findHighestPrice(targets: readonly Target[]): HighestPrice {
-  const prices = targets.map(priceOf);
-  const known = prices.filter((price) => price !== null);
+  const prices = targets.map(({ tokenPrice }) => tokenPrice);
+  const known = prices.filter((price) => price !== undefined);
   const price = targets.length === 0 ? 0 : known.length > 0 ? Math.max(...known) : undefined;
   const certain = known.length === prices.length;
   const found = { price, certain, flatEstimate: { dollars: price, isCertain: certain } };

@@ -7,6 +7,7 @@ import { keyHash } from "../lib/key-hash.ts";
 import type { Limits } from "../lib/limits.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
+import { withTokenPrice } from "../upstream/catalog/prices/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import { budgetOf } from "./budget.ts";
@@ -176,7 +177,8 @@ export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyCha
 
 const provisionedModels = ({ upstream, models }: ProvisionedUpstream, source: Source): Model[] =>
   models.map(({ name, ...row }) => {
-    const targets = [{ upstream, model: name }];
+    const target = { upstream, model: name };
+    const targets = [row.kind === "embedding" ? withTokenPrice(target) : target];
     return {
       maxImages: defaultMaxImages,
       ...(row.kind === "embedding" && vectorProperties(row.id, targets)),
@@ -204,7 +206,7 @@ function configuredModel(
   const resolved = targets.map(({ upstream, model, ...more }, at): Target => {
     const { surface, via } = more as { surface?: string; via?: string };
     const price = more.price ?? row.price;
-    return targetLimits(row.id, more.limits, {
+    const target = targetLimits(row.id, more.limits, {
       upstream: upstreamAt(upstream),
       model,
       ...(surface === "responses" && { surface }),
@@ -212,6 +214,7 @@ function configuredModel(
       ...(price && { price }),
       ...order[at],
     });
+    return row.kind === "embedding" ? withTokenPrice(target) : target;
   });
   return {
     id: row.id,

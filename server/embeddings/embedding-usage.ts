@@ -3,7 +3,6 @@
  * it reports none, and divided among its inputs, because the cache and batches need the count of each.
  */
 import type { RequestRecord } from "../request/request-record.ts";
-import { priceOf } from "../upstream/catalog/prices/index.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
@@ -31,11 +30,12 @@ export function embeddingsCost(
   if (inputs > 0 && cachedInputs === inputs) return 0;
   // An upstream that reports no tokens: the cost is unknown.
   if (!upstreamTokens || !target) return undefined;
-  const price = priceOf(target);
-  if (price === null) return undefined;
+  const { tokenPrice } = target;
+  if (tokenPrice === undefined) return undefined;
   // Sub-requests went to several targets, and the record does not say which target served which.
-  if (usedSeveralTargets && targets.some((other) => priceOf(other) !== price)) return undefined;
-  return (upstreamTokens * price) / 1_000_000;
+  if (usedSeveralTargets && targets.some((other) => other.tokenPrice !== tokenPrice))
+    return undefined;
+  return (upstreamTokens * tokenPrice) / 1_000_000;
 }
 
 /**

@@ -9,7 +9,7 @@ import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
 import type { StageRequest } from "../request/stage.ts";
-import { costOf, listedImagePrice, priceOf } from "../upstream/catalog/prices/index.ts";
+import { costOf, listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
 import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
@@ -85,8 +85,8 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
  * The expected price, for the `cost` routing policy. Used for comparison only, never charged. Every target gets the
  * same texts, so the price per token is enough to compare.
  */
-export const embeddingPrice = (_: unknown, target: Target): number | undefined =>
-  priceOf(target) ?? undefined;
+export const embeddingPrice = (_: unknown, { tokenPrice }: Target): number | undefined =>
+  tokenPrice;
 
 /** As for embeddings. Undefined for models billed by token: the number of output tokens is not known in advance. */
 export function imagePrice(

@@ -37,6 +37,11 @@ export interface Target {
   readonly via?: string;
   /** The configured price. Absent: the vendor's list price, if it is known. */
   readonly price?: Price;
+  /**
+   * For an embedding model: US dollars for a million tokens, as configured or else by the vendor's list. Absent: not
+   * known.
+   */
+  readonly tokenPrice?: number;
   /** Targets of a lower tier are selected first. Absent: 0. */
   readonly tier?: number;
   /** Its share of the requests of its tier. Absent: 1. */

@@ -6,6 +6,7 @@ import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
+import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -22,11 +23,13 @@ const target = (kind: string, model: string, price?: Price): Target => ({
 
 describe("an embeddings request", () => {
   const input = { kind: "text", texts: ["four", "a text of twenty-four c."] } as const;
+  const embeddingTarget = (...given: Parameters<typeof target>): Target =>
+    withTokenPrice(target(...given));
 
   test("is estimated by its length, at the price of the most expensive target", () => {
     const targets = [
-      target("openai", "text-embedding-3-small"),
-      target("openai", "text-embedding-3-small", { tokens: { textIn: 1 } }),
+      embeddingTarget("openai", "text-embedding-3-small"),
+      embeddingTarget("openai", "text-embedding-3-small", { tokens: { textIn: 1 } }),
     ];
     expect(estimateEmbeddings({ input }, targets)).toEqual({
       dollars: 7 / 1e6,
@@ -42,11 +45,14 @@ describe("an embeddings request", () => {
   });
 
   test("costs nothing on a built-in model, and its estimate is uncertain if the price of one target is unknown", () => {
-    expect(estimateEmbeddings({ input }, [target("minilm", "all-minilm-l6-v2")])).toEqual({
+    expect(estimateEmbeddings({ input }, [embeddingTarget("minilm", "all-minilm-l6-v2")])).toEqual({
       dollars: 0,
       isCertain: true,
     });
-    const targets = [target("openai", "text-embedding-3-large"), target("vllm", "e5")];
+    const targets = [
+      embeddingTarget("openai", "text-embedding-3-large"),
+      embeddingTarget("vllm", "e5"),
+    ];
     const { dollars, isCertain: certain } = estimateEmbeddings({ input }, targets);
     expect(dollars).toBeCloseTo((7 * 0.13) / 1e6, 15);
     expect(certain).toBe(false);

@@ -11,7 +11,7 @@ import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 
 const key = budgeted({ total: 10 });
 /** A dollar per token: a text of four bytes is estimated at $1, and costs $6 at most. */
-const target = { ...targetNamed("a"), price: { tokens: { textIn: 1_000_000 } } };
+const target = { ...targetNamed("a"), tokenPrice: 1_000_000 };
 const route = { id: "vectors", targets: [target] } as unknown as PermittedModel;
 const query = { input: { kind: "text", texts: ["four"] } };
 

@@ -59,7 +59,7 @@ describe("a valid file", () => {
     expect(models.get("text-embedding-3-small")).toEqual({
       id: "text-embedding-3-small",
       kind: "embedding",
-      targets: [{ upstream: openai, model: "text-embedding-3-small" }],
+      targets: [{ upstream: openai, model: "text-embedding-3-small", tokenPrice: 0.02 }],
       source: "file",
       ownedBy: "openai",
       dimensions: 1536,

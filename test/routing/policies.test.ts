@@ -4,6 +4,7 @@ import type { StageRequest } from "../../server/request/stage.ts";
 import type { Candidate, Policy } from "../../server/routing/policies.ts";
 import { embeddingPrice, imagePrice } from "../../server/routing/routing-options.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
+import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
 import { requestFor, routeTo } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
@@ -150,9 +151,11 @@ describe("the expected price", () => {
   });
 
   test("of embeddings is the target's price per token, and zero for built-in models", () => {
-    expect(embeddingPrice(undefined, at("openai", "text-embedding-3-small"))).toBe(0.02);
-    expect(embeddingPrice(undefined, at("minilm", "x"))).toBe(0);
-    expect(embeddingPrice(undefined, at("vllm", "a-model-of-ours"))).toBe(undefined);
+    const price = (kind: string, model: string) =>
+      embeddingPrice(undefined, withTokenPrice(at(kind, model)));
+    expect(price("openai", "text-embedding-3-small")).toBe(0.02);
+    expect(price("minilm", "x")).toBe(0);
+    expect(price("vllm", "a-model-of-ours")).toBe(undefined);
   });
 
   test("of images depends on count, size and quality, and is unknown for models billed by token", () => {

@@ -69,21 +69,10 @@ export const listedEmbeddingPrice = ({ upstream, model }: Target): number | unde
     ? 0
     : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];
 
-/** Looked up once for each target. null: not known. */
-const prices = new WeakMap<Target, number | null>();
-
-function lookUp(target: Target): number | null {
-  // The configured price overrides the vendor's list price.
-  const dollars = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
-  const found = dollars ?? null;
-  prices.set(target, found);
-  return found;
-}
-
-/** US dollars for a million tokens. null: not known. */
-export function priceOf(target: Target): number | null {
-  const known = prices.get(target);
-  return known === undefined ? lookUp(target) : known;
+/** The target of an embedding model with its price. The configured price overrides the vendor's list price. */
+export function withTokenPrice(target: Target): Target {
+  const tokenPrice = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
+  return tokenPrice === undefined ? target : { ...target, tokenPrice };
 }
 
 /** Free of charge, by developers.openai.com/api/docs/guides/moderation. */
