@@ -250,11 +250,11 @@ describe("the client's own retries", () => {
 describe("a request that ends early", () => {
   test("is APIUserAbortError for the client and canceled at the upstream", async () => {
     fake.script({ hang: "headers" });
-    const leaving = new AbortController();
-    const call = client.embeddings.create({ model, input: "a" }, { signal: leaving.signal });
+    const disconnect = new AbortController();
+    const call = client.embeddings.create({ model, input: "a" }, { signal: disconnect.signal });
     const refused = refusalOf(call, APIUserAbortError);
     await fake.arrived(1);
-    leaving.abort();
+    disconnect.abort();
     await refused;
     await until(() => fake.requests[0]!.aborted);
     await until(() => gateway.rows().at(-1)?.error === "client_closed");

@@ -29,7 +29,7 @@ describe("a stream of the official client", () => {
       partial_images: 2,
     });
     const events = await gather(stream);
-    const look = {
+    const imageMetadata = {
       size: "1024x1024",
       quality: "medium",
       background: "opaque",
@@ -41,14 +41,14 @@ describe("a stream of the official client", () => {
         b64_json: image("an otter", "partial 0"),
         created_at: expect.any(Number),
         partial_image_index: 0,
-        ...look,
+        ...imageMetadata,
       },
       {
         type: "image_generation.partial_image",
         b64_json: image("an otter", "partial 1"),
         created_at: expect.any(Number),
         partial_image_index: 1,
-        ...look,
+        ...imageMetadata,
       },
       {
         type: "image_generation.completed",
@@ -60,7 +60,7 @@ describe("a stream of the official client", () => {
           output_tokens: 1056,
           input_tokens_details: { text_tokens: 2, image_tokens: 0 },
         },
-        ...look,
+        ...imageMetadata,
       },
     ] as never);
     expect(fake.requests[0]!.json).toMatchObject({ stream: true, partial_images: 2 });

@@ -196,9 +196,9 @@ describe("requests that wait for an input in flight", () => {
 
   test("end at once when their own client disconnects, without an effect on other clients", async () => {
     const { setup, first, waiting } = startWaiters();
-    const [leaving, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
-    leaving.cancel.abort(disconnectError());
-    expect(errorOf(await leaving.outcome)).toMatchObject({ kind: "client_closed" });
+    const [disconnected, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
+    disconnected.cancel.abort(disconnectError());
+    expect(errorOf(await disconnected.outcome)).toMatchObject({ kind: "client_closed" });
     await settle();
     expect(setup.upstreamRequests).toHaveLength(1);
     setup.upstreamRequests[0]?.respond("base64", true);

@@ -42,9 +42,9 @@ describe("generations", () => {
       expect(response.output_format).toBe(format);
       expect(response.usage?.output_tokens).toBe(2 * 1056);
       const [first, second] = response.data!.map((row) => Buffer.from(row.b64_json!, "base64"));
-      const look = { format, width: 1536, height: 1024 };
-      expect(await sharp(first).metadata()).toMatchObject(look);
-      expect(second).toEqual(Buffer.from(fakeImage("otter", 1, look)));
+      const expected = { format, width: 1536, height: 1024 };
+      expect(await sharp(first).metadata()).toMatchObject(expected);
+      expect(second).toEqual(Buffer.from(fakeImage("otter", 1, expected)));
       expect(first).not.toEqual(second!);
     },
   );

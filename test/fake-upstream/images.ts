@@ -55,7 +55,7 @@ function imagesOf(query: ImageQuery, how: InjectedFault["images"], stage?: strin
   };
   const count = how ? counts[how] : query.n;
   return Array.from({ length: count }, (_, i) => {
-    if (how === "garbage") return Buffer.from("this is not a picture, whatever its name says");
+    if (how === "garbage") return Buffer.from("this is not an image, whatever its name says");
     if (how === "empty") return new Uint8Array();
     return fakeImage(query.prompt, i, query, stage);
   });

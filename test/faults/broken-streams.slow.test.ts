@@ -265,11 +265,20 @@ describe("a client gets a stream or a whole response as requested, whatever the 
 
   test("a stream becomes a whole response", async () => {
     const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
-    const look = { size: "1024x1024", quality: "high", background: "opaque", output_format: "png" };
-    const more = { created_at: 1_700_000_000, ...look, usage };
+    const imageMetadata = {
+      size: "1024x1024",
+      quality: "high",
+      background: "opaque",
+      output_format: "png",
+    };
+    const more = { created_at: 1_700_000_000, ...imageMetadata, usage };
     fake.script(
       stream(
-        data({ type: "image_generation.partial_image", b64_json: base64("partial 0"), ...look }),
+        data({
+          type: "image_generation.partial_image",
+          b64_json: base64("partial 0"),
+          ...imageMetadata,
+        }),
         completed(more),
         completed({ ...more, b64_json: base64("final", 1) }),
       ),
@@ -277,7 +286,7 @@ describe("a client gets a stream or a whole response as requested, whatever the 
     const response = await send.image(setup, { n: 2 });
     expect(await response.json()).toEqual({
       created: 1_700_000_000,
-      ...look,
+      ...imageMetadata,
       data: [{ b64_json: base64() }, { b64_json: base64("final", 1) }],
       usage: {
         total_tokens: 6,

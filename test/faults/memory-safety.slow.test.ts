@@ -23,10 +23,10 @@ const cacheBytes = 500_000;
 const behaviors: readonly Behavior[] = [
   ...Array<Behavior>(7).fill("read"),
   ...Array<Behavior>(7).fill("read slowly"),
-  "leave during the upload",
-  "leave before the response",
-  "leave at the first byte",
-  "leave during the response",
+  "disconnect during the upload",
+  "disconnect before the response",
+  "disconnect at the first byte",
+  "disconnect during the response",
 ] as Behavior[];
 
 /** A small linear congruential generator: the same requests in every run. */
@@ -172,7 +172,7 @@ describe("every client gets its own vectors and images, byte for byte", () => {
       // The accept queue of the listening socket is bounded.
       if (number % 100 === 99) await until(() => sent === number + 1);
     }
-    // All requests are in flight, except those whose clients have left, before the first response.
+    // All requests are in flight, except those whose clients have disconnected, before the first response.
     await until(() => gateway.inFlight() > concurrentRequests / 2);
     gate.resolve();
     await Promise.all(requests);

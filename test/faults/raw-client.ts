@@ -5,10 +5,10 @@ export type Behavior =
   | "read"
   /** Reads in small steps with pauses, so that the response waits in the gateway. */
   | "read slowly"
-  | "leave during the upload"
-  | "leave before the response"
-  | "leave at the first byte"
-  | "leave during the response";
+  | "disconnect during the upload"
+  | "disconnect before the response"
+  | "disconnect at the first byte"
+  | "disconnect during the response";
 
 export interface RawRequest {
   readonly port: number;
@@ -16,7 +16,7 @@ export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly behavior: Behavior;
-  /** How long a client waits before it leaves, or between two reads. */
+  /** How long a client waits before it disconnects, or between two reads. */
   readonly pauseMs: number;
   /** Called when the request, or the part of it that is sent, has been handed to the socket. */
   readonly onSent: () => void;
@@ -27,7 +27,7 @@ export interface RawResponse {
   readonly body: Buffer;
 }
 
-/** Undefined: the client left. Rejects if the connection ends before the response does. */
+/** Undefined: the client disconnected. Rejects if the connection ends before the response does. */
 export function sendRaw(request: RawRequest): Promise<RawResponse | undefined> {
   const { port, body, behavior, pauseMs, onSent } = request;
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse | undefined>();
@@ -35,17 +35,18 @@ export function sendRaw(request: RawRequest): Promise<RawResponse | undefined> {
   const chunks: Buffer[] = [];
   let received = 0;
   const socket = connect({ port, host: "127.0.0.1" });
-  const leave = (): void => {
+  const disconnect = (): void => {
     socket.destroy();
     resolve(undefined);
   };
   socket.on("error", (error) => reject(error));
   socket.on("connect", () => {
-    const isPartial = behavior === "leave during the upload";
+    const isPartial = behavior === "disconnect during the upload";
     if (behavior === "read slowly") socket.pause();
     socket.write(isPartial ? text.slice(0, text.length - body.length / 2) : text, () => {
       onSent();
-      if (isPartial || behavior === "leave before the response") setTimeout(leave, pauseMs);
+      if (isPartial || behavior === "disconnect before the response")
+        setTimeout(disconnect, pauseMs);
       if (behavior === "read slowly") setTimeout(() => socket.resume(), 10 * pauseMs);
     });
   });
@@ -53,8 +54,8 @@ export function sendRaw(request: RawRequest): Promise<RawResponse | undefined> {
     // A copy: the socket may use its buffer again.
     chunks.push(Buffer.from(chunk));
     received += chunk.length;
-    if (behavior === "leave at the first byte") leave();
-    if (behavior === "leave during the response" && received > 2000) leave();
+    if (behavior === "disconnect at the first byte") disconnect();
+    if (behavior === "disconnect during the response" && received > 2000) disconnect();
     if (behavior !== "read slowly") return;
     socket.pause();
     setTimeout(() => socket.resume(), pauseMs);

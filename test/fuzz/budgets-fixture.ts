@@ -22,13 +22,13 @@ export function chance(seed: number): () => number {
 }
 
 /** Stores ledger rows, and sums their spending. */
-export interface Books {
+export interface TestLedger {
   write(row: LedgerRow): void;
   spent(owner: BudgetOwner, period: string): number;
 }
 
 /** The simplest model: every sum reads every row. */
-export function plainBooks(): Books {
+export function plainLedger(): TestLedger {
   const rows: { readonly row: LedgerRow; readonly iso: string; readonly dollars: number }[] = [];
   return {
     write: (row) => void rows.push({ row, iso: isoOf(row.at), dollars: dollarsOf(row) }),
@@ -72,7 +72,7 @@ const close = (a: number, b: number): boolean =>
   Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 
 export class BudgetSimulation {
-  readonly books: Books;
+  readonly ledger: TestLedger;
   readonly emitted: string[] = [];
   open: Open[] = [];
   /** The sums of the rows, computed independently of the gateway. */
@@ -80,8 +80,8 @@ export class BudgetSimulation {
   #budgets: Budgets;
   readonly #maxCounters: number;
 
-  constructor(books: Books, maxCounters: number) {
-    this.books = books;
+  constructor(ledger: TestLedger, maxCounters: number) {
+    this.ledger = ledger;
     this.#maxCounters = maxCounters;
     this.#budgets = this.#start();
   }
@@ -197,7 +197,7 @@ export class BudgetSimulation {
   }
 
   #write(row: LedgerRow): void {
-    this.books.write(row);
+    this.ledger.write(row);
     const dollars = dollarsOf(row);
     for (const period of ["day", "month", "total"] as const) {
       for (const who of [`key ${row.keyId}`, `project ${row.project}`]) {
@@ -210,7 +210,7 @@ export class BudgetSimulation {
   #start(): Budgets {
     return createBudgets({
       counters: new BudgetCounters({
-        spentBefore: (owner, period) => this.books.spent(owner, period),
+        spentBefore: (owner, period) => this.ledger.spent(owner, period),
         maxCounters: this.#maxCounters,
       }),
       emit: ({ deduplicationKey, data }) => {

@@ -8,7 +8,7 @@ import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
-import { type Books, BudgetSimulation, chance, plainBooks } from "./budgets-fixture.ts";
+import { BudgetSimulation, chance, plainLedger, type TestLedger } from "./budgets-fixture.ts";
 
 /** Two minutes before a new year, two minutes before a leap day, and an ordinary day. */
 const starts = [
@@ -20,14 +20,14 @@ const [minute, day] = [60_000, 86_400_000];
 
 interface Run {
   readonly seed: number;
-  readonly books: Books;
+  readonly ledger: TestLedger;
   readonly steps: number;
   /** Whether requests may cost more than their estimate. */
   readonly errs: boolean;
   readonly reloads: boolean;
 }
 
-function run({ seed, books, steps, errs, reloads }: Run): BudgetSimulation {
+function run({ seed, ledger, steps, errs, reloads }: Run): BudgetSimulation {
   const random = chance(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
@@ -54,7 +54,7 @@ function run({ seed, books, steps, errs, reloads }: Run): BudgetSimulation {
   let shared = projects.map((name) => budget("project", name));
   let charged = configure();
   const room = pick([1, 4, 1000]);
-  const simulation = new BudgetSimulation(books, room);
+  const simulation = new BudgetSimulation(ledger, room);
   let at = pick(starts);
   for (let step = 0; step < steps; step++) {
     const what = random();
@@ -100,14 +100,14 @@ function run({ seed, books, steps, errs, reloads }: Run): BudgetSimulation {
 describe("in a simulation of budgets", () => {
   test("a request is admitted exactly if its cost fits, and the counters equal the sums of the ledger rows", () => {
     for (let seed = 0; seed < scaled(1500); seed++) {
-      run({ seed, books: plainBooks(), steps: 60, errs: true, reloads: seed % 2 === 0 });
+      run({ seed, ledger: plainLedger(), steps: 60, errs: true, reloads: seed % 2 === 0 });
     }
   });
 
   test("no budget is exceeded if no request costs more than its estimate", () => {
     for (let seed = 0; seed < scaled(1000); seed++) {
       const random = chance(seed);
-      const simulation = new BudgetSimulation(plainBooks(), 1000);
+      const simulation = new BudgetSimulation(plainLedger(), 1000);
       const key: BudgetedOwner = {
         scope: "key",
         id: "k0",
@@ -130,7 +130,7 @@ describe("in a simulation of budgets", () => {
           [new Date(at).toISOString().slice(0, 7), 3],
           ["total", 5],
         ] as const) {
-          const spent = simulation.books.spent(key, period);
+          const spent = simulation.ledger.spent(key, period);
           if (spent > limit * (1 + 1e-8)) expect(`seed ${seed}: ${spent}`).toBe(`${limit} at most`);
         }
       }
@@ -141,7 +141,7 @@ describe("in a simulation of budgets", () => {
     for (let seed = 0; seed < scaled(300); seed++) {
       const random = chance(seed);
       const price = random() + 0.001;
-      const simulation = new BudgetSimulation(plainBooks(), 1000);
+      const simulation = new BudgetSimulation(plainLedger(), 1000);
       const key: BudgetedOwner = {
         scope: "key",
         id: "k0",
@@ -162,7 +162,7 @@ describe("in a simulation of budgets", () => {
         // No further request is admitted while others end.
         expect(simulation.begin("k0", "p0", [key], estimate, at)).toBe(false);
       }
-      expect(simulation.books.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
+      expect(simulation.ledger.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
     }
   });
 });
@@ -177,7 +177,7 @@ test("with a real ledger, budgets equal the sums of its rows after any number of
       return file;
     };
     let written = 0;
-    const books: Books = {
+    const ledger: TestLedger = {
       write: (row) => {
         file.write([row]);
         // A row that is still in the outbox is written a second time.
@@ -186,7 +186,7 @@ test("with a real ledger, budgets equal the sums of its rows after any number of
       },
       spent: (owner, period) => file.sumSpent(owner, period),
     };
-    run({ seed, books, steps: 150, errs: true, reloads: seed % 2 === 0 });
+    run({ seed, ledger, steps: 150, errs: true, reloads: seed % 2 === 0 });
     file.close();
   }
 });

@@ -23,7 +23,7 @@ export type Step =
       readonly hasUsage: boolean;
     }
   | { readonly do: "fail"; readonly which: number; readonly kind: (typeof errorKinds)[number] }
-  | { readonly do: "leave"; readonly which: number; readonly late: boolean }
+  | { readonly do: "disconnect"; readonly which: number; readonly late: boolean }
   | { readonly do: "flood" }
   | { readonly do: "settle" };
 
@@ -146,8 +146,8 @@ const fail: fc.Arbitrary<Step> = fc.record({
   which,
   kind: fc.constantFrom(...errorKinds),
 });
-const leave: fc.Arbitrary<Step> = fc.record({
-  do: fc.constant("leave" as const),
+const disconnect: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("disconnect" as const),
   which,
   late: fc.boolean(),
 });
@@ -167,7 +167,7 @@ export const crowded = steps(
   [6, requests(popular, 6)],
   [2, respond],
   [2, fail],
-  [2, leave],
+  [2, disconnect],
   [1, flood],
   [3, settle],
 );

@@ -67,13 +67,13 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     if (step.do === "fail") {
       pending[step.which % pending.length]?.fail(new GatewayError(step.kind, "It was to fail."));
     }
-    const leaving =
-      step.do === "leave" ? pendingRequests[step.which % pendingRequests.length] : undefined;
-    if (step.do === "leave" && leaving) {
-      leaving.cancel.abort(disconnectError());
+    const disconnecting =
+      step.do === "disconnect" ? pendingRequests[step.which % pendingRequests.length] : undefined;
+    if (step.do === "disconnect" && disconnecting) {
+      disconnecting.cancel.abort(disconnectError());
       // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
       if (!step.late)
-        for (const upstreamRequest of ownOf(leaving))
+        for (const upstreamRequest of ownOf(disconnecting))
           if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(disconnectError());
     }
     if (step.do === "flood") flood(simulation.cache);

@@ -97,7 +97,7 @@ test(
     const property = fc.asyncProperty(
       fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
       fc.nat({ max: 59 }),
-      async (coins, leaves) => {
+      async (coins, disconnectsAt) => {
         const simulation = new LimitsSimulation(twoSlots);
         for (let at = 0; at < 40; at++) {
           await simulation.arrive(projectOnly);
@@ -105,8 +105,8 @@ test(
         }
         const both = await simulation.arrive({ key: 0, model: 0, tokens: 1, images: 0 });
         for (const [turn, coin] of coins.entries()) {
-          if (turn === leaves && both.waits) {
-            await simulation.leave(both);
+          if (turn === disconnectsAt && both.waits) {
+            await simulation.disconnect(both);
             simulation.expectReasons();
           }
           const done = simulation.working.find(({ plan }) => (plan.key === 1) === coin);

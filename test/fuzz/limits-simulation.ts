@@ -30,7 +30,7 @@ export interface Plan {
   readonly maxImageCalls: number;
 }
 
-type Ended = "refused" | "late" | "full" | "left" | "done";
+type Ended = "refused" | "late" | "full" | "disconnected" | "done";
 
 export class SimulatedRequest {
   readonly plan: RequestPlan;
@@ -182,7 +182,7 @@ export class LimitsSimulation {
     await settled();
   }
 
-  async leave(request: SimulatedRequest): Promise<void> {
+  async disconnect(request: SimulatedRequest): Promise<void> {
     request.signal.abort();
     await settled();
   }
@@ -255,7 +255,7 @@ export class LimitsSimulation {
     request.error = error;
     const withoutSlot = error.kind === "queue_full" || error.kind === "client_closed";
     if (withoutSlot) this.#take(request.scopes, demandOf(request.plan), -1);
-    if (error.kind === "client_closed") request.ended = "left";
+    if (error.kind === "client_closed") request.ended = "disconnected";
     else if (error.kind !== "queue_full") request.ended = "refused";
     else request.ended = this.now > request.came ? "late" : "full";
   }

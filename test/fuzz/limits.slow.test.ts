@@ -49,7 +49,7 @@ const step = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("leave" as const), which: fc.nat({ max: 9 }) }),
+    arbitrary: fc.record({ do: fc.constant("disconnect" as const), which: fc.nat({ max: 9 }) }),
   },
   {
     weight: 3,
@@ -72,7 +72,7 @@ async function take(simulation: LimitsSimulation, next: Step): Promise<void> {
     if (chosen) await simulation.finish(chosen, next.factor);
   } else {
     const chosen = at(simulation.waiting, next.which);
-    if (chosen) await simulation.leave(chosen);
+    if (chosen) await simulation.disconnect(chosen);
   }
 }
 

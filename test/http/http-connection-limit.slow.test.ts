@@ -1,4 +1,4 @@
-/** The number of connections is bounded, and a connection beyond the bound learns why. */
+/** The number of connections is bounded, and a connection beyond the bound gets an error that says why. */
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

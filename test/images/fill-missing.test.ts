@@ -129,7 +129,7 @@ describe("two of four images fail with a rate limit", () => {
     const held = Promise.withResolvers<Response>();
     west.respond = () => held.promise;
     const controller = new AbortController();
-    const leaving = fetch(`${gateway.url}/v1/images/generations`, {
+    const disconnected = fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "fickle", prompt: "an otter", n: 4 }),
@@ -137,7 +137,7 @@ describe("two of four images fail with a rate limit", () => {
     }).catch(() => "the test disconnected");
     await until(() => west.requests.length === 1);
     controller.abort();
-    await leaving;
+    await disconnected;
     await until(() => row()?.model === "fickle");
     held.resolve(slowDown());
     expect(row()).toMatchObject({ error: "client_closed", cost: 1, attempts: 2 });

@@ -1,4 +1,4 @@
-/** Metadata of an image is true, and an option that an upstream ignored is reported. */
+/** The metadata of an image is correct, and an option that an upstream ignored is reported. */
 
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";

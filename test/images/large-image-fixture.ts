@@ -37,13 +37,18 @@ export function scriptedImageResponse(
   stream: boolean,
 ): ScriptedResponse {
   const b64_json = Buffer.from(png).toString("base64");
-  const look = { size: "1024x1024", quality: "low", background: "opaque", output_format: "png" };
+  const imageMetadata = {
+    size: "1024x1024",
+    quality: "low",
+    background: "opaque",
+    output_format: "png",
+  };
   if (!stream) {
-    const body = JSON.stringify({ created: 1, ...look, data: [{ b64_json }], usage });
+    const body = JSON.stringify({ created: 1, ...imageMetadata, data: [{ b64_json }], usage });
     return { status: 200, headers: { "content-type": "application/json" }, body };
   }
   const type = `${kind}.completed`;
-  const event = JSON.stringify({ type, b64_json, created_at: 1, ...look, usage });
+  const event = JSON.stringify({ type, b64_json, created_at: 1, ...imageMetadata, usage });
   const headers = { "content-type": "text/event-stream; charset=utf-8" };
   return { status: 200, headers, body: `event: ${type}\ndata: ${event}\n\n` };
 }

@@ -233,10 +233,10 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
   test("are released when the client disconnects before the upstream has responded", async () => {
     const before = edge.gateway.rows().length;
     edge.fake.script({ hang: "headers" });
-    const leaving = new AbortController();
-    const sent = send(shape, { signal: leaving.signal }).catch(() => "left");
+    const disconnect = new AbortController();
+    const sent = send(shape, { signal: disconnect.signal }).catch(() => "left");
     await edge.fake.arrived(1);
-    leaving.abort();
+    disconnect.abort();
     expect(await sent).toBe("left");
     await expectReleased(before);
   });

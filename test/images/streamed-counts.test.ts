@@ -103,7 +103,7 @@ describe("when some of several upstream requests fail", () => {
     const controller = new AbortController();
     const id = crypto.randomUUID();
     const headers = { authorization: `Bearer ${testKey}`, "content-type": "application/json" };
-    const leaving = fetch(`${gateway.url}/v1/images/generations`, {
+    const disconnected = fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
       headers: { ...headers, "x-client-request-id": id },
       body: JSON.stringify({ model: "d3", prompt: "left", n: 4, stream: true }),
@@ -111,7 +111,7 @@ describe("when some of several upstream requests fail", () => {
     }).catch(() => "the test disconnected");
     await until(() => calls.length === 4);
     controller.abort();
-    await leaving;
+    await disconnected;
     const getResult = () => fetch(`${gateway.url}/v1/images/results/${id}`, { headers });
     while ((await getResult()).status !== 202) await Bun.sleep(5);
     held.resolve();

@@ -93,7 +93,7 @@ test("a request that times out in the queue sends no upstream request", async ()
   );
 });
 
-test("an image request that times out in the queue of its upstream is told so, and is not charged", async () => {
+test("an image request that times out in the queue of its upstream gets an error that says so, and is not charged", async () => {
   const { promise: imageReleased, resolve: releaseImage } = Promise.withResolvers<void>();
   let imageRequests = 0;
   const images = Bun.serve({

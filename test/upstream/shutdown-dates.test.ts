@@ -1,4 +1,4 @@
-/** Operators and clients learn from `vexel check` and `GET /v1/models` when a vendor shuts a model down. */
+/** `vexel check` and `GET /v1/models` say when a vendor shuts a model down. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Laws: when a vendor refuses, the client learns the reason, and nothing that belongs to the operator. */
+/** Laws: when a vendor refuses, the client gets the reason, and nothing that belongs to the operator. */
 import { expect } from "bun:test";
 import { type ErrorDefinition, errorTable } from "../../../contract/errors.ts";
 import type { FakeVendor, VendorRefusal } from "../image-vendor.ts";

@@ -73,7 +73,7 @@ function checkSignature({ method, path, origin, headers, body }: VendorRequest):
 export const imagesIn = (value: unknown): Uint8Array => {
   const bytes = Buffer.from(String(value), "base64");
   if (bytes.length > 0 && bytes.toString("base64") === value) return bytes;
-  throw invalid("Malformed input request: a picture is not base64");
+  throw invalid("Malformed input request: an image is not base64");
 };
 
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

@@ -147,7 +147,7 @@ async function respond(
   const format = (fields.output_format ?? "png") as "png" | "jpeg" | "webp";
   const generated = await generator.generate(parseRequest(call), format);
   if (query?.model.family === "gpt") {
-    const looks = (image: Uint8Array) => {
+    const metadataOf = (image: Uint8Array) => {
       const { format: actualFormat, width, height } = sniff(image) ?? { format, ...unknownSize };
       return {
         background: query.transparent ? "transparent" : "opaque",
@@ -156,12 +156,12 @@ async function respond(
         size: `${width}x${height}`,
       };
     };
-    if (query.stream) return streamed(call, generated, looks, query.partials);
+    if (query.stream) return streamed(call, generated, metadataOf, query.partials);
     const usage = usageOf(generated.length);
     return {
       body: {
         created,
-        ...looks(generated[0] ?? new Uint8Array()),
+        ...metadataOf(generated[0] ?? new Uint8Array()),
         data: generated.map((image) => ({ b64_json: base64(image) })),
         usage: {
           ...usage,
@@ -186,7 +186,7 @@ async function respond(
 function streamed(
   { fields, operation }: Call,
   generated: readonly Uint8Array[],
-  looks: (image: Uint8Array) => object,
+  metadataOf: (image: Uint8Array) => object,
   partials: number,
 ): VendorResponse {
   const family = operation === "generations" ? "image_generation" : "image_edit";
@@ -200,14 +200,14 @@ function streamed(
       frame("partial_image", {
         b64_json: base64(sketch),
         created_at: created,
-        ...looks(sketch),
+        ...metadataOf(sketch),
         partial_image_index: at,
       }),
     ),
     frame("completed", {
       b64_json: base64(image),
       created_at: created,
-      ...looks(image),
+      ...metadataOf(image),
       usage: usageOf(1),
     }),
   ]);
