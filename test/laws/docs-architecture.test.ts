@@ -116,15 +116,46 @@ describe("ARCHITECTURE.md", () => {
     expect(terms.filter((term) => !text.includes(term))).toEqual([]);
   });
 
-  test("lists every decision, and each decision has its number, context and consequences", () => {
+  test("lists every decision, and each decision has its number and its sections", () => {
     const files = filesBelow("docs/decisions").sort();
     const listed = linksOf("ARCHITECTURE.md").filter((link) => link.startsWith("docs/decisions/"));
     expect(listed).toEqual(files);
     for (const [at, file] of files.entries()) {
       expect(file).toStartWith(`docs/decisions/${String(at + 1).padStart(4, "0")}-`);
       expect(textOf(file)).toStartWith(`# ${at + 1}. `);
-      for (const heading of ["Context", "Decision", "Consequences"]) sectionOf(file, heading);
+      for (const heading of ["Context", "Decision", "Figures", "Consequences"])
+        sectionOf(file, heading);
     }
+  });
+});
+
+describe("the figures of decisions", () => {
+  // With their code blocks, which `sectionOf` leaves out.
+  const figures = filesBelow("docs/decisions").map((file) => {
+    const [, body = ""] = /^## Figures\n(.*?)^## Consequences$/ms.exec(textOf(file)) ?? [];
+    return [file, body] as const;
+  });
+
+  test("have the command that prints or tests them", () => {
+    const command = /`(?:npm|node|du|wc|ls|cat) |^(?:node_modules\/\.bin\/bun|for|git) /m;
+    expect(figures.flatMap(([file, body]) => (command.test(body) ? [] : [file]))).toEqual([]);
+  });
+
+  test("have commands whose files and scenarios exist", () => {
+    const scenarios = textOf("bench/run.ts");
+    const wrong = figures.flatMap(([file, body]) => {
+      const paths = [
+        ...body.matchAll(/npm test -- ([\w./ -]+)/g),
+        ...body.matchAll(/import\("\.\/([^"]+)"\)/g),
+      ].flatMap(([, list = ""]) => list.trim().split(" "));
+      const names = [...body.matchAll(/--only ([\w,-]+)/g)].flatMap(([, list = ""]) =>
+        list.split(","),
+      );
+      const unknown = names.filter((name) => !new RegExp(`\\b"?${name}"?[:,]`).test(scenarios));
+      const missing = paths.filter((path) => !existsSync(join(root, path)));
+      return [...missing, ...unknown].map((name) => `${file}: ${name}`);
+    });
+    expect(wrong).toEqual([]);
   });
 });
 
