@@ -50,19 +50,19 @@ describe("generations", () => {
   );
 
   test("dall-e-3 returns URLs that can be downloaded, or base64, with a revised prompt", async () => {
-    const call = { model: "dall-e-3", prompt: "otter" };
-    const url = await openai.images.generate(call);
+    const parameters = { model: "dall-e-3", prompt: "otter" };
+    const url = await openai.images.generate(parameters);
     expect(url.data![0]!.revised_prompt).toBe("Revised: otter");
     expect(url.usage).toBeUndefined();
     const file = await fetch(url.data![0]!.url!);
     expect((await sharp(await file.arrayBuffer()).metadata()).format).toBe("png");
-    const b64 = await openai.images.generate({ ...call, response_format: "b64_json" });
+    const b64 = await openai.images.generate({ ...parameters, response_format: "b64_json" });
     expect(b64.data![0]!.b64_json).toStartWith("iVBOR");
   });
 
   test("a stream has partial images, then the image with usage", async () => {
-    const call = { model, prompt: "otter", stream: true, partial_images: 2 } as const;
-    const events = await Array.fromAsync(await openai.images.generate(call));
+    const parameters = { model, prompt: "otter", stream: true, partial_images: 2 } as const;
+    const events = await Array.fromAsync(await openai.images.generate(parameters));
     const partial = "image_generation.partial_image";
     const types = events.map((event) => event.type as string);
     expect(types).toEqual([partial, partial, "image_generation.completed"]);
@@ -115,8 +115,15 @@ describe("edits", () => {
   test("one image arrives as image, several as image[], and each part is recorded", async () => {
     await openai.images.edit({ model, prompt: "hat", image: await png() });
     const image = [await png(), await png()];
-    const call = { model, prompt: "hat", image, mask: await png(), n: 2, stream: false } as const;
-    const several = await openai.images.edit(call);
+    const parameters = {
+      model,
+      prompt: "hat",
+      image,
+      mask: await png(),
+      n: 2,
+      stream: false,
+    } as const;
+    const several = await openai.images.edit(parameters);
     expect(several.data).toHaveLength(2);
     expect(several.usage?.input_tokens_details.image_tokens).toBe(2 * 194);
     const [one, two] = fake.requests.map(({ form }) => form!.map(({ field }) => field).sort());
@@ -133,8 +140,8 @@ describe("edits", () => {
   });
 
   test("an edit can be streamed", async () => {
-    const call = { model, prompt: "hat", image: await png(), stream: true } as const;
-    const events = await Array.fromAsync(await openai.images.edit(call));
+    const parameters = { model, prompt: "hat", image: await png(), stream: true } as const;
+    const events = await Array.fromAsync(await openai.images.edit(parameters));
     expect(events.map((event) => event.type as string)).toEqual(["image_edit.completed"]);
   });
 

@@ -132,9 +132,9 @@ export class BudgetSimulation {
 
   /** `cost`: undefined if it stays unknown; null if nothing was billed. */
   end(which: number, cost: number | undefined | null): void {
-    const [call] = this.open.splice(which, 1);
-    if (!call) return;
-    const { key, project, at, charged, reservation, held } = call;
+    const [request] = this.open.splice(which, 1);
+    if (!request) return;
+    const { key, project, at, charged, reservation, held } = request;
     const before = this.#lines(charged, at);
     if (cost === null) reservation.release();
     else {
@@ -166,17 +166,17 @@ export class BudgetSimulation {
       for (const { period, spent, reserved } of this.#budgets.status(budgeted, at)) {
         const name = periodName(period, at);
         const mine = this.open.filter(
-          (call) =>
-            (budgeted.scope === "key" ? call.key : call.project) === budgeted.id &&
-            periodName(period, call.at) === name &&
+          (request) =>
+            (budgeted.scope === "key" ? request.key : request.project) === budgeted.id &&
+            periodName(period, request.at) === name &&
             // Before a reload it may have been charged to fewer budgets.
-            call.charged.some(
+            request.charged.some(
               ({ scope, id, budget }) =>
                 scope === budgeted.scope && id === budgeted.id && budget[period] !== undefined,
             ),
         );
         const line = `${budgeted.scope} ${budgeted.id} ${name}`;
-        const held = mine.reduce((sum, call) => sum + (call.held.get(line)?.dollars ?? 0), 0);
+        const held = mine.reduce((sum, request) => sum + (request.held.get(line)?.dollars ?? 0), 0);
         if (spent < 0 || reserved < 0) expect(`${spent} ${reserved}`).toBe("not negative");
         if (mine.length === 0 && reserved !== 0) expect(reserved).toBe(0);
         if (!close(reserved, held)) expect(reserved).toBe(held);
@@ -190,7 +190,7 @@ export class BudgetSimulation {
     return charged.flatMap((budgeted) =>
       this.#budgets.status(budgeted, at).map((status) => {
         const name = `${budgeted.scope} ${budgeted.id} ${periodName(status.period, at)}`;
-        const isStretched = this.open.some((call) => call.held.get(name)?.stretched);
+        const isStretched = this.open.some((request) => request.held.get(name)?.stretched);
         return { ...status, name, isStretched };
       }),
     );

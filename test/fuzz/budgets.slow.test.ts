@@ -71,7 +71,7 @@ function run({ seed, ledger, steps, errs, reloads }: Run): BudgetSimulation {
             }
           : { dollars: undefined, isCertain: false };
       const count = random() < 0.1 ? 25 : 1;
-      for (let call = 0; call < count; call++) {
+      for (let request = 0; request < count; request++) {
         simulation.begin(key, homes[key] as string, charged[key] ?? [], estimate, at);
       }
     } else if (what < 0.85) {
@@ -156,9 +156,9 @@ describe("in a simulation of budgets", () => {
       expect(outcomes.filter(Boolean)).toHaveLength(10);
       // One of the ten costs 1.5 times its estimate.
       const odd = Math.floor(random() * 10);
-      for (let call = 0; call < 10; call++) {
+      for (let request = 0; request < 10; request++) {
         const which = Math.floor(random() * simulation.open.length);
-        simulation.end(which, call === odd ? price * 1.5 : price);
+        simulation.end(which, request === odd ? price * 1.5 : price);
         // No further request is admitted while others end.
         expect(simulation.begin("k0", "p0", [key], estimate, at)).toBe(false);
       }

@@ -20,7 +20,7 @@ const preflight = (edge: typeof off, from = origin, path = "/v1/embeddings") =>
       "access-control-request-headers": "authorization,content-type,x-stainless-os",
     },
   });
-const call = (edge: typeof off, from = origin, key = true) =>
+const send = (edge: typeof off, from = origin, key = true) =>
   edge.gateway.post(
     "/v1/embeddings",
     { model: embeddingModel, input: "a" },
@@ -32,8 +32,8 @@ const corsOf = ({ headers }: Response) =>
 describe("by default", () => {
   test("no response allows another origin", async () => {
     expect(corsOf(await preflight(off))).toEqual({});
-    expect(corsOf(await call(off))).toEqual({});
-    expect(corsOf(await call(off, origin, false))).toEqual({});
+    expect(corsOf(await send(off))).toEqual({});
+    expect(corsOf(await send(off, origin, false))).toEqual({});
   });
 });
 
@@ -67,14 +67,14 @@ describe("with named origins", () => {
 
   test("every response header of docs/api.md is exposed, except the one of methods", async () => {
     const documented = firstCodes(sectionOf("docs/api.md", "Response headers"));
-    const response = await call(some);
+    const response = await send(some);
     const names = response.headers.get("access-control-expose-headers")?.split(", ");
     expect(documented.filter((name) => name !== "allow" && !names?.includes(name))).toEqual([]);
   });
 
   test("a named origin may send requests and read the response with its exposed headers", async () => {
     for (const from of [origin, "http://localhost:3000"]) {
-      const response = await call(some, from);
+      const response = await send(some, from);
       expect(response.status).toBe(200);
       expect(corsOf(response)).toEqual({
         "access-control-allow-origin": from,
@@ -85,7 +85,7 @@ describe("with named origins", () => {
   });
 
   test("an error response can be read as well", async () => {
-    const response = await call(some, origin, false);
+    const response = await send(some, origin, false);
     expect(response.status).toBe(401);
     expect(corsOf(response)).toMatchObject({ "access-control-allow-origin": origin });
   });
@@ -110,7 +110,7 @@ describe("with named origins", () => {
     ["https://APP.example:8443"],
     ["null"],
   ])("another origin (%s) is not allowed, and the response has vary: origin", async (from) => {
-    for (const response of [await preflight(some, from), await call(some, from)]) {
+    for (const response of [await preflight(some, from), await send(some, from)]) {
       expect(corsOf(response)).toEqual({ vary: "origin" });
     }
   });
@@ -123,7 +123,7 @@ describe("with named origins", () => {
 describe("with *", () => {
   test("any origin is allowed", async () => {
     for (const from of [origin, "https://anyone.example", "null"]) {
-      expect(corsOf(await call(all, from))).toMatchObject({ "access-control-allow-origin": "*" });
+      expect(corsOf(await send(all, from))).toMatchObject({ "access-control-allow-origin": "*" });
       expect((await preflight(all, from)).headers.get("access-control-allow-methods")).toBe(
         "POST, OPTIONS",
       );

@@ -289,11 +289,14 @@ describe("trusted hosts may be private", () => {
   test("for one request, by host and port", async () => {
     const names = { localai: [["10.0.0.9"]] };
     await using net = startDownloadSetup({ serve: () => response(), names });
-    const call = { trusted: ["localai:8080"] };
-    expect(await net.get("http://localai:8080/x.png", call)).toEqual({ kind: "bytes", bytes: png });
+    const options = { trusted: ["localai:8080"] };
+    expect(await net.get("http://localai:8080/x.png", options)).toEqual({
+      kind: "bytes",
+      bytes: png,
+    });
     expect(net.connected).toEqual(["10.0.0.9"]);
-    await expectError(net.get("http://localai:8081/x.png", call), "upstream_invalid", closed);
-    await expectError(net.get("http://10.0.0.9:8080/x.png", call), "upstream_invalid", closed);
+    await expectError(net.get("http://localai:8081/x.png", options), "upstream_invalid", closed);
+    await expectError(net.get("http://10.0.0.9:8080/x.png", options), "upstream_invalid", closed);
     await expectError(net.get("http://localai:8080/x.png"), "upstream_invalid", closed);
   });
 
@@ -310,8 +313,8 @@ describe("trusted hosts may be private", () => {
   test("trusted hosts cannot redirect to private hosts that are not trusted", async () => {
     const serve = () => redirect("http://10.0.0.9/admin");
     await using net = startDownloadSetup({ serve, names: { localai: [["10.0.0.9"]] } });
-    const call = { trusted: ["localai:80"] };
-    await expectError(net.get("http://localai/x.png", call), "upstream_invalid", closed);
+    const options = { trusted: ["localai:80"] };
+    await expectError(net.get("http://localai/x.png", options), "upstream_invalid", closed);
     expect(net.connected).toEqual(["10.0.0.9"]);
   });
 });

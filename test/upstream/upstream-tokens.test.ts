@@ -84,7 +84,7 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
     reach.embeddings({ query, target: to, signal });
-  return { world: setup, tokenRequests, sent, call, send, target };
+  return { setup, tokenRequests, sent, call, send, target };
 }
 
 const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
@@ -113,7 +113,7 @@ describe("a token", () => {
   });
 
   test("is requested with an assertion that the account's key signed", async () => {
-    const { tokenRequests, call, world: setup } = arrange();
+    const { tokenRequests, call, setup } = arrange();
     await call();
     const form = new URLSearchParams(tokenRequests[0]?.body as string);
     expect(form.get("grant_type")).toBe("urn:ietf:params:oauth:grant-type:jwt-bearer");
@@ -133,7 +133,7 @@ describe("a token", () => {
   });
 
   test("is renewed before it expires, while requests use the old one", async () => {
-    const { world: setup, tokenRequests, sent, call } = arrange();
+    const { setup, tokenRequests, sent, call } = arrange();
     await call();
     setup.now += hour - 301_000;
     await call();
@@ -157,7 +157,7 @@ describe("a token", () => {
   });
 
   test("that cannot be renewed is used until it expires, and renewals are retried with a delay", async () => {
-    const { world: setup, tokenRequests, call } = arrange();
+    const { setup, tokenRequests, call } = arrange();
     await call();
     setup.exchange = () => upstreamResponseOf("", { status: 503 });
     setup.now += hour - 200_000;
@@ -173,7 +173,7 @@ describe("a token", () => {
   });
 
   test("that the upstream refuses is evicted: the next request gets a new one", async () => {
-    const { world: setup, tokenRequests, call } = arrange();
+    const { setup, tokenRequests, call } = arrange();
     await call();
     setup.response = (token) =>
       token === "Bearer token-1"
@@ -242,10 +242,10 @@ describe("a token service that fails", () => {
   test("does not delay a client that disconnects, and the other requests continue", async () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, tokenRequests } = arrange({ exchange: () => promise });
-    const leaving = new AbortController();
-    const [left, stays] = [errorKindOf(call(leaving)), call()];
+    const disconnected = new AbortController();
+    const [left, stays] = [errorKindOf(call(disconnected)), call()];
     await settle();
-    leaving.abort(new GatewayError("client_closed", "gone"));
+    disconnected.abort(new GatewayError("client_closed", "gone"));
     expect((await left).kind).toBe("client_closed");
     resolve(granted(1));
     await stays;
@@ -254,7 +254,7 @@ describe("a token service that fails", () => {
 });
 
 test("a probe fetches a token too, and reports which server refused it", async () => {
-  const { send, world: setup, sent } = arrange();
+  const { send, setup, sent } = arrange();
   const options = { send, timeoutMs: 1000, now: () => setup.now };
   const good = await probe(upstreamOf(), options);
   expect(good).toEqual({

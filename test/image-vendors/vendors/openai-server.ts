@@ -21,7 +21,7 @@ export interface Dialect {
 }
 
 /** A request, with images of a form or of JSON. */
-interface Call {
+interface RequestParts {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly operation: "generations" | "edits" | "json-edits";
   readonly images?: readonly Uint8Array[];
@@ -35,8 +35,8 @@ export const generations = (
 ): Promise<VendorResponse> =>
   inOpenaiShape(async () => {
     authorize(request, dialect);
-    const call: Call = { fields: jsonOf(request), operation: "generations" };
-    return respond(call, request, generator, dialect);
+    const parts: RequestParts = { fields: jsonOf(request), operation: "generations" };
+    return respond(parts, request, generator, dialect);
   });
 
 export const edits = (
@@ -47,13 +47,13 @@ export const edits = (
   inOpenaiShape(async () => {
     authorize(request, dialect);
     const record = await recordOf(request);
-    const call = record.form ? await formCall(request, record) : jsonCall(request);
-    return respond(call, request, generator, dialect);
+    const parts = record.form ? await partsOfForm(request, record) : partsOfJson(request);
+    return respond(parts, request, generator, dialect);
   });
 
-async function inOpenaiShape(say: () => Promise<VendorResponse>): Promise<VendorResponse> {
+async function inOpenaiShape(run: () => Promise<VendorResponse>): Promise<VendorResponse> {
   try {
-    return await say();
+    return await run();
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status, body: error.body };
     throw error;
@@ -73,7 +73,7 @@ async function recordOf({ origin, path, ...init }: VendorRequest): Promise<Recor
   return record;
 }
 
-async function formCall(request: VendorRequest, record: RecordedRequest): Promise<Call> {
+async function partsOfForm(request: VendorRequest, record: RecordedRequest): Promise<RequestParts> {
   const { fields } = readForm(record.form ?? []);
   const form = await formOf(request);
   const filesIn = (name: string) =>
@@ -83,7 +83,7 @@ async function formCall(request: VendorRequest, record: RecordedRequest): Promis
   return { fields, operation: "edits", images, mask };
 }
 
-function jsonCall(request: VendorRequest): Call {
+function partsOfJson(request: VendorRequest): RequestParts {
   const body = jsonOf(request);
   const { fields } = readReferences(body);
   const bytesIn = (reference: unknown): Uint8Array => {
@@ -110,7 +110,7 @@ const options = [
   "input_fidelity",
 ];
 
-const parseRequest = ({ fields, images, mask }: Call): ParsedRequest => {
+const parseRequest = ({ fields, images, mask }: RequestParts): ParsedRequest => {
   const { prompt, n = 1, size } = fields;
   return {
     prompt: String(prompt),
@@ -137,15 +137,15 @@ const usageOf = (generated: number) => ({
 const unknownSize = { width: 1024, height: 1024 } as const;
 
 async function respond(
-  call: Call,
+  parts: RequestParts,
   { origin }: VendorRequest,
   generator: ImageGenerator,
   { strict }: Dialect,
 ): Promise<VendorResponse> {
-  const { fields } = call;
-  const query = strict ? readImageQuery(fields, call.operation) : undefined;
+  const { fields } = parts;
+  const query = strict ? readImageQuery(fields, parts.operation) : undefined;
   const format = (fields.output_format ?? "png") as "png" | "jpeg" | "webp";
-  const generated = await generator.generate(parseRequest(call), format);
+  const generated = await generator.generate(parseRequest(parts), format);
   if (query?.model.family === "gpt") {
     const metadataOf = (image: Uint8Array) => {
       const { format: actualFormat, width, height } = sniff(image) ?? { format, ...unknownSize };
@@ -156,7 +156,7 @@ async function respond(
         size: `${width}x${height}`,
       };
     };
-    if (query.stream) return streamed(call, generated, metadataOf, query.partials);
+    if (query.stream) return streamed(parts, generated, metadataOf, query.partials);
     const usage = usageOf(generated.length);
     return {
       body: {
@@ -184,7 +184,7 @@ async function respond(
 }
 
 function streamed(
-  { fields, operation }: Call,
+  { fields, operation }: RequestParts,
   generated: readonly Uint8Array[],
   metadataOf: (image: Uint8Array) => object,
   partials: number,
