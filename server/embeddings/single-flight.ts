@@ -23,7 +23,11 @@ const maxInputsToContinue = 64;
  * its inputs, until the owner's timeout.
  */
 export class InFlightQuery {
-  readonly #owner: EmbeddingsRequest;
+  /**
+   * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in memory
+   * until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
+   */
+  #owner: EmbeddingsRequest | undefined;
   readonly #inputs: number;
   #waiters: Set<() => void> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
@@ -37,7 +41,7 @@ export class InFlightQuery {
 
   /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
   get isAborted(): boolean {
-    return this.#owner.signal.aborted;
+    return this.#owner?.signal.aborted === true;
   }
 
   /** The upstream request ended because of the owner's client or timeout, not because of its inputs. */
@@ -76,15 +80,18 @@ export class InFlightQuery {
   /** Without waiters, the request is canceled if the owner's client has disconnected. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
-    if (!this.hasWaiters()) this.#owner.deadline.abortIfDisconnected();
+    if (!this.hasWaiters()) this.#owner?.deadline.abortIfDisconnected();
   }
 
   settle(): void {
-    const { deadline } = this.#owner;
-    deadline.sharedResult = undefined;
-    deadline.abortIfDisconnected();
+    const deadline = this.#owner?.deadline;
+    if (deadline) {
+      deadline.sharedResult = undefined;
+      deadline.abortIfDisconnected();
+    }
+    if (!this.#failure) this.#owner = undefined;
     for (const onSettled of this.#waiters ?? []) onSettled();
-    this.#waiters?.clear();
+    this.#waiters = undefined;
   }
 
   hasWaiters(): boolean {
@@ -97,7 +104,7 @@ export class InFlightQuery {
    * identical request of the same key.
    */
   alsoFails(other: EmbeddingsRequest): boolean {
-    if (this.#failure === undefined || this.#failure.wasAbandoned) return false;
+    if (!this.#owner || this.#failure === undefined || this.#failure.wasAbandoned) return false;
     const { route, query, record } = this.#owner;
     if (route !== other.route) return false;
     if (isUpstreamFailure(this.#failure.error)) return true;
