@@ -1,6 +1,6 @@
 /** Reads and validates the JSON body of a request to the admin API. */
 import type { z } from "zod";
-import { parse } from "../http/validate-body.ts";
+import { validate } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 
@@ -15,5 +15,5 @@ export async function readBody<Schema extends z.ZodType>(
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError("invalid_json", "The body must be a JSON object.");
   }
-  return parse(schema, { ...body });
+  return validate(schema, { ...body });
 }

@@ -1,6 +1,6 @@
 /** Reads and validates the query parameters of a request to the admin API. An empty parameter counts as absent. */
 import type { z } from "zod";
-import { parse } from "../http/validate-body.ts";
+import { validate } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext, AdminOperation } from "./admin-route.ts";
 
@@ -9,7 +9,7 @@ export function readQuery<Schema extends z.ZodType>(
   schema: Schema,
 ): z.output<Schema> {
   const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
-  return parse(schema, Object.fromEntries(given));
+  return validate(schema, Object.fromEntries(given));
 }
 
 /** A misspelled filter must not return the whole list. */

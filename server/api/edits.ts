@@ -1,6 +1,7 @@
 /** POST /v1/images/edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
-import { outOfRange, parse, withoutNulls } from "../http/validate-body.ts";
+import { validate, withoutNulls } from "../http/read-body.ts";
+import { outOfRange } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
@@ -102,7 +103,7 @@ async function readJson(
   if (Array.isArray(body.images) && body.images.length > maxImages) {
     throw outOfRange("images", "array", { maximum: maxImages }, body.images);
   }
-  const { images, mask, ...fields } = parse(bodyWithModel, {
+  const { images, mask, ...fields } = validate(bodyWithModel, {
     ...body,
     model: nameModel(body.model),
     ...(Array.isArray(body.images) && { images: body.images.map(withoutNullMembers) }),
@@ -152,7 +153,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
       );
     }
     if (masks.length > 1) throw duplicateParameter("mask");
-    const query = toQuery(parse(formWithModel, { ...fields, model: nameModel(fields.model) }));
+    const query = toQuery(validate(formWithModel, { ...fields, model: nameModel(fields.model) }));
     const [mask] = masks;
     return {
       query: {

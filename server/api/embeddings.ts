@@ -11,7 +11,8 @@ import {
 } from "../embeddings/embedding-usage.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
-import { describeType, parse, refused, withoutNulls } from "../http/validate-body.ts";
+import { validate, withoutNulls } from "../http/read-body.ts";
+import { describeType, refused } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -136,7 +137,7 @@ export function embeddingsBody(maxInputs: number): EmbeddingsBody {
   return {
     schema: z.looseObject({ model: modelId.optional(), ...fields }),
     engineSchema: z.looseObject(fields),
-    read: (body) => toQuery(parse(knownFields, body), extraFieldsOf(body, knownFields.shape)),
+    read: (body) => toQuery(validate(knownFields, body), extraFieldsOf(body, knownFields.shape)),
   };
 }
 

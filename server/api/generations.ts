@@ -1,6 +1,6 @@
 /** POST /v1/images/generations, and the fields that edits share with it. */
 import { z } from "zod";
-import { parse, withoutNulls } from "../http/validate-body.ts";
+import { validate, withoutNulls } from "../http/read-body.ts";
 import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { GenerationQuery, ImageOptions, ImageResponse } from "../upstream/contract.ts";
@@ -107,7 +107,7 @@ const bodyWithModel = z.looseObject(fieldsWithModel);
 
 /** Throws GatewayError for a value that no model supports. */
 export const parseGeneration = (body: Readonly<Record<string, unknown>>): GenerationQuery =>
-  toQuery(parse(bodyWithModel, body));
+  toQuery(validate(bodyWithModel, body));
 
 export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",

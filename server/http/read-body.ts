@@ -1,8 +1,10 @@
 /**
  * Reads a request body once, within the body size limit (ARCHITECTURE.md, step 3): as JSON, or in chunks for a form.
+ * Validates a JSON body against its schema (step 4).
  */
 
 import { isUtf8 } from "node:buffer";
+import type { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
@@ -11,6 +13,7 @@ import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
+import { validationError } from "./validation-error.ts";
 
 /** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
 const smallBytes = 16 * 1024;
@@ -62,11 +65,11 @@ export async function readJson(
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
     new JsonBounds().take(bytes);
-    return parse(decode(bytes, headers), headers);
+    return parseJson(decode(bytes, headers), headers);
   }
   const text = decode(bytes, headers);
   if (mayExceedDepth(text, jsonBounds.depth)) new JsonBounds().take(bytes);
-  return parse(text, headers);
+  return parseJson(text, headers);
 }
 
 async function readStreamedJson(
@@ -97,7 +100,7 @@ async function readStreamedJson(
       }
       if (slices.readyBytes >= slicedBytes) await context.parseInTurns(slices.parseReady());
     }
-    if (slices.length < slicedBytes) return parse(decode(slices.whole, headers), headers);
+    if (slices.length < slicedBytes) return parseJson(decode(slices.whole, headers), headers);
     return await context.parseInTurns(slices.end());
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidJson(error, headers);
@@ -123,7 +126,7 @@ function decode(bytes: Buffer, headers: RequestHeaders): string {
   return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
-function parse(text: string, headers: RequestHeaders): unknown {
+function parseJson(text: string, headers: RequestHeaders): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -138,6 +141,35 @@ function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): Gate
     `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${reason}.)`,
     { cause },
   );
+}
+
+/**
+ * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.
+ */
+export function withoutNulls(body: unknown): Record<string, unknown> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new GatewayError(
+      "invalid_json",
+      'The body must be a JSON object, such as {"model": "..."}.',
+    );
+  }
+  const fields = body as Record<string, unknown>;
+  for (const name in fields) {
+    if (fields[name] === null) {
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+    }
+  }
+  return fields;
+}
+
+/** Validates the members of a body, or the parameters of a query. Throws GatewayError for the first issue. */
+export function validate<S extends z.ZodType>(
+  schema: S,
+  value: Readonly<Record<string, unknown>>,
+): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw validationError(result.error, value, schema);
 }
 
 const jsonType = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i;

@@ -4,7 +4,7 @@ import type { CapabilitiesOf } from "../admin/image-options.ts";
 import type { EstimateImages } from "../admin/routes/image-estimates.ts";
 import { parseGeneration } from "../api/generations.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
-import { withoutNulls } from "../http/validate-body.ts";
+import { withoutNulls } from "../http/read-body.ts";
 import { planRejection } from "../images/generate.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
 import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";

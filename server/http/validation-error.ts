@@ -1,20 +1,9 @@
 /**
- * Removes null members from a body, and validates it against its schema (ARCHITECTURE.md, step 4). The first issue
- * becomes the error that OpenAI would give, with the parameter and the fix.
+ * The error of a body that does not match its schema (ARCHITECTURE.md, step 4): the first issue becomes the error that
+ * OpenAI would give, with the parameter and the fix.
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
-
-export function parse<S extends z.ZodType>(
-  schema: S,
-  value: Readonly<Record<string, unknown>>,
-): z.output<S> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw toError(result.error.issues[0] as Issue, value, schema);
-}
-
-type Issue = z.core.$ZodIssue;
 
 /**
  * Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets. Any other error is
@@ -26,7 +15,9 @@ export function refused(context: z.RefinementCtx, error: unknown): never {
   return z.NEVER;
 }
 
-function toError(issue: Issue, root: unknown, schema: z.ZodType): GatewayError {
+/** `root`: the value that was validated. */
+export function validationError(error: z.ZodError, root: unknown, schema: z.ZodType): GatewayError {
+  const issue = error.issues[0] as z.core.$ZodIssue;
   if (issue.code === "custom" && issue.params?.error instanceof GatewayError) {
     return issue.params.error;
   }
@@ -147,22 +138,3 @@ const measure = (origin: string, value: unknown): string | number =>
   (origin === "string" && typeof value === "string") || Array.isArray(value)
     ? value.length
     : String(value);
-
-/**
- * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.
- */
-export function withoutNulls(body: unknown): Record<string, unknown> {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw new GatewayError(
-      "invalid_json",
-      'The body must be a JSON object, such as {"model": "..."}.',
-    );
-  }
-  const fields = body as Record<string, unknown>;
-  for (const name in fields) {
-    if (fields[name] === null) {
-      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-    }
-  }
-  return fields;
-}
