@@ -119,7 +119,8 @@ export const sendBatch = (
     const members = sent.filter((member) => !member.isSettled);
     if (members.length === 0) return report(bisection, "healthy");
     try {
-      splitResponse(await sendJoined(members, send), members);
+      const input = joinInputs(members);
+      splitResponse(await sendJoined(members, input, send), members, input);
       report(bisection, "healthy");
     } catch (error) {
       if (isServerError(error)) {
@@ -160,6 +161,7 @@ const isServerError = (error: unknown): boolean =>
 
 function sendJoined(
   members: readonly BatchMember[],
+  input: EmbeddingInput,
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
   for (const { request } of members) request.record.routing.batchSize = members.length;
@@ -177,7 +179,7 @@ function sendJoined(
     },
   };
   for (const member of members) member.owner = owner;
-  const query = { ...request.query, input: joinInputs(members), single: false };
+  const query = { ...request.query, input, single: false };
   // Later stages write to the request record of the first member, for all members.
   return send({ ...request, query, signal: controller.signal });
 }
@@ -192,7 +194,11 @@ function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
 
-function splitResponse(response: EmbeddingsResponse, members: readonly BatchMember[]): void {
+function splitResponse(
+  response: EmbeddingsResponse,
+  members: readonly BatchMember[],
+  input: EmbeddingInput,
+): void {
   const { vectors, usage } = response;
   const expected = members.reduce((sum, { load }) => sum + load.items, 0);
   // The verify stage checks the number of vectors too. It is checked twice, because a wrong number would give a client
@@ -213,7 +219,7 @@ function splitResponse(response: EmbeddingsResponse, members: readonly BatchMemb
   if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
     response.verbatim.body.release();
   }
-  const counts = usage && tokensPerInput(usage, joinInputs(members));
+  const counts = usage && tokensPerInput(usage, input);
   let from = 0;
   for (const member of members) {
     const to = from + member.load.items;
