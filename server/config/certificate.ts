@@ -1,4 +1,7 @@
-/** The TLS certificate: read from two PEM files, checked, and hot-reloaded when the files change. */
+/**
+ * The TLS certificate: read from two PEM files, checked, and hot-reloaded when the files change (rotation). Client
+ * certificates (mTLS) are not requested.
+ */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { errorCode } from "../lib/error-code.ts";

@@ -11,7 +11,7 @@ import {
 } from "./instruments.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
-/** The buckets of the latency histograms. Cached embeddings take under a millisecond, images minutes. */
+/** The histogram buckets of latencies, in seconds. Cached embeddings take under a millisecond, images minutes. */
 const secondsBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 ];

@@ -1,5 +1,5 @@
 /**
- * Schema migrations of PostgreSQL: numbered and forward only. An advisory lock lets one replica apply them while the
+ * Applies schema migrations to PostgreSQL: numbered and forward only. An advisory lock lets one replica apply them while the
  * others wait. Migrations expand the schema, so that replicas of the previous version keep working beside new ones; a
  * migration that removes something names the number that older versions must know (`requires`).
  */

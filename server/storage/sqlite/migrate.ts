@@ -1,5 +1,5 @@
 /**
- * Schema migrations of a SQLite file: numbered and forward only. The table `schema_migrations` records them, so that an
+ * Applies schema migrations to a SQLite file: numbered and forward only. The table `schema_migrations` records them, so that an
  * earlier version of the gateway refuses a newer file. Files from before the first migration are refused as well.
  */
 import type { Database } from "bun:sqlite";

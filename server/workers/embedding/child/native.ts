@@ -1,6 +1,6 @@
 /**
  * Runs a sentence-embedding ONNX model in onnxruntime, feeding it by the names of its inputs, and makes one vector per
- * text: pooling (mean or CLS) and normalization.
+ * text: mean pooling or CLS pooling, then normalization.
  */
 
 import { GatewayError } from "../../../lib/gateway-error.ts";
