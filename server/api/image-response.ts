@@ -1,4 +1,4 @@
-/** Writes image responses: one JSON body, or server-sent events. */
+/** Writes image responses: one JSON body, or server-sent events for partial images and the final image. */
 import { toJsonBase64 } from "../images/image-head.ts";
 import { countSources, estimateImageUsage, sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

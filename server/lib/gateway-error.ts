@@ -1,4 +1,7 @@
-/** The only error type that crosses folders: any other error that is thrown is a bug. */
+/**
+ * The error of a request, with its status and its body in OpenAI's shape (`invalid_request_error` and other types). It
+ * is the only error type that crosses folders: any other error that is thrown is a bug.
+ */
 import {
   type ErrorBody,
   type ErrorDefinition,

@@ -1,5 +1,5 @@
 /**
- * Streaming responses (SSE): a failure before the first event gets an HTTP status, a pause gets heartbeats, and the
+ * Streaming responses (server-sent events, `text/event-stream`): a failure before the first event gets an HTTP status, a pause gets heartbeats, and the
  * ledger row is written before the last event.
  */
 import type { GatewayError } from "../lib/gateway-error.ts";

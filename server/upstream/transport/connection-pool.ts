@@ -9,7 +9,7 @@ interface PoolOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly trust: KeepAliveTrust;
-  /** Connections that were idle for longer are closed. */
+  /** Idle timeout: connections that were idle for longer are closed. */
   readonly idleTimeoutMs: number;
   /** Maximum idle connections per address; others are closed when their request ends. */
   readonly maxIdle: number;

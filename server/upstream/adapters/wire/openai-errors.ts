@@ -1,4 +1,7 @@
-/** Maps errors of OpenAI-compatible upstreams to gateway errors that keep the meaning and leak nothing. */
+/**
+ * Maps errors of OpenAI-compatible upstreams to gateway errors that keep the meaning and leak nothing, and parses their
+ * `retry-after` headers.
+ */
 import type { ErrorKind } from "../../../../contract/errors.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
