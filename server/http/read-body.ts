@@ -1,5 +1,5 @@
 /**
- * Reads a request body once, within the body size limit (413 above it; ARCHITECTURE.md, step 3): as JSON, or in chunks for a form.
+ * Reads a request body once, within the body size limit, which refuses a larger body with 413 (ARCHITECTURE.md, step 3): as JSON, or in chunks for a form.
  * Validates a JSON body against its schema (step 4).
  */
 
