@@ -38,7 +38,7 @@ export interface ErrorOutcome extends Outcome {
 
 export const usualPrompt = "an otter";
 /** Large enough for every vendor that has a minimum size. */
-export const sourceSize = 256;
+export const sourceSize = 512;
 
 /** A source image of an edit; each index gives a different one. */
 export const source = (at: number, kind: "png" | "jpeg" | "webp" = "png"): Promise<Uint8Array> =>
