@@ -50,7 +50,6 @@ const formWithModel = z.looseObject(fieldsWithModel);
 export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
   operation: "edits",
   kind: "image",
-  body: editsBody,
   read: async (incoming, keyId, nameModel) => {
     if (isForm(incoming)) return readForm(await incoming.form(keyId), nameModel);
     checkJson(incoming);

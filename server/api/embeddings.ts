@@ -28,11 +28,10 @@ import { extractTaskType } from "../upstream/task-type.ts";
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
-  const { schema, read } = embeddingsBody(options.maxInputs);
+  const { read } = embeddingsBody(options.maxInputs);
   return {
     operation: "embeddings",
     kind: "embedding",
-    body: schema,
     read: async (incoming, keyId, nameModel) => {
       const body = withoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
@@ -49,10 +48,9 @@ export function embeddingsEndpoint(options: {
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
-  const { engineSchema, read } = embeddingsBody(options.maxInputs);
+  const { read } = embeddingsBody(options.maxInputs);
   return {
     ...embeddingsEndpoint(options),
-    body: engineSchema,
     read: async (incoming, keyId, nameModel) => {
       const { timeout, ...body } = withoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);

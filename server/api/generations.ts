@@ -112,7 +112,6 @@ export const parseGeneration = (body: Readonly<Record<string, unknown>>): Genera
 export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
   kind: "image",
-  body: generationsBody,
   read: async (incoming, keyId, nameModel) => {
     const body = withoutNulls(await incoming.json(keyId));
     const model = nameModel(body.model);

@@ -1,4 +1,8 @@
-/** GET /openapi.json: the OpenAPI 3.1 document, generated from the schemas that validate requests. */
+/**
+ * GET /openapi.json: the OpenAPI 3.1 document. Its schemas are those of bodies as clients send them, in which `model` is
+ * optional. The gateway fills in the default model and then validates with a schema of the same fields that requires
+ * `model`.
+ */
 import { z } from "zod";
 import { type OwnRouteName, type Route, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";

@@ -1,5 +1,4 @@
 /** An endpoint: how a request is read, which models serve it, what it costs and how its response is written. */
-import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { PermittedModel } from "../request/caller.ts";
@@ -55,8 +54,6 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
   /** The kind of models that the endpoint serves. */
   readonly kind: "embedding" | "image";
-  /** For the OpenAPI document. The same schema validates requests. */
-  readonly body: z.ZodType;
   /** `keyId`: the API key whose share of temp storage an upload takes. */
   read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<ParsedRequest<Q>>;
   /**
