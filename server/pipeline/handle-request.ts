@@ -24,7 +24,6 @@ import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
 import { execute, executeWithin, type InternalRequest } from "./execute.ts";
-import { RecordedContent } from "./record-content.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { writeReplay, writeResponse } from "./write-response.ts";
 
@@ -49,10 +48,8 @@ async function handleRequest<Q extends LimitedQuery, A>(
   const { services, endpoint, incoming } = http;
   const lifetime = new RequestLifetime(services, http.loadShedder, endpoint, incoming);
   const { record } = lifetime;
-  record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
-  let response: OutgoingResponse;
-  let content: RecordedContent | undefined;
   try {
+    record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
@@ -70,18 +67,13 @@ async function handleRequest<Q extends LimitedQuery, A>(
     record.model = snapshot.models.get(query.model)?.id;
     const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.route = route;
-    if (route.storeContentMs !== undefined) {
-      content = new RecordedContent(services.content, route.id, incoming.requestId);
-      await content.recordRequest(query);
-    }
-    response = await respond(http, lifetime, caller, route, query);
+    if (route.storeContentMs !== undefined) await lifetime.recordContent(route, query);
+    return lifetime.finish(await respond(http, lifetime, caller, route, query));
   } catch (thrown) {
-    response = await writeFailure(http, lifetime, thrown);
+    return lifetime.finish(await writeFailure(http, lifetime, thrown));
   } finally {
     if (lifetime.isOpen) await lifetime.close();
   }
-  response = lifetime.addLimitHeaders(response);
-  return content?.recordResponse(response) ?? response;
 }
 
 /** From the resolved model to the response. An image response that takes long starts with spaces (keep-alive). */
@@ -96,9 +88,8 @@ function respond<Q extends LimitedQuery, A>(
   const response = executeAndWrite(http, lifetime, caller, route, query);
   const isBuffered = !("stream" in query && query.stream);
   if (endpoint.kind !== "image" || !isBuffered || services.keepAliveMs === 0) return response;
-  lifetime.handOver();
   const handled = response.catch((thrown) => writeFailure(http, lifetime, thrown));
-  return keepAlive(handled, services.keepAliveMs);
+  return keepAlive(lifetime.closeAfter(handled), services.keepAliveMs);
 }
 
 async function executeAndWrite<Q extends LimitedQuery, A>(

@@ -107,10 +107,16 @@ export class RecordedContent {
   #copyIterable(body: AsyncIterable<BodyChunk>): AsyncIterable<BodyChunk> {
     const iterator = body[Symbol.asyncIterator]();
     const next = async (): Promise<IteratorResult<BodyChunk>> => {
-      const result = await iterator.next();
-      if (result.done) this.#end("complete");
-      else this.#copy(result.value);
-      return result;
+      try {
+        const result = await iterator.next();
+        if (result.done) this.#end("complete");
+        else this.#copy(result.value);
+        return result;
+      } catch (error) {
+        // A reader calls `return` only on a body that has not failed.
+        this.#end("incomplete");
+        throw error;
+      }
     };
     const end = async (): Promise<IteratorResult<BodyChunk>> => {
       this.#end("incomplete");

@@ -1,6 +1,7 @@
 /**
  * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget
- * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body and of a large response).
+ * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body and of a large response, stored
+ * content).
  * `settle` writes the ledger row and releases the counters; `clearFiles` releases the files. Each happens once, on
  * every exit path, and a failed release is logged and does not stop the others.
  */
@@ -24,6 +25,7 @@ import type {
 } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { PipelineServices } from "./dependencies.ts";
+import { RecordedContent } from "./record-content.ts";
 
 /** The operation of a request, and the kind of model that serves it. */
 interface RequestKind {
@@ -65,6 +67,8 @@ export class RequestLifetime {
   #settling: Promise<Settled> | undefined;
   #clearing: Promise<void> | undefined;
   #isHandedOver = false;
+  #continuesInBackground = false;
+  #content: RecordedContent | undefined;
   #releaseMemory: (() => void) | undefined;
 
   constructor(
@@ -131,6 +135,12 @@ export class RequestLifetime {
       retryPaid: route.retryPaid === true,
     });
     return this.idempotent;
+  }
+
+  /** Stores the request, for a model with `storeContent`. `finish` adds the response. */
+  async recordContent(route: PermittedModel, query: LimitedQuery): Promise<void> {
+    this.#content = new RecordedContent(this.services.content, route.id, this.record.requestId);
+    await this.#content.recordRequest(query);
   }
 
   /** Reserves memory for a large response. Returns how long the request waited for it, in milliseconds. */
@@ -267,9 +277,27 @@ export class RequestLifetime {
     this.#isHandedOver = true;
   }
 
-  /** The request still holds a resource that no response body owns. */
+  /**
+   * `work` owns the request until it ends, because a keep-alive response begins before that. Then what no response body
+   * owns is released.
+   */
+  async closeAfter<T>(work: Promise<T>): Promise<T> {
+    this.#continuesInBackground = true;
+    try {
+      return await work;
+    } finally {
+      this.#continuesInBackground = false;
+      if (this.#holdsResources) await this.close();
+    }
+  }
+
+  /** The request still holds a resource that neither a response body nor work in the background owns. */
   get isOpen(): boolean {
-    if (this.#isHandedOver) return false;
+    return this.#content !== undefined || this.#holdsResources;
+  }
+
+  get #holdsResources(): boolean {
+    if (this.#isHandedOver || this.#continuesInBackground) return false;
     return !this.isSettled || (this.#hasFiles && this.#clearing === undefined);
   }
 
@@ -280,17 +308,37 @@ export class RequestLifetime {
       await this.logIfRejects(() => this.settle(error.definition.status, error));
     }
     await this.releaseFailed(error);
+    this.logIfThrows(() => this.#takeContent()?.discard());
   }
 
-  /** Adds the rate limit headers, with the remainder of each limit. */
-  addLimitHeaders(response: OutgoingResponse): OutgoingResponse {
+  /**
+   * The last step of every HTTP response: adds the rate limit headers, with the remainder of each limit, and stores the
+   * content. Never throws: the response already holds resources, so an error must not replace it.
+   */
+  finish(response: OutgoingResponse): OutgoingResponse {
     const { caller } = this.record;
-    if (!caller || !(caller.scopes || this.route?.scopes)) return response;
-    // The response already holds resources: a header that cannot be written must not replace it with an error.
-    this.logIfThrows(() =>
-      this.services.admission.writeHeaders(caller, this.route, response.headers),
-    );
-    return response;
+    if (caller && (caller.scopes || this.route?.scopes)) {
+      this.logIfThrows(() =>
+        this.services.admission.writeHeaders(caller, this.route, response.headers),
+      );
+    }
+    const content = this.#takeContent();
+    return content ? this.#recordResponse(content, response) : response;
+  }
+
+  /** The body of the returned response owns the content: it is complete when the body ends. */
+  #recordResponse(content: RecordedContent, response: OutgoingResponse): OutgoingResponse {
+    let recorded = response;
+    this.logIfThrows(() => {
+      recorded = content.recordResponse(response);
+    });
+    return recorded;
+  }
+
+  #takeContent(): RecordedContent | undefined {
+    const content = this.#content;
+    this.#content = undefined;
+    return content;
   }
 
   /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */

@@ -3,9 +3,10 @@
  * HTTP.
  */
 import { expect, test } from "bun:test";
-import type { Key } from "../../server/config/snapshot.ts";
+import type { Key, Model } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint, WriteContext } from "../../server/pipeline/endpoint.ts";
 import { createPipeline } from "../../server/pipeline/handle-request.ts";
@@ -140,7 +141,6 @@ test("a response that takes long to write is not continued after its client has 
 
 test("an HTTP request whose error response cannot be written releases its resources, and is in the ledger", async () => {
   using pipeline = openPipeline(10);
-  const bug = new Error("the error cannot be written");
   const endpoint = {
     operation: "embeddings",
     kind: "embedding",
@@ -156,30 +156,101 @@ test("an HTTP request whose error response cannot be written releases its resour
   expect(pipeline.inFlight()).toBe(0);
 });
 
+const bug = new Error("the error cannot be written");
+const imageQuery = { model: "m", prompt: "a", stream: false, options: {}, extraFields: {} };
+/** An image endpoint that cannot write an error response. */
+const imageEndpoint = {
+  operation: "generations",
+  kind: "image",
+  read: async () => ({ query: imageQuery }),
+  withClientFieldNames: () => {
+    throw bug;
+  },
+} as unknown as Endpoint<GenerationQuery, string>;
+
 test("an image request whose error response cannot be written gives its Idempotency-Key back", async () => {
   const { services, internalErrors } = createServices(snapshotWith("image"));
   const { serve } = createPipeline(services);
-  const bug = new Error("the error cannot be written");
-  const imageQuery = { model: "m", prompt: "a", stream: false, options: {}, extraFields: {} };
-  const endpoint = {
-    operation: "generations",
-    kind: "image",
-    read: async () => ({ query: imageQuery }),
-    withClientFieldNames: () => {
-      throw bug;
-    },
-  } as unknown as Endpoint<GenerationQuery, string>;
   const headers = new Headers({ authorization: "Bearer sk-test", "idempotency-key": "order-1" });
   let sent = 0;
   const failing = () => {
     sent++;
     return Promise.reject(new GatewayError("upstream_error", "no"));
   };
-  await expect(serve(endpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
+  await expect(serve(imageEndpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
   expect(await services.idempotencyStore.findById("k", "req_1")).toBe(undefined);
-  await expect(serve(endpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
+  await expect(serve(imageEndpoint, failing, { ...incoming, headers })).rejects.toBe(bug);
   expect(sent).toBe(2);
   expect(internalErrors).toEqual([]);
+});
+
+/** Image requests of a model that stores content, with an endpoint that cannot write an error response. */
+function serveFailingImage({ keepAliveMs, failsAfterMs }: Record<string, number>) {
+  const snapshot = snapshotWith("image");
+  const model = { ...snapshot.models.get("m"), storeContentMs: 1000 } as Model;
+  const { services, rows, internalErrors } = createServices({
+    ...snapshot,
+    models: new Map([["m", model]]),
+  });
+  const closed: string[] = [];
+  const { serve, inFlight } = createPipeline({
+    ...services,
+    keepAliveMs: keepAliveMs ?? 0,
+    createTemp: () => ({ ...noRequestTemp, clear: async () => void closed.push("temp") }),
+    content: {
+      begin: () => ({
+        append: () => undefined,
+        commit: () => closed.push("content committed"),
+        discard: () => closed.push("content discarded"),
+      }),
+      onNotStored: (_id, error) => internalErrors.push(error),
+    },
+  });
+  const failing = async () => {
+    await Bun.sleep(failsAfterMs ?? 0);
+    throw new GatewayError("upstream_error", "no");
+  };
+  const expectClosed = (...expected: string[]) => {
+    expect(rows).toEqual([expect.objectContaining({ status: 500, error: "internal" })]);
+    expect(closed.sort()).toEqual(expected);
+    expect(inFlight()).toBe(0);
+    expect(internalErrors).toEqual([]);
+  };
+  return { response: serve(imageEndpoint, failing, incoming), expectClosed };
+}
+
+test.each([
+  ["without keep-alive", 0],
+  ["before its keep-alive begins", 60_000],
+])(
+  "an image request whose error response cannot be written %s closes its temp storage and content",
+  async (_, keepAliveMs) => {
+    const { response, expectClosed } = serveFailingImage({ keepAliveMs });
+    await expect(response).rejects.toBe(bug);
+    expectClosed("content discarded", "temp");
+  },
+);
+
+test("an image request whose error response cannot be written after its keep-alive has begun is closed", async () => {
+  const { response, expectClosed } = serveFailingImage({ keepAliveMs: 1, failsAfterMs: 50 });
+  const { status, body } = await response;
+  expect(status).toBe(200);
+  const read = async () => {
+    for await (const chunk of body as AsyncIterable<string>) expect(chunk).toBe(" ");
+  };
+  await expect(read()).rejects.toBe(bug);
+  expectClosed("content committed", "temp");
+});
+
+test("a request whose trace cannot be started gets an error and gives its slot back", async () => {
+  const { services } = createServices(snapshotWith("image"));
+  const startTrace = () => {
+    throw new Error("no trace");
+  };
+  const { serve, inFlight } = createPipeline({ ...services, startTrace });
+  const endpoint = { ...imageEndpoint, withClientFieldNames: (error: GatewayError) => error };
+  expect((await serve(endpoint, async () => "images", incoming)).status).toBe(500);
+  expect(inFlight()).toBe(0);
 });
 
 test("a request that the load shedder refuses holds no slot while its ledger row is written", async () => {
