@@ -1,4 +1,4 @@
-/** The cookies of the admin API: HttpOnly, and Secure wherever the gateway is reached over HTTPS. */
+/** The cookies of the admin API: HttpOnly, SameSite, and Secure wherever the gateway is reached over HTTPS. */
 import { getCookie, setCookie } from "hono/cookie";
 import type { AdminApiContext } from "./admin-route.ts";
 import { sessionCookie } from "./sign-in/authenticate-actor.ts";

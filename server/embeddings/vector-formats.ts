@@ -1,7 +1,7 @@
 /**
- * Vectors in their two wire formats, JSON numbers and base64 of packed little-endian float32: encodes, decodes,
- * inspects and truncates them (Matryoshka), and writes embeddings responses as OpenAI does. The JSON of a response is
- * concatenated by hand: a vector is thousands of characters that need no escaping.
+ * Vectors in the two wire formats of `encoding_format`, JSON numbers and base64 of packed little-endian float32:
+ * encodes, decodes, inspects, and truncates and normalizes them (Matryoshka), and writes embeddings responses as OpenAI
+ * does. The JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
  */
 import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import {

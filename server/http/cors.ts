@@ -1,4 +1,7 @@
-/** CORS: requests from web pages of other origins. Off unless the operator names the origins. */
+/**
+ * CORS: requests from web pages of other origins, and their preflight requests. Off unless the operator names the
+ * origins.
+ */
 
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Streaming parser for multipart/form-data, pulled part by part, so that nothing is read faster than it is used.
- * Written here because existing parsers either need Node's streams or misread a delimiter split between two chunks.
- * The multipart limits on files, fields and bytes are in `form.ts`.
+ * Written here because existing parsers either need Node's streams or misread a boundary delimiter split between two
+ * chunks. The multipart limits on files, fields and bytes are in `form.ts`.
  */
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";

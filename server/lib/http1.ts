@@ -1,4 +1,7 @@
-/** The syntax of HTTP/1.1 that the server and the client share: chunked coding, and the values of headers. */
+/**
+ * The syntax of HTTP/1.1 that the server and the client share: chunked transfer coding with its trailers, and the
+ * values of headers.
+ */
 
 /** The longest line between two chunks, and the most bytes of trailers. */
 const maxLineBytes = 16 * 1024;

@@ -1,7 +1,7 @@
 /**
- * Request timeout: one signal per request that fires at the timeout or when the client disconnects. The signal and its
- * timer are created when a stage first needs them: a response from the cache needs neither, and an abort controller
- * with its listeners costs a cached request a fifth of its CPU.
+ * Request timeout and cancellation: one AbortSignal per request, aborted at the timeout or when the client disconnects.
+ * The signal and its timer are created when a stage first needs them: a response from the cache needs neither, and an
+ * abort controller with its listeners costs a cached request a fifth of its CPU.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 

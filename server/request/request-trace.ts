@@ -1,4 +1,7 @@
-/** The trace context of a request (W3C Trace Context): its trace, its own span, and the spans of its attempts. */
+/**
+ * The trace context of a request (W3C Trace Context, `traceparent`): its trace, its own span, and the spans of its
+ * attempts.
+ */
 
 /** The headers that carry a trace context to an upstream: `traceparent` and, if the client sent it, `tracestate`. */
 export type TraceHeaders = Readonly<Record<string, string>>;

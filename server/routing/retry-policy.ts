@@ -1,7 +1,7 @@
 /**
- * Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same
- * one after a backoff. The same target is retried after a failed or lost connection, a timeout, a 5xx, and a 429 with a
- * short `retry-after`.
+ * Retry policy: which errors are retryable. A failed request fails over to another target or, if none is left, is
+ * retried on the same one after an exponential backoff with jitter. The same target is retried after a failed or lost
+ * connection, a timeout, a 5xx, and a 429 with a short `retry-after`.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";

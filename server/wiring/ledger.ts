@@ -1,4 +1,7 @@
-/** Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, pruning and integrity checks. */
+/**
+ * Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, retention (pruning of old rows) and integrity
+ * checks.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../ledger/ledger.ts";

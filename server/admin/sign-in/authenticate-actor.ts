@@ -1,4 +1,7 @@
-/** Authenticates a request to the admin API: by the admin token of a script, or by the session of a user. */
+/**
+ * Authenticates a request to the admin API: by the admin token of a script, or by the session of a user, whose changes
+ * must also carry the CSRF token.
+ */
 import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/key-hash.ts";

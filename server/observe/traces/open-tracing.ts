@@ -1,6 +1,7 @@
 /**
- * OpenTelemetry traces over OTLP/HTTP. This file and the packages that it imports are loaded only if a collector is
- * configured. A slow or unreachable collector loses spans and never a request: at most `maxPendingSpans` wait for it.
+ * OpenTelemetry traces over OTLP/HTTP: continues the trace of the client's `traceparent`, decides on sampling and
+ * exports spans. This file and the packages that it imports are loaded only if a collector is configured. A slow or
+ * unreachable collector loses spans and never a request: at most `maxPendingSpans` wait for it.
  */
 
 import { TraceFlags } from "@opentelemetry/api";

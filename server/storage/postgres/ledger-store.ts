@@ -1,4 +1,4 @@
-/** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. */
+/** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. Retention drops whole months. */
 import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";

@@ -1,4 +1,7 @@
-/** The ledger's SQLite file: rows are written in groups, together with the spend table, roll-ups and summaries. */
+/**
+ * The ledger's SQLite file: rows are written in groups, together with the spend table, roll-ups and summaries, and
+ * pruned when their retention is over.
+ */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../lib/budget.ts";
