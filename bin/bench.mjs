@@ -1,4 +1,4 @@
-// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the built-in
+// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- built-in`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
 // `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis. `npm run topology`: faults of replicas under
@@ -10,7 +10,7 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 ensureInstalled("all");
 const [first, ...others] = process.argv.slice(2);
 const [program, args] = [
-  "embedded",
+  "built-in",
   "faults",
   "bodies",
   "hostile",

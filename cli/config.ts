@@ -77,7 +77,7 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
     now: Date.now,
     sources: async () => {
       const environment = await environmentSource(env, Date.now).load();
-      const provisioned = { environment: environment.upstreams, embedded: builtInModels };
+      const provisioned = { environment: environment.upstreams, builtInModels };
       const yaml = await yamlSource({
         path: settings.VEXEL_CONFIG,
         required: Boolean(env.VEXEL_CONFIG),
@@ -90,7 +90,7 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
           `the change cannot be validated, because ${describeProblems(yaml.problems)}`,
         );
       }
-      return { yaml, environment, embedded: builtInModels };
+      return { yaml, environment, builtInModels };
     },
   });
 }

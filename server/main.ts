@@ -62,8 +62,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     return fail(messageOf(error));
   }
   const { models: builtInModels, migan } = buildBuiltInModels({
-    idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
-    onReady: (model, metadata) => log.info("embedded-model-ready", { model, ...metadata }),
+    idleMs: settings.VEXEL_WORKER_IDLE * 1000,
+    onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;

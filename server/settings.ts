@@ -465,8 +465,8 @@ export const settingsTable = {
     .describe(
       "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
     ),
-  VEXEL_EMBEDDED_IDLE: seconds(600).describe(
-    "Seconds without a request after which a built-in model is unloaded.",
+  VEXEL_WORKER_IDLE: seconds(600).describe(
+    "Seconds without work after which the process of a built-in model, or an image worker process, ends.",
   ),
 } as const satisfies Record<string, z.ZodType>;
 

@@ -171,10 +171,10 @@ const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntitie
     sources: async () => {
       const environment = fromEnvironment({});
       const builtInModels = builtInUpstreams({ migan: false });
-      const provisioned = { environment: environment.upstreams, embedded: builtInModels };
+      const provisioned = { environment: environment.upstreams, builtInModels };
       const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {}, provisioned });
       if (!yaml.ok) throw new Error(describeProblems(yaml.problems));
-      return { yaml, environment, embedded: builtInModels };
+      return { yaml, environment, builtInModels };
     },
     now: Date.now,
   });

@@ -120,7 +120,7 @@ export const en = {
   "role.admin": "Administrator",
   "origin.yaml": "Configuration file",
   "origin.environment": "Environment",
-  "origin.embedded": "Built in",
+  "origin.built-in": "Built in",
   "origin.store": "Console or admin API",
   "users.description": "People who may sign in to this console, and what they may do.",
   "users.create": "Create user",

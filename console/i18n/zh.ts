@@ -116,7 +116,7 @@ export const zh: Messages = {
   "role.admin": "管理员",
   "origin.yaml": "配置文件",
   "origin.environment": "环境变量",
-  "origin.embedded": "内置",
+  "origin.built-in": "内置",
   "origin.store": "控制台或管理 API",
   "users.description": "可以登录此控制台的人及其权限。",
   "users.create": "创建用户",

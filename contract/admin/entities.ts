@@ -3,7 +3,7 @@ import type { ShownWebhook } from "./events.ts";
 
 /** Where an entity is defined. Only entities of the store can be changed through the API. */
 export interface Origin {
-  readonly source: "yaml" | "environment" | "store" | "embedded";
+  readonly source: "yaml" | "environment" | "store" | "built-in";
   /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. */
   readonly location: string | null;
 }

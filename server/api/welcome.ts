@@ -34,7 +34,7 @@ export const createWelcome =
     };
   };
 
-const isBuiltIn = ({ source }: Model): boolean => source === "embedded";
+const isBuiltIn = ({ source }: Model): boolean => source === "built-in";
 
 /** The models that the request's API key may use. Undefined without a key, unless the gateway has no keys at all. */
 function visibleModels(

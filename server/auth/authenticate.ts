@@ -120,7 +120,7 @@ const internalKey: Key = {
   hash: "",
   models: ["*"],
   project: internalName,
-  source: "embedded",
+  source: "built-in",
 };
 
 /** One caller per snapshot, reused because limits are looked up by the identity of its scopes. */

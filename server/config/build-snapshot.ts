@@ -33,7 +33,7 @@ export interface SnapshotSources {
   readonly version: number;
   readonly config: Config;
   readonly environment: readonly ProvisionedUpstream[];
-  readonly embedded: readonly ProvisionedUpstream[];
+  readonly builtInModels: readonly ProvisionedUpstream[];
   readonly storedKeys: StoredKeys;
   /** The origin of an entry of the configuration. Absent: the file. */
   readonly originAt?: (list: ConfigList, index: number) => EntityOrigin;
@@ -58,7 +58,7 @@ const provisionedOrigin = (source: Source, variable: string | undefined): Entity
 });
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
-  const { version, config, environment, embedded, now } = parts;
+  const { version, config, environment, builtInModels, now } = parts;
   const { originAt = () => fileOrigin } = parts;
   const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
@@ -67,7 +67,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   }
   const provisioned = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
-    ...(config.embedded ? embedded.map((row) => [row, "embedded"] as const) : []),
+    ...(config.builtInModels ? builtInModels.map((row) => [row, "built-in"] as const) : []),
     // An upstream in the file replaces the provisioned one, with its models.
   ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
   for (const [{ upstream, variable }, source] of provisioned) {
@@ -187,7 +187,7 @@ const provisionedModels = ({ upstream, models }: ProvisionedUpstream, source: So
       targets,
       ...shutdownDate(targets),
       source,
-      ownedBy: source === "embedded" ? "vexel" : upstream.kind,
+      ownedBy: source === "built-in" ? "vexel" : upstream.kind,
     };
   });
 

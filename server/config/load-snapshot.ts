@@ -41,7 +41,7 @@ export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: r
 export interface Sources {
   readonly yaml: YamlConfig;
   readonly environment: FromEnvironment;
-  readonly embedded: readonly ProvisionedUpstream[];
+  readonly builtInModels: readonly ProvisionedUpstream[];
   readonly stored: StoredConfig;
   readonly storedKeys: StoredKeys;
 }
@@ -57,19 +57,19 @@ export function loadSnapshot(options: LoadOptions): Loaded {
   const { path, required = false, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
   const builtInModels = builtInUpstreams({ migan: options.migan ?? false });
-  const provisioned = { environment: environment.upstreams, embedded: builtInModels };
+  const provisioned = { environment: environment.upstreams, builtInModels };
   const yaml = readYaml({ path, required, env, provisioned, inspectFolder });
   if (!yaml.ok) return yaml;
   const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
-  const sources = { yaml, environment, embedded: builtInModels, stored, storedKeys };
+  const sources = { yaml, environment, builtInModels, stored, storedKeys };
   return composeSnapshot(sources, { version, now, inspectFolder });
 }
 
 export function composeSnapshot(
-  { yaml, environment, embedded: builtInModels, stored, storedKeys }: Sources,
+  { yaml, environment, builtInModels, stored, storedKeys }: Sources,
   { version, now, inspectFolder }: ComposeOptions,
 ): LoadedSnapshot {
-  const provisioned = { environment: environment.upstreams, embedded: builtInModels };
+  const provisioned = { environment: environment.upstreams, builtInModels };
   const { config, leftOut, originAt } = mergeStored(yaml, stored, { provisioned, inspectFolder });
   const built = buildSnapshot({
     version,

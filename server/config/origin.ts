@@ -6,7 +6,7 @@ export type OriginKind = "upstream" | "model" | "project" | "webhook" | "key";
 
 export const isReadOnly = ({ source }: EntityOrigin): boolean => source !== "store";
 
-/** Such as `yaml: vexel.yaml line 12`, `environment: OPENAI_API_KEY`, `store` or `embedded`. */
+/** Such as `yaml: vexel.yaml line 12`, `environment: OPENAI_API_KEY`, `store` or `built-in`. */
 export function describeOrigin({ source, location }: EntityOrigin): string {
   const name = source === "file" ? "yaml" : source;
   return location === undefined ? name : `${name}: ${location}`;

@@ -84,7 +84,7 @@ export const fileSchema = z.strictObject({
   /** Where events are sent. */
   webhooks: webhooksSchema,
   /** Whether the built-in models are served. */
-  embedded: z.boolean().default(true),
+  builtInModels: z.boolean().default(true),
   /** Whether well-known variables such as OPENAI_API_KEY provision upstreams and models. */
   environment: z.boolean().default(true),
 });

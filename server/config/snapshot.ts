@@ -6,7 +6,7 @@ import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
 /** Where an entry comes from: the file, the environment, the store, or the built-in models. */
-export type Source = "file" | "environment" | "store" | "embedded";
+export type Source = "file" | "environment" | "store" | "built-in";
 
 /** The origin of one entity; origin.ts describes it. */
 export interface EntityOrigin {

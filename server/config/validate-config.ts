@@ -18,9 +18,11 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
 
 /**
  * Upstreams and models provisioned without the file. `environment: false` in the file switches off those of the
- * environment, and `embedded: false` the embedded ones.
+ * environment, and `builtInModels: false` the built-in ones.
  */
-type Provisioned = Readonly<Record<"environment" | "embedded", readonly ProvisionedUpstream[]>>;
+type Provisioned = Readonly<
+  Record<"environment" | "builtInModels", readonly ProvisionedUpstream[]>
+>;
 
 export interface ValidationOptions {
   readonly provisioned?: Provisioned | undefined;
@@ -42,7 +44,7 @@ export function validateConfig(
   { provisioned, show, inspectFolder = () => [] }: ValidationOptions,
 ): ValidatedConfig {
   const parsed = fileSchema.safeParse(raw);
-  const available = (["environment", "embedded"] as const).flatMap((source) =>
+  const available = (["environment", "builtInModels"] as const).flatMap((source) =>
     valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
   );
   const upstreams = available.map(({ upstream }) => upstream);

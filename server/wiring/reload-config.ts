@@ -71,7 +71,10 @@ export async function loadConfiguration(
   const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
   const environment = await environmentSource(env, options.now).load();
-  const provisioned = { environment: environment.upstreams, embedded: builtInUpstreams({ migan }) };
+  const provisioned = {
+    environment: environment.upstreams,
+    builtInModels: builtInUpstreams({ migan }),
+  };
   const fileSource = yamlSource({ path, required: configNamed, env, provisioned, inspectFolder });
   const entitySource = storeSource({
     store: entities,
@@ -88,7 +91,7 @@ export async function loadConfiguration(
   let storedKeys = StoredKeys.empty.withChanges(await keyReader.read());
   const compose = (version: number): LoadedSnapshot =>
     composeSnapshot(
-      { yaml, environment, embedded: provisioned.embedded, stored, storedKeys },
+      { yaml, environment, builtInModels: provisioned.builtInModels, stored, storedKeys },
       { version, now: options.now(), inspectFolder },
     );
 
@@ -174,7 +177,7 @@ export async function loadConfiguration(
       store: entities,
       secrets,
       // The last valid file, which is in force.
-      sources: async () => ({ yaml, environment, embedded: provisioned.embedded }),
+      sources: async () => ({ yaml, environment, builtInModels: provisioned.builtInModels }),
       inspectFolder,
       now: options.now,
     }),

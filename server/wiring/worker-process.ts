@@ -69,7 +69,7 @@ export function openWorkerChannel(): WorkerChannel {
 
 /** Its requests may be billed, so a repeated Idempotency-Key must be recognized by every worker. */
 const isNotBuiltInImageModel = ({ kind, source }: Model): boolean =>
-  kind === "image" && source !== "embedded";
+  kind === "image" && source !== "built-in";
 
 /** Why workers cannot run this configuration without Redis. Undefined: they can. */
 export function workersWithoutRedisProblem(snapshot: Snapshot): string | undefined {

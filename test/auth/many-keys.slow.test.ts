@@ -32,7 +32,7 @@ function seed(): void {
 
 test("one of 100,000 keys is created and revoked by another process while the gateway runs", async () => {
   seed();
-  const gateway = await startProcess({ folder: folder.path, yaml: "embedded: true\n" });
+  const gateway = await startProcess({ folder: folder.path, yaml: "builtInModels: true\n" });
   try {
     const statusOf = async (key: string): Promise<number> => {
       const headers = { authorization: `Bearer ${key}` };

@@ -67,7 +67,7 @@ test("a stored upstream and model serve requests, until the model is deleted", a
   expect(code).toBe(0);
   expect(out).toMatch(/^model +search +store +2$/m);
   expect(out).toMatch(/^project +web +yaml: \S*vexel\.yaml line 3$/m);
-  expect(out).toMatch(/^model +vexel-sketch +embedded$/m);
+  expect(out).toMatch(/^model +vexel-sketch +built-in$/m);
   const models = await vexel(["models"], { cwd: folder.path, env });
   expect(models.out).toMatch(/^search +embedding +store +cloud:text-embedding-3-small$/m);
   expect((await config("delete", "model", "search")).code).toBe(0);

@@ -55,11 +55,11 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
     const environment = await environmentSource(env, () => 0).load();
     const provisioned = {
       environment: environment.upstreams,
-      embedded: builtInUpstreams({ migan: false }),
+      builtInModels: builtInUpstreams({ migan: false }),
     };
     const read = await yamlSource({ path, env, provisioned }).load();
     if (!read.ok) throw new Error(describeProblems(read.problems));
-    return { yaml: read, environment, embedded: provisioned.embedded };
+    return { yaml: read, environment, builtInModels: provisioned.builtInModels };
   };
   const entities = new ConfigEntities({ store, secrets, sources, now: () => 5000 });
   const snapshot = async () => {
@@ -100,12 +100,12 @@ describe("a stored entity", () => {
     expect(origin("key", "file:ci")).toMatch(/^yaml: .*vexel\.yaml line 4$/);
     expect(origin("upstream", "mistral")).toBe("environment: MISTRAL_API_KEY");
     expect(origin("model", "mistral-embed")).toBe("environment: MISTRAL_API_KEY");
-    expect(origin("model", "vexel-sketch")).toBe("embedded");
+    expect(origin("model", "vexel-sketch")).toBe("built-in");
     expect(origin("webhook", [...(now.webhooks?.keys() ?? [])][0] ?? "")).toBe("store");
   });
 
   test("is listed with its version, and locked entities with their origin", async () => {
-    const { entities } = open({ yaml: "projects: [{ name: web }]\nembedded: false\n" });
+    const { entities } = open({ yaml: "projects: [{ name: web }]\nbuiltInModels: false\n" });
     await entities.put("upstream", "cloud", upstream, 0);
     const location = expect.stringMatching(/vexel\.yaml line 1$/);
     expect(await entities.list()).toEqual([

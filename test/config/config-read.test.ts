@@ -169,7 +169,7 @@ wat: 1
       /^vexel.yaml:24:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
     ),
     "vexel.yaml:24:34 keys[2].models: must have at least one entry",
-    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, embedded, environment",
+    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, builtInModels, environment",
   ]);
 });
 
@@ -244,7 +244,7 @@ describe("an invalid file is refused with a plain message:", () => {
     ],
     [
       "a built-in upstream that was switched off",
-      "embedded: false\nmodels: [{ id: m, kind: image, targets: [{ upstream: vexel-sketch, model: m }] }]",
+      "builtInModels: false\nmodels: [{ id: m, kind: image, targets: [{ upstream: vexel-sketch, model: m }] }]",
       'there is no upstream "vexel-sketch"',
     ],
   ];

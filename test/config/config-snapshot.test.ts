@@ -59,9 +59,9 @@ test("an empty configuration has the built-in models", () => {
   expect(
     [...snapshot.models.values()].map(({ id, source, ownedBy }) => [id, source, ownedBy]),
   ).toEqual([
-    ["all-minilm-l6-v2", "embedded", "vexel"],
-    ["vexel-sketch", "embedded", "vexel"],
-    ["migan-inpaint", "embedded", "vexel"],
+    ["all-minilm-l6-v2", "built-in", "vexel"],
+    ["vexel-sketch", "built-in", "vexel"],
+    ["migan-inpaint", "built-in", "vexel"],
   ]);
 });
 
@@ -87,9 +87,9 @@ describe("the file has precedence:", () => {
     expect(snapshot.models.has("text-embedding-3-small")).toBe(false);
   });
   test("the file can remove the built-in models and the environment", () => {
-    const none = load("embedded: false\nenvironment: false\n", { env }).snapshot;
+    const none = load("builtInModels: false\nenvironment: false\n", { env }).snapshot;
     expect([none.models.size, none.upstreams.size]).toEqual([0, 0]);
-    expect(load("embedded: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);
+    expect(load("builtInModels: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);
   });
   test("incomplete variables of a provider that the file defines cause no warning", () => {
     const half = { AZURE_OPENAI_API_KEY: "k" };

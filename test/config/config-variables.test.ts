@@ -95,7 +95,7 @@ test("no problem repeats the value of a variable or a key", () => {
     "models: [{ id: S, kind: S, targets: [{ upstream: S, model: S }] }, { id: S, kind: embedding, targets: S }]",
     "models: [{ id: m, kind: embedding, targets: [{ upstream: S, model: S }, { upstream: S, model: x-S }] }]",
     "keys: [{ name: S, key: S }, { name: S, key: S, models: S }]",
-    "embedded: S",
+    "builtInModels: S",
     "S",
     "- S",
   ];

@@ -92,7 +92,7 @@ describe("with 100,000 stored keys", () => {
     const before = load(withWeb, many);
     let after = before;
     const touched = countEntries(() => {
-      after = load(`${withWeb}embedded: false\n`, storedIn(before));
+      after = load(`${withWeb}builtInModels: false\n`, storedIn(before));
     });
     expect(storedIn(after)).toBe(storedIn(before));
     expect(touched).toBeLessThan(count / 100);

@@ -155,7 +155,7 @@ export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[
 }
 
 const configOf = (allFakes: readonly FakePair[], roles: readonly Role[]): object => ({
-  embedded: false,
+  builtInModels: false,
   environment: false,
   keys: [{ name: "test", key: testKey }],
   upstreams: allFakes.flatMap(({ vendor, number, main, second }) => [

@@ -188,7 +188,7 @@ describe("models", () => {
     expect(rows.find((row) => row.startsWith("embedding-model "))).toMatch(
       /^embedding-model +embedding +file +fake:text-embedding-3-large$/,
     );
-    expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +embedded /.test(row))).toBe(true);
+    expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +built-in /.test(row))).toBe(true);
   });
 
   test("lists the same models as JSON", async () => {

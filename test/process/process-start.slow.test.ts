@@ -279,7 +279,7 @@ test("the printed curl command is quoted for the shell, whatever the name of the
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   const yaml = `
-embedded: false
+builtInModels: false
 upstreams: [{ id: u, kind: vllm, baseUrl: "http://127.0.0.1:9" }]
 models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, model: m }] }]
 `;

@@ -19,7 +19,7 @@ function configured(yaml: string): Snapshot {
 }
 
 const file = ({ key = "k-1", url = "http://a/v1", models = ["m"], more = "" } = {}): string => `
-embedded: false
+builtInModels: false
 upstreams:
   - { id: a, kind: openai, baseUrl: "${url}", apiKey: ${key} }
   - { id: b, kind: openai, baseUrl: "http://b/v1", apiKey: k }
@@ -92,7 +92,7 @@ describe("after a reload", () => {
 describe("the order of targets", () => {
   const tiersOf = (kind: string, ...targets: string[]) => {
     const yaml = `
-embedded: false
+builtInModels: false
 upstreams: [{ id: a, kind: openai, apiKey: k }]
 models: [{ id: m, kind: ${kind}, targets: [${targets.map((more) => `{ upstream: a, model: x${more} }`).join(", ")}] }]
 `;

@@ -86,4 +86,4 @@ const hasKey = ({ keys }: Snapshot, actor: Actor): boolean =>
 
 /** Whether the operator has added an upstream. The built-in models work without one. */
 const hasUpstream = (snapshot: Snapshot): boolean =>
-  snapshot.upstreams.keys().some((id) => originOf(snapshot, "upstream", id)?.source !== "embedded");
+  snapshot.upstreams.keys().some((id) => originOf(snapshot, "upstream", id)?.source !== "built-in");

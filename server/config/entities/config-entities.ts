@@ -37,7 +37,7 @@ interface ConfigEntitiesOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
   /** The other sources, as they are now. */
-  readonly sources: () => Promise<Pick<Sources, "yaml" | "environment" | "embedded">>;
+  readonly sources: () => Promise<Pick<Sources, "yaml" | "environment" | "builtInModels">>;
   readonly inspectFolder?: InspectFolder;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -192,8 +192,8 @@ export class ConfigEntities {
   }
 
   async #merge(stored: StoredConfig) {
-    const { yaml, environment, embedded } = await this.#options.sources();
-    const provisioned = { environment: environment.upstreams, embedded };
+    const { yaml, environment, builtInModels } = await this.#options.sources();
+    const provisioned = { environment: environment.upstreams, builtInModels };
     const { inspectFolder } = this.#options;
     return mergeStored(yaml, stored, { provisioned, inspectFolder });
   }

@@ -1,4 +1,4 @@
-/** Measures the built-in model and prints the figures: `taskset -c 1 npm run bench -- embedded [native|wasm]`. */
+/** Measures the built-in model and prints the figures: `taskset -c 1 npm run bench -- built-in [native|wasm]`. */
 import { readFileSync } from "node:fs";
 import type { EmbeddingsQuery } from "../server/upstream/contract.ts";
 import { createMinilm } from "../server/workers/embedding/minilm.ts";
