@@ -1,4 +1,7 @@
-/** GET /files/images/{name}: serves stored images by signed URL. The URL itself grants access, and it expires. */
+/**
+ * GET /files/images/{name}: serves stored images by signed URL, with ETag and byte ranges. The URL itself grants
+ * access, and it expires.
+ */
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";

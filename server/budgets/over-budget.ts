@@ -1,4 +1,4 @@
-/** The errors for a request that exceeds a budget, or whose price is unknown where the budget requires one. */
+/** The errors for a request that exceeds a budget (quota), or whose price is unknown where the budget requires one. */
 import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BudgetStatus } from "./budget-status.ts";

@@ -1,6 +1,6 @@
 /**
- * Adapts embeddings parameters. If a target does not support a parameter, the gateway emulates it where the result is
- * the same, drops it where it makes no difference to the vectors, and otherwise refuses it.
+ * Adapts embeddings parameters, such as `dimensions`, to a target. The gateway emulates an unsupported parameter where
+ * the result is the same, drops it where it makes no difference to the vectors, and otherwise refuses it.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

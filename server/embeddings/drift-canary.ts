@@ -1,7 +1,7 @@
 /**
- * Drift canary: embeds one short text on every target of a model and compares the vectors. Model names can be wrong and
- * weights can change without notice; a target with vectors of another vector space would corrupt every index built from
- * its responses, so such a target is excluded until its vector matches again.
+ * Drift canary: embeds one short text on every target of a model and compares the vectors (cosine similarity). Model
+ * names can be wrong and weights can change without notice; a target with vectors of another vector space would corrupt
+ * every index built from its responses, so such a target is excluded until its vector matches again.
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";

@@ -1,6 +1,6 @@
 /**
- * A request as the pipeline sees it (ARCHITECTURE.md, step 1): its head, and its body within the bounds of the
- * settings.
+ * A request as the pipeline sees it (ARCHITECTURE.md, step 1): its request ID, its head, and its body within the bounds
+ * of the settings.
  */
 
 import type { MemoryShares } from "../lib/memory-shares.ts";

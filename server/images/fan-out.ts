@@ -1,6 +1,6 @@
 /**
- * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, and
- * merges their responses.
+ * Fan-out: splits a request for more images than a target generates per request into parallel upstream requests, each
+ * with a different seed if the client gave one, and merges their responses.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,7 +1,8 @@
 /**
  * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the
  * outbox at once, and are drained from there into the ledger store in groups (group commit), so a busy gateway needs
- * few transactions.
+ * few transactions. While rows cannot be written, requests are refused (fail closed) or, if the operator chose so,
+ * served up to a limit (fail open).
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";

@@ -1,4 +1,4 @@
-/** Hashes of secrets: how API keys are stored, and how secrets are compared. */
+/** Hashes of secrets: API keys are stored as SHA-256 hashes, and secrets are compared in constant time. */
 import { timingSafeEqual } from "node:crypto";
 
 /** An API key is stored as its SHA-256 in hex. Keys are long and random, so a slow password hash is not needed. */

@@ -1,6 +1,6 @@
 /**
- * Bounds the memory that the bodies of all requests take together, and shares it out among API keys by the dynamic
- * threshold of `temp-storage.ts`: a key may hold at most as much as is still free.
+ * Memory limit for the bodies of all requests together, which is shared out among API keys by the dynamic threshold of
+ * `temp-storage.ts`: a key may hold at most as much as is still free.
  */
 import { GatewayError } from "./gateway-error.ts";
 

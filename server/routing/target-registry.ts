@@ -1,7 +1,7 @@
 /**
- * Target registry: the health of every target, and of every model its candidates and the budgets of its additional
- * attempts (retries and hedged requests). Health is keyed by name, so that it survives a configuration reload; targets
- * that are no longer configured are evicted.
+ * Target registry: the health of every target, and of every model its candidates, its retry budget and its budget of
+ * hedged requests. Health is keyed by name, so that it survives a configuration reload; targets that are no longer
+ * configured are evicted.
  */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import type { Timers } from "../lib/timers.ts";

@@ -1,4 +1,4 @@
-/** Usage as CSV. Cells that a spreadsheet would run as a formula begin with an apostrophe. */
+/** Usage as CSV. Cells that a spreadsheet would run as a formula begin with an apostrophe (CSV injection). */
 import type { UsageDimension, UsageRow } from "../../../contract/admin.ts";
 
 const sumColumns = [

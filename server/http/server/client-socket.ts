@@ -1,6 +1,6 @@
 /**
- * The socket of a client's connection: its state and the timeout of each state, backpressure on reads, half-close, and
- * the ways to close it.
+ * The socket of a client's connection: its state and the timeout of each state (handshake, request head, idle timeout,
+ * write), backpressure on reads, half-close, and the ways to close it.
  */
 
 import { ReadRate, SocketWriter } from "./socket-writer.ts";

@@ -1,6 +1,6 @@
 /**
  * An HTTP request, from the arrival of its head to the last byte of its response, and its body, which is read with
- * backpressure.
+ * backpressure, after a `100 Continue` if the client waits for it.
  */
 
 import { ChunkedDecoder } from "../../lib/http1.ts";

@@ -1,6 +1,6 @@
 /**
- * The replicas that use this Redis: each reports itself at an interval. A limit is divided by their number while Redis
- * is unavailable.
+ * The replicas that use this Redis: each reports itself at an interval (heartbeat). A limit is divided by their number
+ * while Redis is unavailable.
  */
 import { type RedisConnection, redisScript } from "./client.ts";
 

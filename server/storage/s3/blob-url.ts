@@ -1,4 +1,7 @@
-/** Reads `BLOB_URL`: `s3://KEY_ID:SECRET@bucket/prefix?endpoint=…&region=…&links=…`. */
+/**
+ * Reads `BLOB_URL`: `s3://KEY_ID:SECRET@bucket/prefix?endpoint=…&region=…&links=…`. `links`: whether image links lead
+ * to the gateway, or to the object store by presigned URL.
+ */
 import { StoreError } from "../sqlite/open-database.ts";
 
 export interface BlobLocation {

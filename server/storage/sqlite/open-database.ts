@@ -1,4 +1,4 @@
-/** Opens a SQLite file, or throws an error that names the file and the remedy. */
+/** Opens a SQLite file in WAL mode, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
 import { errorCode } from "../../lib/error-code.ts";
 import { type Migration, migrate } from "./migrate.ts";

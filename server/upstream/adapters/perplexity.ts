@@ -1,4 +1,4 @@
-/** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte. */
+/** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte (int8). */
 import { EncodedVector } from "../../lib/codec/index.ts";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";

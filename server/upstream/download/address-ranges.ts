@@ -1,6 +1,6 @@
 /**
- * SSRF guard, address ranges: links from a client or an upstream may lead only to public Internet addresses, so that no
- * client can read the gateway's own network through it.
+ * SSRF guard, denylist of address ranges: links from a client or an upstream may lead only to public Internet
+ * addresses, so that no client can read the gateway's own network through it.
  */
 
 import { BlockList, isIPv4, isIPv6 } from "node:net";

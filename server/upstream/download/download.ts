@@ -1,6 +1,6 @@
 /**
  * Downloads an image from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
- * only images, and bounded in bytes and time.
+ * only images, and bounded in bytes, time and redirects.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,6 +1,6 @@
 /**
- * Maps errors of OpenAI-compatible upstreams to gateway errors that keep the meaning and leak nothing, and parses their
- * `retry-after` headers.
+ * Maps errors of OpenAI-compatible upstreams to gateway errors (rate limit, quota, content filter) that keep the
+ * meaning and leak nothing, and parses their `retry-after` headers.
  */
 import type { ErrorKind } from "../../../../contract/errors.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";

@@ -1,4 +1,4 @@
-/** Converts (transcodes) images to other formats, and masks to other conventions. */
+/** Converts (transcodes) images to other formats (PNG, JPEG, WebP, AVIF, GIF), and masks to other conventions. */
 import type { Sharp } from "sharp";
 import type { Conversion, MaskForm } from "../messages.ts";
 import type { Library, OpenedImage } from "./open-image.ts";

@@ -1,4 +1,7 @@
-/** The main file of an image worker's child process: one image at a time. A job is canceled by ending the process. */
+/**
+ * The main file of an image worker's child process: one image at a time. A job is canceled by ending the process. If
+ * memory runs out, the OOM killer should end this process and not the gateway.
+ */
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { errorCode } from "../../../lib/error-code.ts";
