@@ -22,6 +22,7 @@ import type {
 import type { Execute } from "./handle-request.ts";
 import {
   dropImplausibleEmbeddingsUsage,
+  dropImplausibleModerationUsage,
   type VerifyOptions,
   verifyEmbeddings,
 } from "./verify-response.ts";
@@ -88,7 +89,7 @@ async function verifiedResponse(
   return response;
 }
 
-interface ModerationRequestOptions {
+interface ModerationRequestOptions extends VerifyOptions {
   readonly execute: Execute;
   readonly moderation: UpstreamClient["moderation"];
   readonly limits: TargetLimitOptions;
@@ -102,14 +103,18 @@ export function createCheckPrompt({
   execute,
   moderation,
   limits,
+  onImplausibleUsage,
 }: ModerationRequestOptions): CheckPrompt {
-  const sendTo = (target: Target, prompt: string): Send<ModerationQuery, ModerationResponse> =>
-    pinnedTo(
-      target,
-      composeStages([enforceTargetLimits(limits)], ({ query, signal, traceHeaders }) =>
+  const sendTo = (target: Target, prompt: string): Send<ModerationQuery, ModerationResponse> => {
+    const send: Send<ModerationQuery, ModerationResponse> = composeStages(
+      [enforceTargetLimits(limits)],
+      ({ query, signal, traceHeaders }) =>
         moderation(prompt, query.model, target, signal, traceHeaders),
-      ),
     );
+    return pinnedTo(target, async (request) =>
+      dropImplausibleModerationUsage(await send(request), request, onImplausibleUsage),
+    );
+  };
   return ({ query: { model, prompt }, record, signal }, target) => {
     const { caller, requestId, priority, trace } = record;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");

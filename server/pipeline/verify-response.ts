@@ -28,6 +28,8 @@ import type {
   ImageEvent,
   ImageResponse,
   ImageUsage,
+  ModerationQuery,
+  ModerationResponse,
   Target,
   Vector,
 } from "../upstream/contract.ts";
@@ -198,6 +200,22 @@ const perOutputImage = 65_536;
 /** US dollars per image. No vendor's list price reaches a tenth of this amount. */
 const dollarsPerImage = 10;
 
+/** A moderation model may read instructions besides the prompt, as an image model does. */
+export function dropImplausibleModerationUsage<
+  C extends { readonly query: Pick<ModerationQuery, "input"> },
+>(
+  response: ModerationResponse,
+  request: C,
+  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
+): ModerationResponse {
+  const reported = response.usage?.inputTokens ?? 0;
+  const max = aroundPrompt + maxTokens(request.query.input, reported);
+  if (reported <= max) return response;
+  onImplausibleUsage(request, { what: "input tokens", reported, max });
+  const { usage: _, ...others } = response;
+  return others;
+}
+
 export function dropImplausibleImageUsage(
   response: ImageResponse,
   query: GenerationQuery | EditQuery,
@@ -272,7 +290,10 @@ export function plausibleUsage(response: TargetResponse, query: LimitedQuery): U
     return "input" in query
       ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreImplausible).usage
       : undefined;
-  if ("flagged" in response) return response.usage;
+  if ("flagged" in response)
+    return "input" in query
+      ? dropImplausibleModerationUsage(response, { query }, ignoreImplausible).usage
+      : undefined;
   if (response.kind === "stream" || "input" in query) return undefined;
   const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreImplausible);
   return {

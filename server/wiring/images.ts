@@ -95,6 +95,7 @@ export function wireImages(
         execute,
         moderation: upstreamClient.moderation,
         limits,
+        onImplausibleUsage: reportImplausibleUsage(log),
       }),
       checkHealth: isReachable,
       registry,

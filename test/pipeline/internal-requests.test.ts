@@ -96,6 +96,15 @@ describe("a moderation request", () => {
     expect(gateway.rows()).toHaveLength(2);
   });
 
+  test("whose upstream reports impossible usage is in the ledger without it, and is logged", async () => {
+    const response = { ...passed, usage: { prompt_tokens: 1_000_000_000 } };
+    const { gateway, generate } = startModerated({ response });
+    expect((await generate()).status).toBe(200);
+    const [, moderation] = gateway.rows();
+    expect(moderation).toMatchObject({ endpoint: "moderations", inputTokens: null, cost: null });
+    expect(gateway.log()).toContain("usage-implausible");
+  });
+
   test("counts toward the budget of its key", async () => {
     const { gateway, generate, imageUpstream } = startModerated({
       key: ", budget: { total: 0.05 }",
