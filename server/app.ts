@@ -21,6 +21,7 @@ import type { Log } from "./observe/log.ts";
 import { logInternalError, type RequestObserver, reportRequests } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
+import type { StageLists } from "./pipeline/stages.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -102,6 +103,9 @@ export interface Gateway {
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
   consolePath(): Promise<string | undefined>;
+  /** Executes a request without HTTP, with the stages of its operation. */
+  readonly execute: Execute;
+  readonly send: StageLists;
   /** What this process reports of itself. */
   readonly reports: WorkerReports;
   /** From now on /readyz responds 503. */
@@ -443,6 +447,8 @@ export function build({
   return {
     url: server.url,
     targetRegistry,
+    execute,
+    send: modelServices.send,
     events,
     consolePath: async () => admin?.consolePath(),
     reports,

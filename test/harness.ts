@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import environment from "../bin/environment.json" with { type: "json" };
 import { build, type Gateway } from "../server/app.ts";
+import { authenticate } from "../server/auth/authenticate.ts";
 import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { fromEnvironment } from "../server/config/environment.ts";
@@ -13,6 +14,7 @@ import { readYaml } from "../server/config/sources/yaml-source.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import type { Tracing } from "../server/observe/traces/open-tracing.ts";
+import type { Caller } from "../server/request/caller.ts";
 import { readSettings } from "../server/settings.ts";
 import { SecretBox } from "../server/storage/encrypt-secret.ts";
 import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
@@ -78,6 +80,11 @@ export interface TestGateway {
   log(): string;
   rows(): LedgerRow[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Executes requests without HTTP, with `send` as their stages. */
+  readonly execute: Gateway["execute"];
+  readonly send: Gateway["send"];
+  /** The caller with the test key. */
+  caller(): Caller;
   /** Clears the health and latency of all targets. */
   resetTargets(): void;
   /** Requests in flight, including requests that wait for another request. */
@@ -151,6 +158,14 @@ export function startGateway({
     },
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
+    execute: gateway.execute,
+    send: gateway.send,
+    caller: () =>
+      authenticate(
+        new Headers({ authorization: `Bearer ${testKey}` }),
+        loaded.snapshot,
+        Date.now(),
+      ),
     resetTargets: () => gateway.targetRegistry.clear(),
     inFlight: () => gateway.inFlight(),
     close: async () => {

@@ -1,7 +1,7 @@
 /**
- * Executes a query without HTTP: admission (rate limits, concurrency slots), budget reservation, request timeout, and
- * the stages, which route, send and verify it. `executeWithin` runs these steps within the lifetime of
- * an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the ledger row.
+ * Executes a query without HTTP: response memory, admission (rate limits, concurrency slots), budget reservation,
+ * request timeout, and the stages, which route, send and verify it. `executeWithin` runs these steps within the lifetime
+ * of an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the ledger row.
  */
 import { resolveModel } from "../auth/authenticate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -23,7 +23,8 @@ import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 
-interface Execution<Q, A> {
+interface Execution<Q extends LimitedQuery, A> {
+  readonly endpoint: Pick<Endpoint<Q, A>, "responseBytes">;
   readonly caller: Caller;
   readonly route: PermittedModel;
   readonly query: Q;
@@ -54,10 +55,10 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly isPartOfRequest?: boolean;
   /** Its trace context, as part of another request. Absent: the request is not traced. */
   readonly trace?: RequestTrace;
-  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost">;
+  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost" | "responseBytes">;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
-  /** The usage that the upstream reported, for the ledger. */
+  /** The usage that the upstream reported, and the number of images, for the ledger. */
   readonly usageOf: (response: A) => Usage | undefined;
   /** Reads the response before its files are cleared. */
   readonly use: (response: A) => Promise<T>;
@@ -90,6 +91,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     if (request.signal.aborted) throw clientClosedError();
     const client = new SignalClient(request.signal);
     const response = await executeWithin(lifetime, {
+      endpoint,
       caller,
       route,
       query,
@@ -101,6 +103,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     record.usage = request.usageOf(response);
     if (endpoint.cost) record.cost.actual = endpoint.cost(record, route);
     const result = await request.use(response);
+    record.images.delivered = record.usage?.images;
     await lifetime.settle(200);
     return result;
   } catch (thrown) {
@@ -120,8 +123,17 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   execution: Execution<Q, A>,
 ): Promise<A> {
   const { services, record, operation, kind } = lifetime;
-  const { caller, route, query, send, client, isPartOfRequest } = execution;
+  const { endpoint, caller, route, query, send, client, isPartOfRequest } = execution;
   const isLimited = !isPartOfRequest && Boolean(route.scopes || caller.scopes || kind === "image");
+  // An image that cannot be stored is refused before it is billed.
+  if (kind === "image") lifetime.temp.ensureRoom();
+
+  let wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
+  const bytes = endpoint.responseBytes?.(query, route) ?? 0;
+  if (bytes > 0) {
+    const memory = { keyId: caller.id, bytes, signal: () => client.signal, timeoutMs: wholeMs };
+    wholeMs -= Math.round(await lifetime.reserveMemory(memory));
+  }
 
   // Limits before budgets: a queued request reserves no budget that others could spend, unless it has waited for its
   // budget and is queued again.
@@ -141,7 +153,6 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   }
 
   record.queuedMs = waitedMs;
-  const wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
   const deadline = lifetime.startDeadline(timeoutMs, client);

@@ -103,28 +103,9 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
     const idempotent = lifetime.openIdempotent(caller, route, query, incoming);
     const replayed = await idempotent.claim();
     if (replayed) return writeReplay(lifetime, replayed);
-    // An image that cannot be stored is refused before it is billed.
-    lifetime.temp.ensureRoom();
   }
-  const wholeMs = route.timeoutMs ?? services.timeoutMs[endpoint.kind];
-  const bytes = endpoint.responseBytes?.(query, route) ?? 0;
-  const waitedMs =
-    bytes > 0
-      ? await lifetime.reserveMemory({
-          keyId: caller.id,
-          bytes,
-          signal: () => incoming.signal,
-          timeoutMs: wholeMs,
-        })
-      : 0;
-  const response = await executeWithin(lifetime, {
-    caller,
-    route,
-    query,
-    send,
-    client: incoming,
-    timeoutMs: wholeMs - Math.round(waitedMs),
-  });
+  const execution = { endpoint, caller, route, query, send, client: incoming };
+  const response = await executeWithin(lifetime, execution);
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
   const written = await endpoint.write(response, query, () => {
     const replay = lifetime.replayContext();
