@@ -1,6 +1,6 @@
 /**
- * Body timeout against slow clients (slowloris): how long to wait for more bytes of a request body. One timer serves
- * all bodies: a timer for each would cost more than most bodies.
+ * Body timeout against slow clients (slowloris): how long to wait for more bytes of a request body. One timer
+ * serves all bodies, because its precision of up to a second is enough; so a wait for bytes starts and stops no timer.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Request timeout and cancellation: one AbortSignal per request, aborted at the timeout or when the client disconnects.
- * The signal and its timer are created when a stage first needs them: a response from the cache needs neither, and an
- * abort controller with its listeners costs a cached request a fifth of its CPU.
+ * The signal and its timer are created when a stage first needs them: a response from the cache needs neither
+ * (docs/decisions/0031-timer-per-request.md).
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 
@@ -11,7 +11,7 @@ export interface RequestClient {
   readonly signal: AbortSignal;
   /**
    * Sets the one listener that is called when the client disconnects, at once if it already has. A listener of the
-   * signal would cost every request an abort controller.
+   * signal would need an abort controller for every request, also for those that no stage ever cancels.
    */
   setDisconnectListener(listener: DisconnectListener | undefined): void;
 }

@@ -135,7 +135,7 @@ const maxLingerBytes = 32 * 1024 * 1024;
 /** The clock of an HTTP server and the timeouts of its connections. */
 export interface ServerTime {
   /**
-   * Milliseconds, monotonic, up to a second old: reading the clock each time would cost as much as finding the route.
+   * Milliseconds, monotonic, up to a second old: the timer that checks the timeouts also updates it.
    */
   now: number;
   readonly timeouts: Timeouts;

@@ -1,7 +1,6 @@
 /**
  * Implements the HTTP server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each
- * request, which cost more than all other work for a cached vector; docs/decisions/0030-http-server-on-sockets.md has
- * the figures.
+ * request; docs/decisions/0030-http-server-on-sockets.md has the figures of both.
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
