@@ -74,9 +74,9 @@ interface HttpClientOptions {
 }
 
 /**
- * A small HTTP/1.1 client with connection pools, plain or over TLS. It takes half the CPU time of `fetch`, which goes
- * through another thread; it knows whether a failed request had reached the upstream at all; and unlike the pool of
- * `fetch`, it detects unsolicited responses.
+ * A small HTTP/1.1 client with connection pools, plain or over TLS. Unlike the pool of `fetch`, it detects
+ * unsolicited responses, and it knows whether a failed request had reached the upstream at all. It also takes less CPU
+ * time than `fetch`, which goes through another thread (docs/decisions/0023-http-client.md).
  */
 export class HttpClient {
   readonly #buffered: ConnectionPool;
@@ -116,8 +116,8 @@ export class HttpClient {
 
   /**
    * Resolves with the result of `take`; rejects with the result of `toError` for NotConnected, ConnectionLost,
-   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run synchronously within one promise: a promise for
-   * each step would cost as much as the steps.
+   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run in the callbacks of the exchange, so one promise
+   * is enough.
    */
   exchange<T>(
     request: UpstreamRequest,
