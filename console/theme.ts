@@ -1,4 +1,7 @@
-/** Sets the stored theme before the first paint. A file of its own, because the content security policy forbids inline scripts. */
+/**
+ * Sets the stored theme (dark mode) before the first paint. A file of its own, because the content security policy
+ * forbids inline scripts.
+ */
 const stored = localStorage.getItem("vexel.theme");
 const isDark =
   stored === "dark" || (stored !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);

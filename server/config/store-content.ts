@@ -1,4 +1,4 @@
-/** `storeContent` of a model: whether, and for how long, prompts, inputs, vectors and images are stored. */
+/** `storeContent` of a model: whether, and for how long (retention), prompts, inputs, vectors and images are stored. */
 import type { z } from "zod";
 import { durationMs, storeContent } from "../../contract/schemas/models.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates a mask like its
- * image.
+ * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates an image and its
+ * mask by the EXIF orientation.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";

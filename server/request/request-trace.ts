@@ -1,6 +1,6 @@
 /**
- * The trace context of a request (W3C Trace Context, `traceparent`): its trace, its own span, and the spans of its
- * attempts.
+ * The trace context of a request and its propagation (W3C Trace Context, `traceparent`): its trace ID, its own span,
+ * and the spans of its attempts.
  */
 
 /** The headers that carry a trace context to an upstream: `traceparent` and, if the client sent it, `tracestate`. */

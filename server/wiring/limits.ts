@@ -1,4 +1,4 @@
-/** Wires admission control: rate limits, concurrency limits, the fair queue and its timeouts. */
+/** Wires admission control: rate limits, concurrency limits, the fair queue and its queue timeouts. */
 
 import type { SharedPools } from "../lib/leased-pool.ts";
 import { Admission } from "../limits/admission.ts";

@@ -1,6 +1,6 @@
 /**
- * Graceful shutdown: at a signal, when the parent process is gone, or after a crash. Drains requests in flight, then
- * closes.
+ * Graceful shutdown: at a signal (SIGTERM), when the parent process is gone, or after a crash. Drains requests in
+ * flight, then closes.
  */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import type { Log } from "../observe/log.ts";

@@ -1,4 +1,7 @@
-/** Arithmetic on embedding vectors. Pure functions, so that they run in a worker and in tests alike. */
+/**
+ * Arithmetic on embedding vectors, such as cosine similarity. Pure functions, so that they run in a worker and in tests
+ * alike.
+ */
 
 /** The base64 of little-endian float32 numbers, as the embeddings API sends it. */
 export function decodeVector(base64: string): Float32Array {

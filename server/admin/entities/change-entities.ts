@@ -1,6 +1,6 @@
 /**
  * Lists and changes the entities of one kind. A change is validated with the whole configuration, written with
- * optimistic locking, recorded in the audit log, and in force when the response is sent.
+ * optimistic locking (`if-match`), recorded in the audit log, and in force when the response is sent.
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
+/** /keys: API keys of applications. A key is shown once, when it is created or rotated (key rotation). */
 import type { z } from "zod";
 import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";

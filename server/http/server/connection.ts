@@ -1,6 +1,6 @@
 /**
  * A client's connection: reads HTTP/1.1 requests one after the other, and writes each response before it reads the
- * next.
+ * next, also if the client sends them at once (pipelining).
  */
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";

@@ -1,6 +1,6 @@
 /**
- * Plans single options of an image request: size, compression, streaming, the user, and source images. Each is
- * sent, emulated, dropped or refused.
+ * Plans single options of an image request: size, `output_compression`, streaming, `user` or `safety_identifier`, and
+ * source images. Each is sent, emulated, dropped or refused.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";

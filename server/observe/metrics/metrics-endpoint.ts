@@ -1,6 +1,6 @@
 /**
- * `GET /metrics`: on the gateway's own port with a token, or on a port of its own. A parent process serves the merged
- * metrics of its workers with the same functions.
+ * `GET /metrics`, which Prometheus scrapes: on the gateway's own port with a token, or on a port of its own. A parent
+ * process serves the merged metrics of its workers with the same functions.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/key-hash.ts";

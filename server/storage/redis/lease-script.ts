@@ -1,9 +1,10 @@
 /**
- * The script behind shared limits: a pool of items in Redis from which replicas lease slices. Items are counted in parts,
- * `unit` parts for each item, so that a pool refills without rounding. The hash of a pool has the available parts `a`, the time of the last refill `t`, the limit `l`, an epoch `e` that changes when the pool is
- * created anew, sums over the replicas (`o` outstanding items, `n` replicas, `w` waiting replicas, `c` when they were
- * checked), and a field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and
- * whether it waits for more. Granted and spent are running totals, so a repeated or lost message changes nothing.
+ * The Lua script behind shared limits: a pool of items in Redis from which replicas lease slices. Items are counted in
+ * parts, `unit` parts for each item, so that a pool refills without rounding. The hash of a pool has the available
+ * parts `a`, the time of the last refill `t`, the limit `l`, an epoch `e` that changes when the pool is created anew,
+ * sums over the replicas (`o` outstanding items, `n` replicas, `w` waiting replicas, `c` when they were checked), and a
+ * field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and whether it waits
+ * for more. Granted and spent are running totals, so a repeated or lost message changes nothing.
  */
 import type { LeaseReply, LeaseRequest, SendLease } from "../../lib/lease-request.ts";
 import { type RedisConnection, redisScript } from "./client.ts";

@@ -1,6 +1,6 @@
 /**
  * How a connection to an upstream fails, and how failures map to errors: an aborted request, a connection that was
- * never made, or one that broke.
+ * never made (such as connection refused), or one that broke.
  */
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { errorCode } from "../../lib/error-code.ts";

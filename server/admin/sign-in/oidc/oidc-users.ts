@@ -1,7 +1,8 @@
 /**
  * Finds or creates the user of an OpenID Connect identity (issuer and subject). If no user has the identity, it is
  * linked to the user whose name is its verified e-mail address, unless that user has another identity. If no user has
- * that name, a user is created; a name that is taken otherwise is refused. Only administrators create users with passwords, so a user cannot prepare an account for another person.
+ * that name, a user is created; a name that is taken otherwise is refused. Only administrators create users with
+ * passwords, so a user cannot prepare an account for another person.
  */
 import type { StoredUser, UserChanges, UserStore } from "../../../storage/ports/user-store.ts";
 import { newUser } from "../../new-user.ts";
