@@ -253,6 +253,34 @@ test("a request whose trace cannot be started gets an error and gives its slot b
   expect(inFlight()).toBe(0);
 });
 
+test("an image request without HTTP is not sent if there is no room for its response", async () => {
+  const { services, rows } = createServices(snapshotWith("image"));
+  const full = new GatewayError("overloaded", "no room");
+  const ensureRoom = () => {
+    throw full;
+  };
+  const { execute, inFlight } = createPipeline({
+    ...services,
+    createTemp: () => ({ ...noRequestTemp, ensureRoom }),
+  });
+  let sent = 0;
+  const run = execute({
+    requestId: "req_1",
+    caller,
+    query: imageQuery,
+    priority: "batch",
+    signal: new AbortController().signal,
+    endpoint: { operation: "generations", kind: "image" },
+    send: async () => sent++,
+    usageOf: () => undefined,
+    use: async (response) => response,
+  });
+  await expect(run).rejects.toBe(full);
+  expect(sent).toBe(0);
+  expect(rows).toEqual([expect.objectContaining({ error: "overloaded" })]);
+  expect(inFlight()).toBe(0);
+});
+
 test("a request that the load shedder refuses holds no slot while its ledger row is written", async () => {
   const { services } = createServices(snapshotWith("embedding"));
   const written = Promise.withResolvers<"settled">();
