@@ -1,4 +1,4 @@
-/** Refuses a data folder with files of 0.1.0 or of development versions, which are not read any more. */
+/** Refuses a data folder with files of earlier states of Vexel, before its first release, which are not read any more. */
 import { existsSync, readdirSync } from "node:fs";
 import { StoreError } from "../sqlite/open-database.ts";
 
@@ -10,6 +10,6 @@ export function refuseEarlierDataFolder(folder: string): void {
   const found = readdirSync(folder).find((name) => earlierName.test(name));
   if (found === undefined) return;
   throw new StoreError(
-    `The data folder ${folder} (VEXEL_DATA) is of an earlier version (0.1.0, or a development version): it contains ${found}, which this version does not read. Start with an empty folder, or move ${found} away and do without its content.`,
+    `The data folder ${folder} (VEXEL_DATA) is of an earlier state of Vexel, before its first release: it contains ${found}, which this version does not read. Start with an empty folder, or move ${found} away and do without its content.`,
   );
 }

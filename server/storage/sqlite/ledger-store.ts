@@ -30,6 +30,14 @@ export interface SqliteLedgerOptions {
   readonly now?: number;
 }
 
+const prepareTables = (statements: PreparedStatements) => ({
+  spent: new SpendTable(statements),
+  used: new UsageTable(statements),
+  finished: new FinishedUsage(statements),
+  segments: new SegmentTable(statements),
+  insert: statements.prepare(insertion),
+});
+
 export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly path: string;
   readonly #db: Database;
@@ -56,19 +64,22 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       prepare: (db) => {
         // With WAL this survives a crash of the process; a power failure may lose the last moments.
         db.run("PRAGMA synchronous = NORMAL");
-        // A table of another shape is detected here and not by the first request.
-        db.prepare(insertion).finalize();
+        // A table that is missing or of another shape is detected here and not by the first request.
+        const statements = new PreparedStatements(db);
+        prepareTables(statements);
+        statements.finalize();
         // After the migrations, so that a full ledger can still be migrated.
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
     });
     const statements = new PreparedStatements(this.#db);
+    const { spent, used, finished, segments, insert } = prepareTables(statements);
     this.#statements = statements;
-    this.#spent = new SpendTable(statements);
-    this.#used = new UsageTable(statements);
-    this.#finished = new FinishedUsage(statements);
-    this.#segments = new SegmentTable(statements);
-    this.#insert = statements.prepare(insertion);
+    this.#spent = spent;
+    this.#used = used;
+    this.#finished = finished;
+    this.#segments = segments;
+    this.#insert = insert;
     this.#begin = statements.prepare("BEGIN IMMEDIATE");
     this.#commit = statements.prepare("COMMIT");
     this.#find = statements.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");

@@ -59,4 +59,4 @@ const newerSchema = (found: number, known: number): string =>
   `a newer version of Vexel has written it (schema ${found}, and this version knows ${known}). Start that version, or restore a copy of the file from before the upgrade`;
 
 const earlierSchema = (found: number, first: number): string =>
-  `it has no schema that this version of Vexel reads: it is of an earlier version (0.1.0, or a development version), or of another program (schema ${found}, and the first that is read is ${first}). Move it away to start with an empty one`;
+  `it has no schema that this version of Vexel reads: an earlier state of Vexel, before its first release, or another program has written it (schema ${found}, and the first that is read is ${first}). Move it away to start with an empty one`;

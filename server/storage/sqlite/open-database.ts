@@ -45,7 +45,10 @@ const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 function explain(path: string, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   // Never recreated automatically: its content may still be recoverable.
-  return damage.has(errorCode(error))
-    ? `${path} is damaged or not a database (${message}). Restore a copy of it, or move it away to start with an empty one.`
+  const advice = "Restore a copy of it, or move it away to start with an empty one.";
+  if (damage.has(errorCode(error)))
+    return `${path} is damaged or not a database (${message}). ${advice}`;
+  return errorCode(error) === "SQLITE_ERROR"
+    ? `${path} cannot be opened: its tables are not those of this version of Vexel (${message}). ${advice}`
     : `${path} cannot be opened: ${message}`;
 }
