@@ -295,8 +295,8 @@ export function build({
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
-    health: () => json({ status: "ok" }),
-    ready: () => {
+    health: async () => json({ status: "ok" }),
+    ready: async () => {
       ledger.verify();
       return json(
         {

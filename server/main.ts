@@ -133,13 +133,13 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
   try {
     await releaseAll([
-      () => configuration.close(),
+      async () => configuration.close(),
       () => keys.close(),
       () => entities.close(),
-      () => shared?.close(),
-      () => notices?.close(),
-      () => redis?.close(),
-      () => lock.release(),
+      async () => shared?.close(),
+      async () => notices?.close(),
+      async () => redis?.close(),
+      async () => lock.release(),
     ]);
   } catch (error) {
     log.error("internal-error", { error: stackOf(error) });

@@ -50,7 +50,7 @@ export interface AdminOperation {
 }
 
 export interface AdminRoute extends AdminOperation {
-  readonly handle: (context: AdminApiContext) => Promise<Response> | Response;
+  readonly handle: (context: AdminApiContext) => Promise<Response>;
 }
 
 /** The client's IP address, for the audit log and the throttle of sign-ins. */

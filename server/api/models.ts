@@ -49,16 +49,18 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     return model;
   };
   return {
-    list: (incoming: IncomingRequest): OutgoingResponse =>
+    list: async (incoming: IncomingRequest): Promise<OutgoingResponse> =>
       json({ object: "list", data: usable(incoming).map(show) }),
-    get: (incoming: IncomingRequest, { model }: { readonly model: string }): OutgoingResponse =>
-      json(show(find(incoming, decodePathSegment(model)))),
-    listEngines: (incoming: IncomingRequest): OutgoingResponse =>
-      json({ object: "list", data: usable(incoming).map(showEngine) }),
-    getEngine: (
+    get: async (
       incoming: IncomingRequest,
       { model }: { readonly model: string },
-    ): OutgoingResponse => json(showEngine(find(incoming, engineName(model)))),
+    ): Promise<OutgoingResponse> => json(show(find(incoming, decodePathSegment(model)))),
+    listEngines: async (incoming: IncomingRequest): Promise<OutgoingResponse> =>
+      json({ object: "list", data: usable(incoming).map(showEngine) }),
+    getEngine: async (
+      incoming: IncomingRequest,
+      { model }: { readonly model: string },
+    ): Promise<OutgoingResponse> => json(showEngine(find(incoming, engineName(model)))),
   };
 }
 

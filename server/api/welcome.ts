@@ -16,7 +16,7 @@ export interface WelcomeOptions {
 
 export const createWelcome =
   ({ snapshot, ready, version, hasConsole, now }: WelcomeOptions) =>
-  (incoming: IncomingRequest): OutgoingResponse => {
+  async (incoming: IncomingRequest): Promise<OutgoingResponse> => {
     const current = snapshot();
     const { publicUrl } = incoming;
     const models = visibleModels(incoming, current, now());

@@ -86,7 +86,7 @@ export function watchCertificate({ files, first, reloaded, rejected }: WatchCert
   let hasFailed = false;
   const poll = pollFiles({
     paths: [files.certPath, files.keyPath],
-    onChange: () => {
+    onChange: async () => {
       try {
         const next = readCertificate(files);
         if (!hasFailed && next.cert === current.cert && next.key === current.key) return;

@@ -9,7 +9,7 @@ import { errorCode } from "../lib/error-code.ts";
 interface PollOptions {
   readonly paths: readonly string[];
   /** Called with the states of the files at the first poll, and whenever one of them has changed. */
-  onChange(states: readonly FileState[]): void | Promise<void>;
+  onChange(states: readonly FileState[]): Promise<void>;
   readonly pollMs?: number;
   /** Changed files must stay unchanged for this long before they are read. */
   readonly settleMs?: number;

@@ -16,7 +16,7 @@ export interface WatchOptions {
    */
   readonly startsEmpty: boolean;
   /** Loads the current configuration as a snapshot of this version. */
-  load(version: number): Loaded | Promise<Loaded>;
+  load(version: number): Promise<Loaded>;
   /** Called if the file is invalid or deleted: the old snapshot stays. */
   report(problems: readonly Problem[]): void;
   /** A new snapshot is in force; `changes` is such as `2 models added`. */

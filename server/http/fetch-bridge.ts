@@ -13,7 +13,7 @@ export interface BridgedRequest extends IncomingRequest {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-export type FetchHandler = (request: Request) => Response | Promise<Response>;
+export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Up to this size, a JSON response is sent in one piece. */
 const maxWholeBytes = 256 * 1024;

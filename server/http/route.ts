@@ -26,7 +26,7 @@ export type PathParameters<Names extends string = string> = Readonly<Record<Name
 export type Handler<Names extends string = never> = (
   incoming: IncomingRequest,
   parameters: PathParameters<Names>,
-) => Promise<OutgoingResponse> | OutgoingResponse;
+) => Promise<OutgoingResponse>;
 
 /** A handler of all paths below a prefix, and of all methods. It also responds to unknown paths and methods. */
 export interface Mount {

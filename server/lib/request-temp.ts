@@ -238,7 +238,7 @@ export function createRequestTemp(
       isCleared = true;
       if (buffers.length === 0 && files.length === 0) return;
       await releaseAll([
-        ...buffers.splice(0).map((buffer) => () => buffer.clear()),
+        ...buffers.splice(0).map((buffer) => async () => buffer.clear()),
         ...files.splice(0).map((file) => () => file.close()),
       ]);
     },

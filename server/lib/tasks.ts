@@ -42,9 +42,7 @@ export function runConcurrently<T>(
  * Starts every release, also after another has failed, and waits for all of them. Then rejects with the failure, or
  * with an AggregateError if there are several.
  */
-export async function releaseAll(
-  releases: readonly (() => Promise<unknown> | unknown)[],
-): Promise<void> {
+export async function releaseAll(releases: readonly (() => Promise<unknown>)[]): Promise<void> {
   const outcomes = await Promise.allSettled(releases.map(async (release) => release()));
   const failures = outcomes.flatMap((outcome) =>
     outcome.status === "rejected" ? [outcome.reason as unknown] : [],

@@ -156,7 +156,7 @@ export class RecordedContent {
 }
 
 interface Upload extends Omit<ContentFile, "data"> {
-  base64(): Promise<string> | string;
+  base64(): Promise<string>;
 }
 
 /** The request under the names of the API, and its images. */
@@ -202,7 +202,7 @@ function uploadOf(source: ImageSource): Upload | undefined {
   if (!head || source.kind !== "url") return undefined;
   const base64 = source.url.slice(head[0].length);
   const size = Math.floor((base64.length * 3) / 4);
-  return { field: "images", filename: "", type: head[1] ?? "", size, base64: () => base64 };
+  return { field: "images", filename: "", type: head[1] ?? "", size, base64: async () => base64 };
 }
 
 const uploadedFile = (file: FilePart): Upload => {

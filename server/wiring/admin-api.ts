@@ -101,7 +101,9 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
     if (isPlaygroundPath(incoming.path)) return playground(incoming);
     const address = clientAddress(incoming);
     try {
-      return await serveByFetch(incoming, (request) => api.fetch(request, { incoming, address }));
+      return await serveByFetch(incoming, async (request) =>
+        api.fetch(request, { incoming, address }),
+      );
     } finally {
       incoming.releaseBody();
     }

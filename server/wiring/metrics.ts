@@ -29,7 +29,7 @@ export interface MetricsWiring {
 }
 
 /** The handler of `GET /metrics` if no token is configured or metrics are off: 404. */
-export const noMetrics: Handler = ({ method, path }) => {
+export const noMetrics: Handler = async ({ method, path }) => {
   throw unknownUrl(method, path);
 };
 
@@ -59,7 +59,7 @@ export function wireMetrics(
     listen: () => {
       if (port === 0) return;
       try {
-        server = serveMetrics({ host, port }, { token, collect });
+        server = serveMetrics({ host, port }, { token, collect: async () => collect() });
       } catch (cause) {
         // The listener's own error would be reported as a problem of PORT.
         throw new Error(`VEXEL_METRICS_PORT=${port} on ${host} cannot be used.`, { cause });

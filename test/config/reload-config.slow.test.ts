@@ -50,7 +50,7 @@ function watchAt(
     path,
     holder,
     startsEmpty: !existsSync(path),
-    load,
+    load: async (version) => load(version),
     report: (problems) => reports.push(problems),
     reloaded: (what) => reloads.push(what),
     watch: (onChange) => watchFile({ path, onChange, ...pace }),
@@ -242,7 +242,7 @@ test.concurrent("an internal error while loading is reported and does not end th
     path,
     holder,
     startsEmpty: false,
-    load: (version) => {
+    load: async (version) => {
       if (broken) throw new Error("a defect");
       return loadSnapshot({ path, env: {}, version });
     },

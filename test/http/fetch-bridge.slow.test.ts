@@ -235,7 +235,7 @@ describe("a request body", () => {
 
 describe("a response", () => {
   test("keeps several cookies apart", async () => {
-    const { url } = mounted(() => {
+    const { url } = mounted(async () => {
       const headers = new Headers({ "x-other": "1" });
       headers.append("set-cookie", "session=a; HttpOnly; Path=/admin");
       headers.append("set-cookie", "csrf=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT");
@@ -251,7 +251,7 @@ describe("a response", () => {
   });
 
   test("to HEAD has the headers of GET and no body", async () => {
-    const { url } = mounted(() => Response.json({ a: 1 }, { headers: { "x-other": "1" } }));
+    const { url } = mounted(async () => Response.json({ a: 1 }, { headers: { "x-other": "1" } }));
     const [gotten, head] = await Promise.all(
       ["GET", "HEAD"].map((method) => fetch(`${url}/admin/x`, { method })),
     );
@@ -264,14 +264,14 @@ describe("a response", () => {
   });
 
   test("without a body has none", async () => {
-    const { url } = mounted(() => new Response(null, { status: 204 }));
+    const { url } = mounted(async () => new Response(null, { status: 204 }));
     const response = await fetch(`${url}/admin/x`, { method: "DELETE" });
     expect([response.status, await response.text()]).toEqual([204, ""]);
   });
 
   test("that is large JSON arrives whole", async () => {
     const list = Array.from({ length: 100_000 }, (_, id) => ({ id }));
-    const { url } = mounted(() => Response.json(list));
+    const { url } = mounted(async () => Response.json(list));
     expect(await (await fetch(`${url}/admin/x`)).json()).toEqual(list);
   });
 
@@ -280,7 +280,7 @@ describe("a response", () => {
   /** Counts the chunks that it has produced. */
   function streaming(headers: Record<string, string> = {}) {
     const counts = { produced: 0, canceled: 0 };
-    const handler: FetchHandler = () =>
+    const handler: FetchHandler = async () =>
       new Response(
         new ReadableStream(
           {
@@ -335,7 +335,7 @@ describe("a response", () => {
   test("whose next chunk never comes is canceled when the client disconnects", async () => {
     const canceled = gate();
     const { url } = mounted(
-      () =>
+      async () =>
         new Response(
           new ReadableStream({
             start: (controller) => controller.enqueue(Buffer.from("first")),
@@ -352,7 +352,7 @@ describe("a response", () => {
 });
 
 test("a handler that throws gets 500 without details, and its stack is logged", async () => {
-  const { url, errors } = mounted(() => {
+  const { url, errors } = mounted(async () => {
     throw new Error("the secret detail");
   });
   const message = await expectError(await fetch(`${url}/admin/x`), "internal");

@@ -277,7 +277,7 @@ describe("an idle connection is closed", () => {
         ended = true;
       }
     }
-    const server = listening(() => {
+    const server = listening(async () => {
       return { status: 200, headers: {}, body: endless() };
     }, 1);
     const connection = await RawConnection.open(server.url);
@@ -295,7 +295,7 @@ describe("an idle connection is closed", () => {
         yield `${i}`;
       }
     }
-    const server = listening(() => {
+    const server = listening(async () => {
       return { status: 200, headers: {}, body: slow() };
     }, 5);
     const responseBody = await fetch(`${server.url}/healthz`);

@@ -53,13 +53,13 @@ describe("`vexel check`", () => {
   });
 });
 
-test("`GET /v1/models` gives the shutdown date of a model only if all its targets are shut down", () => {
+test("`GET /v1/models` gives the shutdown date of a model only if all its targets are shut down", async () => {
   const { snapshot } = at("2026-11-16");
   const { list } = createModels({ snapshot: () => snapshot, startedAt: 0, now: () => 0 });
   const incoming = {
     headers: new Headers({ authorization: "Bearer sk-ends-0123456789abcdef" }),
   } as unknown as Parameters<typeof list>[0];
-  const { data } = JSON.parse(String(list(incoming).body)) as {
+  const { data } = JSON.parse(String((await list(incoming)).body)) as {
     data: { id: string; ends_on?: string; shutdown_date?: string }[];
   };
   expect(data.find(({ id }) => id === "ending")?.ends_on).toBe("2027-04-01");

@@ -42,13 +42,13 @@ export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[
     return context.json({ object: "list", data, next_cursor: null });
   };
 
-  const listBudgets = (context: AdminApiContext): Response => {
+  const listBudgets = async (context: AdminApiContext): Promise<Response> => {
     const at = now();
     const owners = budgetOwners(snapshot(), context.get("actor"));
     return respond(context, owners, (owner): ShownBudget[] => showBudgets(owner, budgets, at));
   };
 
-  const listLimits = (context: AdminApiContext): Response => {
+  const listLimits = async (context: AdminApiContext): Promise<Response> => {
     const [clockMs, at] = [clock(), now()];
     const owners = limitOwners(snapshot(), context.get("actor"));
     return respond(context, owners, (owner): ShownLimit[] =>

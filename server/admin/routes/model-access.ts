@@ -19,7 +19,7 @@ export function modelAccessRoutes({
   /** Unix milliseconds. */
   readonly now: () => number;
 }): readonly AdminRoute[] {
-  const get = (context: AdminApiContext): Response => {
+  const get = async (context: AdminApiContext): Promise<Response> => {
     const { model } = readQuery(context, query);
     const { models, keys } = snapshot();
     if (!models.has(model)) {

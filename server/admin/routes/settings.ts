@@ -28,7 +28,7 @@ export function settingsRoutes({
       description: schema.description ?? "",
     };
   });
-  const list = (context: AdminApiContext): Response =>
+  const list = async (context: AdminApiContext): Promise<Response> =>
     context.json({ object: "list", data: shown, next_cursor: null });
   return [
     {

@@ -32,7 +32,7 @@ export function upstreamRoutes(options: EntityChangesOptions): readonly AdminRou
       scope: "gateway",
       summary: "List the kinds of upstreams with the fields of their forms.",
       response: "Page<UpstreamKind>",
-      handle: (context) =>
+      handle: async (context) =>
         context.json({ object: "list", data: upstreamKinds(), next_cursor: null }),
     },
     ...Object.values(routes),

@@ -12,7 +12,7 @@ import type { MetricSnapshot } from "./metric-snapshot.ts";
 interface MetricsEndpointOptions {
   /** Empty: no token is needed. */
   readonly token: string;
-  readonly collect: () => Promise<readonly MetricSnapshot[]> | readonly MetricSnapshot[];
+  readonly collect: () => Promise<readonly MetricSnapshot[]>;
 }
 
 interface MetricsResponse {

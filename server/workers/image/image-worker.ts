@@ -145,7 +145,7 @@ export function createImageWorker({
     readResult: (
       parts: readonly ImageWorkerResponsePart[],
       file: UnlinkedTempFile | undefined,
-    ) => T | Promise<T>,
+    ) => Promise<T>,
   ): Promise<T> => {
     const { source, signal, key = "", field = fieldOf(source) } = job;
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
@@ -220,7 +220,7 @@ const newFile = (temp: RequestTemp): Promise<UnlinkedTempFile> =>
 const failureOf = (parts: readonly ImageWorkerResponsePart[]) =>
   parts.find((part) => part.kind === "failed");
 
-function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspection {
+async function inspectionIn(parts: readonly ImageWorkerResponsePart[]): Promise<ImageInspection> {
   const [part] = parts;
   if (part?.kind !== "inspected") throw new Error("The image worker sent no inspection result.");
   return part.inspection;
