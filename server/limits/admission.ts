@@ -10,7 +10,15 @@ import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue, type Waiter } from "./fair-queue.ts";
-import { Limiter, type LimitScope, leaseAndTake, noDemand, settleDemand } from "./limiter.ts";
+import {
+  Limiter,
+  type LimitScope,
+  leaseAndTake,
+  mustLease,
+  noDemand,
+  settleDemand,
+  take,
+} from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
 import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
@@ -101,8 +109,9 @@ export class Admission {
       return { waitedMs: 0, release: () => this.release(neededSlots, clock() - enteredAt) };
     }
     const demand = demandOf(query);
-    const taking = leaseAndTake(scopes, demand, clock);
-    const exceeded = taking instanceof Promise ? await taking : taking;
+    const exceeded = mustLease(scopes, demand, clock())
+      ? await leaseAndTake(scopes, demand, clock)
+      : take(scopes, demand, clock());
     const arrivedAt = clock();
     if (exceeded) throw rateLimitError(exceeded, route.id, limitOwner(exceeded.scope, caller));
     let admittedAt = arrivedAt;

@@ -177,18 +177,23 @@ function unleased(
 /** A request is refused after other requests have taken its leased items this many times. */
 const maxLeases = 5;
 
-/** Leases the missing items, and takes from all buckets. A promise: items have to be leased first. */
-export function leaseAndTake(
+/** Whether items must be leased before the request takes them (`leaseAndTake`). False: `take` needs no wait. */
+export const mustLease = (scopes: readonly LimitScope[], demand: Demand, now: number): boolean =>
+  unleased(scopes, demand, now) !== undefined;
+
+/** Leases the missing items, and takes from all buckets. */
+export async function leaseAndTake(
   scopes: readonly LimitScope[],
   demand: Demand,
   clock: () => number,
-  leases = 0,
-): Promise<Shortage | undefined> | Shortage | undefined {
-  const leasing = leases < maxLeases ? lease(scopes, demand, clock()) : undefined;
-  // No `await` may come between this check and the start of the request: other requests take from the same slice.
-  return leasing
-    ? leasing.then(() => leaseAndTake(scopes, demand, clock, leases + 1))
-    : take(scopes, demand, clock());
+): Promise<Shortage | undefined> {
+  // No `await` may come between the last check and `take`: other requests take from the same slice.
+  for (let leases = 0; leases < maxLeases; leases++) {
+    const leasing = lease(scopes, demand, clock());
+    if (!leasing) break;
+    await leasing;
+  }
+  return take(scopes, demand, clock());
 }
 
 /** Undefined: no items are missing, or none can be leased. */

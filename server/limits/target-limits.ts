@@ -14,7 +14,14 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import { type LimitScope, leaseAndTake, noDemand, settleDemand } from "./limiter.ts";
+import {
+  type LimitScope,
+  leaseAndTake,
+  mustLease,
+  noDemand,
+  settleDemand,
+  take,
+} from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
@@ -97,8 +104,9 @@ async function takeWhenAvailable<Q>(
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
-    const taking = leaseAndTake(scopes, demand, clock);
-    const exceeded = taking instanceof Promise ? await taking : taking;
+    const exceeded = mustLease(scopes, demand, clock())
+      ? await leaseAndTake(scopes, demand, clock)
+      : take(scopes, demand, clock());
     if (!exceeded) return;
     if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)
       throw atLimit(route.id, exceeded.waitMs);
