@@ -46,6 +46,8 @@ export interface Budgets {
    * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
+  /** Whether `reserve` lacks an amount of a budget that several processes share. It may be leased. */
+  mustLease(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): boolean;
   /**
    * Budgets that several processes share: leases the amount that a reservation lacks. Undefined: it lacks nothing, or
    * nothing can be leased.
@@ -233,6 +235,12 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       );
       if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
       return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report, underReserved);
+    },
+    mustLease: (charged, { dollars, maxDollars = dollars }, at) => {
+      if (!counters.isShared || !dollars || !maxDollars) return false;
+      return cachedBudgetsOf(charged, at).some(({ counter, limit }) =>
+        counter.wouldExceed(maxDollars, limit),
+      );
     },
     lease: (charged, { dollars, maxDollars = dollars }, at) => {
       if (!counters.isShared || !dollars || !maxDollars) return undefined;

@@ -43,13 +43,17 @@ interface ChargedRequest {
   readonly record: RequestRecord;
 }
 
+/** `must_wait`: only the reservations of other requests exceed the budget, so `waitAndReserve` may succeed. */
+type ReserveOutcome = "reserved" | "must_wait";
+
 export interface RequestCharging {
   /**
    * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
-   * too small. False: only the reservations of other requests exceed the budget, so `waitAndReserve` may succeed. A
-   * promise: a budget that replicas share is leased first.
+   * too small. `must_lease`: a budget that replicas share must be leased first, by `leaseAndReserve`.
    */
-  reserve(request: ChargedRequest): boolean | Promise<boolean>;
+  tryReserve(request: ChargedRequest): ReserveOutcome | "must_lease";
+  /** Leases the amount that the request lacks, and reserves it. Throws GatewayError if the budget is too small. */
+  leaseAndReserve(request: ChargedRequest): Promise<ReserveOutcome>;
   /**
    * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
    * the milliseconds waited.
@@ -150,38 +154,43 @@ export function createRequestCharging({
     startReservation(observed, record, caller, operation === "embeddings");
   };
 
-  /** False: only the reservations of other requests exceed the budget. */
-  const tryReserve = (
+  const reserveOrWait = (
     request: ChargedRequest,
     caller: Caller,
     charged: readonly BudgetedOwner[],
     estimated: Estimated,
-  ): boolean => {
+  ): ReserveOutcome => {
     try {
       reserve(request, caller, charged, estimated);
-      return true;
+      return "reserved";
     } catch (refusal) {
       // Image requests run for a minute: too long to wait for their reservations.
-      if (request.operation === "embeddings" && isOnlyReserved(refusal)) return false;
+      if (request.operation === "embeddings" && isOnlyReserved(refusal)) return "must_wait";
       throw refusal;
     }
   };
 
   return {
-    reserve: (request) => {
+    tryReserve: (request) => {
       const { caller, at } = request.record;
-      if (!caller?.budgets) return true;
+      if (!caller?.budgets) return "reserved";
       const charged = caller.budgets;
       const estimated = estimateOf(request);
-      // No `await` may come between the check and the reservation: other requests reserve from the same slice.
-      const leaseAndReserve = (leases: number): Promise<boolean> | boolean => {
-        const leasing =
-          leases < maxLeases ? budgets.lease(charged, estimated.estimate, at) : undefined;
-        return leasing
-          ? leasing.then(() => leaseAndReserve(leases + 1))
-          : tryReserve(request, caller, charged, estimated);
-      };
-      return leaseAndReserve(0);
+      if (budgets.mustLease(charged, estimated.estimate, at)) return "must_lease";
+      return reserveOrWait(request, caller, charged, estimated);
+    },
+    leaseAndReserve: async (request) => {
+      const { caller, at } = request.record;
+      if (!caller?.budgets) return "reserved";
+      const charged = caller.budgets;
+      const estimated = estimateOf(request);
+      // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
+      for (let leases = 0; leases < maxLeases; leases++) {
+        const leasing = budgets.lease(charged, estimated.estimate, at);
+        if (!leasing) break;
+        await leasing;
+      }
+      return reserveOrWait(request, caller, charged, estimated);
     },
     waitAndReserve: async ({ query, route, record }, signal) => {
       const { caller } = record;

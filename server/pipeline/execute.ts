@@ -123,6 +123,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   execution: Execution<Q, A>,
 ): Promise<A> {
   const { services, record, operation, kind } = lifetime;
+  const { charging } = services;
   const { endpoint, caller, route, query, send, client, isPartOfRequest } = execution;
   const isLimited = !isPartOfRequest && Boolean(route.scopes || caller.scopes || kind === "image");
   // An image that cannot be stored is refused before it is billed.
@@ -141,13 +142,14 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
   const charged = caller.budgets && { operation, query, route, record };
-  const reserved = charged === undefined || services.charging.reserve(charged);
-  if (charged && !(reserved === true || (await reserved))) {
+  let outcome = charged && charging.tryReserve(charged);
+  if (charged && outcome === "must_lease") outcome = await charging.leaseAndReserve(charged);
+  if (charged && outcome === "must_wait") {
     // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
     // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
     lifetime.ticket = undefined;
-    waitedMs += await services.charging.waitAndReserve(charged, client.signal);
+    waitedMs += await charging.waitAndReserve(charged, client.signal);
     if (isLimited) lifetime.ticket = await admit(lifetime, execution);
     waitedMs += lifetime.ticket?.waitedMs ?? 0;
   }

@@ -33,7 +33,7 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
     const cancel = new AbortController();
     const request = { record, cancel, outcome: undefined as unknown };
     const chargedRequest = { operation: "embeddings", query, route, record } as const;
-    if (charging.reserve(chargedRequest)) {
+    if (charging.tryReserve(chargedRequest) === "reserved") {
       request.outcome = "admitted at once";
       return request;
     }

@@ -41,7 +41,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     const record = new RequestRecord("req_1", "generations", noon);
     record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
     const route = { id: "image-model", targets, maxImages: 10 } as unknown as PermittedModel;
-    charging.reserve({ operation: "generations", query: { ...query, options }, route, record });
+    charging.tryReserve({ operation: "generations", query: { ...query, options }, route, record });
     return record;
   };
   const state = () => budgets.status(key, noon)[0];
@@ -164,7 +164,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   const record = new RequestRecord("req_1", "generations", noon);
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
   const route = { id: "image-model", targets: [] } as unknown as PermittedModel;
-  charging.reserve({ operation: "generations", query, route, record });
+  charging.tryReserve({ operation: "generations", query, route, record });
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);
   expect(record.cost.estimated).toBeUndefined();

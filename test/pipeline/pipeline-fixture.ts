@@ -70,7 +70,12 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     }),
     responseMemory: new ResponseMemory(1_000_000),
     maxConcurrent: { all: 10, image: 10 },
-    charging: { reserve: () => true, waitAndReserve: async () => 0, end: () => undefined },
+    charging: {
+      tryReserve: () => "reserved",
+      leaseAndReserve: async () => "reserved",
+      waitAndReserve: async () => 0,
+      end: () => undefined,
+    },
     onDisconnect: "cancel",
     closing: new AbortController().signal,
     keepAliveMs: 0,
