@@ -50,7 +50,7 @@ export interface BuildResult {
 }
 
 const defaultMaxImages = 10;
-const fileOrigin: EntityOrigin = { source: "file" };
+const yamlOrigin: EntityOrigin = { source: "yaml" };
 
 const provisionedOrigin = (source: Source, variable: string | undefined): EntityOrigin => ({
   source,
@@ -59,7 +59,7 @@ const provisionedOrigin = (source: Source, variable: string | undefined): Entity
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const { version, config, environment, builtInModels, now } = parts;
-  const { originAt = () => fileOrigin } = parts;
+  const { originAt = () => yamlOrigin } = parts;
   const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   for (const [index, { id }] of config.upstreams.entries()) {
@@ -101,7 +101,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       ...(project !== undefined && { project }),
       ...limitsOf(limits),
       ...budgetOf(budget),
-      source: "file",
+      source: "yaml",
     };
   });
   const projects = new Map<string, Project>(

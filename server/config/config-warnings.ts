@@ -78,7 +78,7 @@ const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
 /** Warnings about configured embedding models that are valid but cannot serve a request, from the catalog's facts. */
 export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
-    .filter(({ kind, source }) => kind === "embedding" && (source === "file" || source === "store"))
+    .filter(({ kind, source }) => kind === "embedding" && (source === "yaml" || source === "store"))
     .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
 
 /** `dimensions` of a model declares the length of its vectors; authors often expect it to shorten them. */

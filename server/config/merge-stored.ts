@@ -44,7 +44,7 @@ export function mergeStored(
   });
   const originAt = (list: string, index: number): EntityOrigin =>
     index < fileList(yaml, list).length
-      ? { source: "file", location: `${yaml.file} line ${yaml.lineOf([list, index])}` }
+      ? { source: "yaml", location: `${yaml.file} line ${yaml.lineOf([list, index])}` }
       : { source: "store" };
 
   let { config } = yaml;

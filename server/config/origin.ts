@@ -8,8 +8,7 @@ export const isReadOnly = ({ source }: EntityOrigin): boolean => source !== "sto
 
 /** Such as `yaml: vexel.yaml line 12`, `environment: OPENAI_API_KEY`, `store` or `built-in`. */
 export function describeOrigin({ source, location }: EntityOrigin): string {
-  const name = source === "file" ? "yaml" : source;
-  return location === undefined ? name : `${name}: ${location}`;
+  return location === undefined ? source : `${source}: ${location}`;
 }
 
 export const originKey = (kind: OriginKind, id: string): string => `${kind} ${id}`;

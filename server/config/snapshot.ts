@@ -5,8 +5,8 @@ import type { Limits } from "../lib/limits.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
-/** Where an entry comes from: the file, the environment, the store, or the built-in models. */
-export type Source = "file" | "environment" | "store" | "built-in";
+/** Where an entry comes from: vexel.yaml, the environment, the store, or the built-in models. */
+export type Source = "yaml" | "environment" | "store" | "built-in";
 
 /** The origin of one entity; origin.ts describes it. */
 export interface EntityOrigin {

@@ -114,7 +114,7 @@ describe("a stored entity", () => {
         id: "web",
         readOnly: true,
         value: {},
-        origin: { source: "file", location },
+        origin: { source: "yaml", location },
       },
       {
         kind: "upstream",

@@ -60,7 +60,7 @@ describe("a valid file", () => {
       id: "text-embedding-3-small",
       kind: "embedding",
       targets: [{ upstream: openai, model: "text-embedding-3-small", tokenPrice: 0.02 }],
-      source: "file",
+      source: "yaml",
       ownedBy: "openai",
       dimensions: 1536,
       space: "text-embedding-3-small",
@@ -68,7 +68,7 @@ describe("a valid file", () => {
       maxImages: 10,
     });
     expect([...keys.values()]).toMatchObject([
-      { id: "file:web", name: "web", models: ["text-embedding-*"], source: "file" },
+      { id: "file:web", name: "web", models: ["text-embedding-*"], source: "yaml" },
     ]);
   });
 

@@ -75,7 +75,7 @@ describe("the file has precedence:", () => {
 `,
       { env },
     );
-    expect(snapshot.models.get("text-embedding-3-small")).toMatchObject({ source: "file" });
+    expect(snapshot.models.get("text-embedding-3-small")).toMatchObject({ source: "yaml" });
     expect(snapshot.models.get("vexel-sketch")?.targets[0]?.upstream.id).toBe("openai");
     expect(snapshot.models.get("text-embedding-3-large")).toMatchObject({ source: "environment" });
   });

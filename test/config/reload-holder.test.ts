@@ -70,7 +70,7 @@ test("keys that were created on the command line meanwhile are no change of the 
   const changed = withKeyChanges(now, [{ key: created, isRevoked: false }]);
   expect(changed.keys.get("h")?.id).toBe("key_1");
   expect(describeChanges(now, changed)).toBe("");
-  const written = { ...created, source: "file" } as const;
+  const written = { ...created, source: "yaml" } as const;
   expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
     "1 key added",
   );

@@ -29,7 +29,7 @@ export const routeTo = (...targets: Target[]): PermittedModel =>
     id: "public-model",
     kind: "embedding",
     targets,
-    source: "file",
+    source: "yaml",
     ownedBy: "test",
     maxImages: 1,
   });

@@ -87,7 +87,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     id: "public-model",
     kind: "embedding",
     targets: [target],
-    source: "file",
+    source: "yaml",
     ownedBy: "test",
     maxImages: 1,
     ...(contextual && { contextual: true }),

@@ -35,7 +35,7 @@ export const incoming = {
 export const snapshotWith = (kind: Model["kind"], requestsPerMinute = 10): Snapshot =>
   ({
     models: new Map([["m", { id: "m", kind, targets: [], maxImages: 1 }]]),
-    keys: new Map([[hash, { ...key, hash, source: "file" }]]),
+    keys: new Map([[hash, { ...key, hash, source: "yaml" }]]),
     limits: new Map([["key:k", { requestsPerMinute }]]),
   }) as unknown as Snapshot;
 

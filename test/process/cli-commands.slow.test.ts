@@ -186,7 +186,7 @@ describe("models", () => {
     const [head, ...rows] = out.trim().split("\n");
     expect(head).toMatch(/^MODEL +KIND +SOURCE +TARGETS$/);
     expect(rows.find((row) => row.startsWith("embedding-model "))).toMatch(
-      /^embedding-model +embedding +file +fake:text-embedding-3-large$/,
+      /^embedding-model +embedding +yaml +fake:text-embedding-3-large$/,
     );
     expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +built-in /.test(row))).toBe(true);
   });
@@ -199,7 +199,7 @@ describe("models", () => {
     expect(listed.find(({ id }) => id === "image-model")).toEqual({
       id: "image-model",
       kind: "image",
-      source: "file",
+      source: "yaml",
       targets: ["fake:gpt-image-1.5"],
     } as never);
   });

@@ -21,7 +21,7 @@ export const readOnly = (entity: Named & { origin: EntityOrigin }): GatewayError
 
 function howToChange({ source, location }: EntityOrigin): string {
   switch (source) {
-    case "file":
+    case "yaml":
       return `is defined in ${location}. Change it there: the gateway applies the file within a second.`;
     case "environment":
       return `comes from the environment variable ${location}. Change the variable and restart the gateway, or create an entity with another id.`;

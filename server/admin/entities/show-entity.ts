@@ -4,7 +4,7 @@ import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { EntityOrigin } from "../../config/snapshot.ts";
 
 export const shownOrigin = ({ source, location }: EntityOrigin): Origin => ({
-  source: source === "file" ? "yaml" : source,
+  source,
   location: location ?? null,
 });
 

@@ -53,7 +53,7 @@ function* provisionedEntities(yaml: YamlConfig, snapshot: Snapshot): Iterable<En
     if (!isEntityKind(kind) || !isReadOnly(origin)) continue;
     const id = key.slice(space + 1);
     const value =
-      origin.source === "file" ? valueInFile(yaml, kind, id) : provisionedValue(snapshot, kind, id);
+      origin.source === "yaml" ? valueInFile(yaml, kind, id) : provisionedValue(snapshot, kind, id);
     yield { ...valueView({ kind, id, value }), origin, readOnly: true };
   }
 }
