@@ -21,7 +21,7 @@ export interface EventData {
   "key.created": KeyEventData & { readonly models: readonly string[] };
   "key.revoked": KeyEventData;
   "key.expiring": KeyEventData & { readonly expires_at: string };
-  "config.reloaded": { readonly what: string };
+  "config.reloaded": { readonly changes: string };
   "config.rejected": { readonly problems: readonly string[] };
   "ledger.unwritable": { readonly reason: string; readonly policy: "refuse" | "serve" };
   "ledger.recovered": { readonly reason: string };

@@ -32,7 +32,7 @@ export interface DeliveryReport {
    * The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the store of the queue
    * cannot be used.
    */
-  readonly what: "failing" | "abandoned" | "endpoint-gone" | "stalled";
+  readonly kind: "failing" | "abandoned" | "endpoint-gone" | "stalled";
   readonly webhook?: Webhook;
   readonly event?: StoredEvent;
   readonly problem: string;
@@ -145,10 +145,10 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const webhookState = stateOf(webhook);
     if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
     if (status === 410) webhookState.gone = true;
-    if (!webhookState.isFailureReported) report({ what: "failing", webhook, event, problem });
+    if (!webhookState.isFailureReported) report({ kind: "failing", webhook, event, problem });
     webhookState.isFailureReported = true;
-    if (state === "abandoned") report({ what: "abandoned", webhook, event, problem });
-    if (webhookState.gone) report({ what: "endpoint-gone", webhook, event, problem });
+    if (state === "abandoned") report({ kind: "abandoned", webhook, event, problem });
+    if (webhookState.gone) report({ kind: "endpoint-gone", webhook, event, problem });
   };
 
   const saveEachOutcome = async (): Promise<void> => {
@@ -243,7 +243,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const onStorageError = (error: unknown): void => {
     if (closed) return;
     const problem = error instanceof Error ? error.message : String(error);
-    if (!isStallReported) report({ what: "stalled", problem });
+    if (!isStallReported) report({ kind: "stalled", problem });
     isStallReported = true;
     dispatchIn(storageRetryMs);
   };
@@ -277,7 +277,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
       } catch (error) {
         // The claims of these deliveries expire, and the next process sends them again.
         report({
-          what: "stalled",
+          kind: "stalled",
           problem: error instanceof Error ? error.message : String(error),
         });
       }

@@ -31,7 +31,7 @@ export interface EventsOptions {
 
 export interface EventsReport {
   /** The event is not recorded yet, was lost, or replaced the oldest event in the full queue of a webhook. */
-  readonly what: "not-recorded" | "lost" | "queue-full";
+  readonly kind: "not-recorded" | "lost" | "queue-full";
   readonly type: string;
   readonly problem: string;
   readonly webhook?: string;
@@ -86,7 +86,7 @@ export function createEvents(options: EventsOptions): Events {
     );
     for (const webhook of overflowed) {
       report({
-        what: "queue-full",
+        kind: "queue-full",
         type: event.type,
         webhook,
         problem: "too many events were waiting",
@@ -120,7 +120,7 @@ export function createEvents(options: EventsOptions): Events {
   const onFailure = ({ event }: QueuedEvent, error: unknown): void => {
     const problem = error instanceof Error ? error.message : String(error);
     // Only the first failure is reported.
-    if (failure === undefined) report({ what: "not-recorded", type: event.type, problem });
+    if (failure === undefined) report({ kind: "not-recorded", type: event.type, problem });
     failure = problem;
     limitQueue(maxUnrecorded);
     // The event may be about the storage that cannot be written, so the webhooks get it without a record.
@@ -136,7 +136,7 @@ export function createEvents(options: EventsOptions): Events {
     if (excess <= 0) return;
     const problem = failure ?? "too many events occurred at once";
     for (const { event } of queue.splice(0, excess))
-      report({ what: "lost", type: event.type, problem });
+      report({ kind: "lost", type: event.type, problem });
   };
 
   const sendUnrecorded = async (entry: QueuedEvent): Promise<void> => {
@@ -177,7 +177,7 @@ export function createEvents(options: EventsOptions): Events {
       clearTimeout(timer);
       await flush();
       const problem = failure ?? "the gateway stopped";
-      for (const { event } of queue.splice(0)) report({ what: "lost", type: event.type, problem });
+      for (const { event } of queue.splice(0)) report({ kind: "lost", type: event.type, problem });
     },
   };
 }

@@ -73,7 +73,7 @@ export const verifyImagesStage =
   (next) =>
   async (request) =>
     dropImplausibleImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
-      request.record.addStep(`${implausible.what} implausible`);
+      request.record.addStep(`${implausible.quantity} implausible`);
       onImplausibleUsage(request, implausible);
     });
 
@@ -142,7 +142,7 @@ function checkImage(image: ImageContent): void {
 
 /** For the log. */
 export interface ImplausibleUsage {
-  readonly what: "input tokens" | "tokens" | "cost";
+  readonly quantity: "input tokens" | "tokens" | "cost";
   readonly reported: number;
   /** The highest plausible value. */
   readonly max: number;
@@ -172,7 +172,7 @@ export function dropImplausibleEmbeddingsUsage<
   if (reported === undefined || (reported >= 0 && reported <= aroundText)) return response;
   const max = maxTokens(request.query.input, reported);
   if (reported >= 0 && reported <= max) return response;
-  onImplausibleUsage(request, { what: "input tokens", reported, max });
+  onImplausibleUsage(request, { quantity: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...others } = response;
   return others;
@@ -211,7 +211,7 @@ export function dropImplausibleModerationUsage<
   const reported = response.usage?.inputTokens ?? 0;
   const max = aroundPrompt + maxTokens(request.query.input, reported);
   if (reported <= max) return response;
-  onImplausibleUsage(request, { what: "input tokens", reported, max });
+  onImplausibleUsage(request, { quantity: "input tokens", reported, max });
   const { usage: _, ...others } = response;
   return others;
 }
@@ -259,7 +259,7 @@ function dropImplausibleBufferedUsage(
   const isCostPlausible = cost === undefined || cost <= max;
   const isUsagePlausible = isPlausible(usage, query, imageCount, onImplausibleUsage);
   if (isCostPlausible && isUsagePlausible) return response;
-  if (!isCostPlausible) onImplausibleUsage({ what: "cost", reported: cost, max });
+  if (!isCostPlausible) onImplausibleUsage({ quantity: "cost", reported: cost, max });
   return {
     ...others,
     ...(isUsagePlausible && usage && { usage }),
@@ -280,7 +280,7 @@ function isPlausible(
   const max = imageCount * (inputTokens + perOutputImage);
   const reported = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
   if (reported <= max) return true;
-  onImplausibleUsage({ what: "tokens", reported, max });
+  onImplausibleUsage({ quantity: "tokens", reported, max });
   return false;
 }
 

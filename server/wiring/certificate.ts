@@ -45,11 +45,11 @@ export function wireCertificate(
     reloaded: ({ validTo }) => {
       current = undefined;
       log.info("certificate-reloaded", { validTo });
-      emit({ type: "config.reloaded", data: { what: "TLS certificate renewed" } });
+      emit({ type: "config.reloaded", data: { changes: "TLS certificate renewed" } });
     },
     rejected: (problem) => {
       current = problem;
-      log.error("certificate-rejected", { problem });
+      log.error("certificate-rejected", { reason: problem });
       emit({ type: "config.rejected", data: { problems: [problem] } });
     },
   });

@@ -138,12 +138,12 @@ function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
   return /^\d{1,7}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
-function logRecordingProblem(log: Log, { what, type, webhook, problem }: EventsReport): void {
-  if (what === "queue-full") log.error("webhook-abandoned", { webhook, reason: problem });
-  else log.error("event-not-recorded", { type, reason: problem, lost: what === "lost" });
+function logRecordingProblem(log: Log, { kind, type, webhook, problem }: EventsReport): void {
+  if (kind === "queue-full") log.error("webhook-abandoned", { webhook, reason: problem });
+  else log.error("event-not-recorded", { type, reason: problem, lost: kind === "lost" });
 }
 
-function logDeliveryProblem(log: Log, { what, webhook, event, problem }: DeliveryReport): void {
+function logDeliveryProblem(log: Log, { kind, webhook, event, problem }: DeliveryReport): void {
   // The URL may contain a token, also in its path: the host is enough to identify the webhook.
   const host = webhook && new URL(webhook.url).host;
   const fields = {
@@ -153,8 +153,8 @@ function logDeliveryProblem(log: Log, { what, webhook, event, problem }: Deliver
     type: event?.type,
     reason: problem,
   };
-  if (what === "failing") log.warn("webhook-failing", fields);
-  else if (what === "abandoned") log.error("webhook-abandoned", fields);
-  else if (what === "endpoint-gone") log.error("webhook-endpoint-gone", fields);
+  if (kind === "failing") log.warn("webhook-failing", fields);
+  else if (kind === "abandoned") log.error("webhook-abandoned", fields);
+  else if (kind === "endpoint-gone") log.error("webhook-endpoint-gone", fields);
   else log.error("webhook-deliveries-stalled", { reason: problem });
 }

@@ -99,10 +99,10 @@ export async function loadConfiguration(
   let lastWarnings = first.warnings;
   for (const warning of lastWarnings) log.warn("config-warning", { warning });
   const holder = new SnapshotHolder(first.snapshot);
-  const reportReload = (what: string, warnings: readonly string[]): void => {
-    log.info("config-reloaded", { what });
+  const reportReload = (changes: string, warnings: readonly string[]): void => {
+    log.info("config-reloaded", { changes });
     for (const warning of warnings) log.warn("config-warning", { warning });
-    events()?.emit({ type: "config.reloaded", data: { what } });
+    events()?.emit({ type: "config.reloaded", data: { changes } });
   };
   // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source.
   const serialize = createSerialize();
@@ -125,10 +125,10 @@ export async function loadConfiguration(
       for (const problem of descriptions) log.error("config-rejected", { problem });
       events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
     },
-    reloaded: (what, warnings) => {
+    reloaded: (changes, warnings) => {
       fileProblem = undefined;
       lastWarnings = warnings;
-      reportReload(what, warnings);
+      reportReload(changes, warnings);
     },
   });
 

@@ -5,12 +5,12 @@ import type { VerifyOptions } from "../pipeline/verify-response.ts";
 
 export const reportImplausibleUsage =
   (log: Log): VerifyOptions["onImplausibleUsage"] =>
-  ({ target, route, record }, { what, reported, max }) =>
+  ({ target, route, record }, { quantity, reported, max }) =>
     log.warn("usage-implausible", {
       model: route.id,
       upstream: target?.upstream.id,
       targetModel: target?.model,
-      what,
+      quantity,
       reported,
       max,
       requestId: record.requestId,

@@ -16,10 +16,10 @@ export const wireTargetRegistry = (runtime: Runtime): TargetRegistry =>
     onTargetChange: (change) => reportChange(runtime, change),
   });
 
-function reportChange({ log, emit }: Runtime, { what, target, reason }: TargetChange): void {
+function reportChange({ log, emit }: Runtime, { transition, target, reason }: TargetChange): void {
   const { id: upstream } = target.upstream;
   const fields = { upstream, targetModel: target.model, reason };
-  if (what === "ejected") log.error("target-ejected", fields);
+  if (transition === "ejected") log.error("target-ejected", fields);
   else log.warn("target-recovered", fields);
-  emit({ type: `target.${what}`, data: { upstream, target_model: target.model, reason } });
+  emit({ type: `target.${transition}`, data: { upstream, target_model: target.model, reason } });
 }

@@ -35,7 +35,7 @@ const post = (path: string): Promise<Response> =>
   });
 
 test("a delivered event is redelivered to the webhook, and the audit log names the user", async () => {
-  setup.gateway.events.emit({ type: "config.reloaded", data: { what: "the file" } });
+  setup.gateway.events.emit({ type: "config.reloaded", data: { changes: "the file" } });
   await until(() => received.length === 1);
   const isDelivered = async () => {
     const { data } = await setup.admin<Events>("/events");

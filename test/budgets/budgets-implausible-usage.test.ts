@@ -56,7 +56,7 @@ afterAll(() => {
 describe.each([
   ["/v1/embeddings", { model: "vectors", input: "an otter" }, "input tokens"],
   ["/v1/images/generations", { model: "images", prompt: "an otter" }, "tokens"],
-])("%s", (path, body, what) => {
+])("%s", (path, body, quantity) => {
   test("charges the estimate if the upstream reports a trillion tokens", async () => {
     const response = await setup.gateway.post(path, body, { authorization: `Bearer ${key}` });
     expect(response.status).toBe(200);
@@ -73,7 +73,7 @@ describe.each([
     expect(JSON.parse(line ?? "{}")).toMatchObject({
       level: "warn",
       upstream: "implausible",
-      what,
+      quantity,
     });
   });
 });
@@ -143,7 +143,7 @@ describe("reported image usage", () => {
       query,
       (more) => reported.push(more),
     );
-    expect(reported).toEqual([{ what: "cost", reported: 1e6, max: 20 }]);
+    expect(reported).toEqual([{ quantity: "cost", reported: 1e6, max: 20 }]);
     expect(checked).toEqual(response({ usage: usage(9) }));
   });
 

@@ -40,7 +40,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
   const gateway = await startProcess({ folder: folder.path, yaml: "models: []", env });
   writeFileSync(path, webhookYaml({ url: receiver.url, events: '["config.*"]' }));
   await until(() => receiver.of("config.reloaded").length === 1);
-  expect(receiver.received[0]?.data).toEqual({ what: "1 webhook added" });
+  expect(receiver.received[0]?.data).toEqual({ changes: "1 webhook added" });
   writeFileSync(path, `${webhookYaml({ url: receiver.url })}modles: []\nkeys: [{ name: 3 }]\n`);
   await until(() => receiver.of("config.rejected").length === 1);
   const { problems } = receiver.received[1]!.data as { problems: string[] };

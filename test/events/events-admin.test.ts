@@ -107,7 +107,7 @@ describe("GET /admin/api/events", () => {
     let cursor = "";
     for (let pages = 0; pages < 4; pages++) {
       const page = await gateway.getAdmin<Page>(`/admin/api/events?limit=7${cursor}`);
-      received.push(...page.data.map(({ data }) => data.what));
+      received.push(...page.data.map(({ data }) => data.changes));
       expect(page.next_cursor).toBe(pages < 3 ? page.data.at(-1)!.id : null);
       cursor = `&cursor=${page.next_cursor}`;
     }

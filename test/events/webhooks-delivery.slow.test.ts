@@ -43,7 +43,7 @@ const failing =
   (_, count) =>
     count <= times ? new Response("no", { status, headers }) : new Response("thanks");
 
-const payloadNames = (received: readonly Received[]) => received.map(({ data }) => data.what);
+const payloadNames = (received: readonly Received[]) => received.map(({ data }) => data.changes);
 
 describe("a webhook", () => {
   test("has a signature that standard libraries verify, and that no other message or secret matches", async () => {
@@ -87,7 +87,7 @@ describe("a webhook", () => {
       id,
       type: "config.reloaded",
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      data: { what: "2 models added" },
+      data: { changes: "2 models added" },
     });
     await until(async () => (await newest()).deliveries[0]?.state === "delivered");
     expect(await newest()).toMatchObject({ ...event, deliveries: [{ attempts: 1, status: 200 }] });
@@ -140,7 +140,7 @@ describe("an event that a webhook does not accept", () => {
     const { receiver, gateway } = setUp({
       delays: [300],
       respond: ({ data }, count) =>
-        new Response(null, { status: data.what === "0" && count === 1 ? 500 : 200 }),
+        new Response(null, { status: data.changes === "0" && count === 1 ? 500 : 200 }),
     });
     for (const what of [0, 1, 2]) emitEvent(gateway, what);
     await until(() => receiver.received.length === 4);

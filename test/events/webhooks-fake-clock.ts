@@ -112,7 +112,7 @@ export function startSimulation(options: SimulationOptions) {
     deliver,
     pass,
     now: () => at,
-    emit: () => events.emit({ type: "config.reloaded", data: { what: "x" } }),
+    emit: () => events.emit({ type: "config.reloaded", data: { changes: "x" } }),
     /** Timers are monotonic: they ignore changes of the time of day. */
     jump: (ms: number) => {
       at += ms;

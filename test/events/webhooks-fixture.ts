@@ -147,4 +147,4 @@ export interface ShownWebhook {
 
 /** A numbered event without side effects. */
 export const emitEvent = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
-  events.emit({ type: "config.reloaded", data: { what: String(count) } });
+  events.emit({ type: "config.reloaded", data: { changes: String(count) } });

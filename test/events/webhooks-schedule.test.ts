@@ -25,7 +25,7 @@ describe("a failed delivery", () => {
       60 * minute,
     ]);
     expect(simulation.states()).toEqual(["abandoned"]);
-    expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
+    expect(simulation.reported.map(({ kind }) => kind)).toEqual(["failing", "abandoned"]);
   });
 
   test("is logged once until a delivery succeeds, also if a test of the webhook failed before", async () => {
@@ -40,7 +40,7 @@ describe("a failed delivery", () => {
     expect(simulation.states()).toEqual(["delivered"]);
     simulation.emit();
     await simulation.pass(minute);
-    expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "failing"]);
+    expect(simulation.reported.map(({ kind }) => kind)).toEqual(["failing", "failing"]);
   });
 
   test("is retried with a jitter of up to a fifth of the delay", async () => {
@@ -81,7 +81,7 @@ describe("a failed delivery", () => {
     const states = simulation.states();
     expect(states.slice(0, 15)).toEqual(Array(15).fill("abandoned"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
-    expect(simulation.reported.filter(({ what }) => what === "queue-full")).toHaveLength(15);
+    expect(simulation.reported.filter(({ kind }) => kind === "queue-full")).toHaveLength(15);
   });
 });
 
@@ -92,7 +92,7 @@ describe("when the event file cannot be written", () => {
     expect(() => simulation.emit()).not.toThrow();
     await simulation.pass(0);
     expect(simulation.attempts).toHaveLength(1);
-    expect(simulation.reported.map(({ what }) => what)).toEqual(["not-recorded"]);
+    expect(simulation.reported.map(({ kind }) => kind)).toEqual(["not-recorded"]);
     simulation.breakDisk(false);
     simulation.emit();
     await simulation.pass(hour);
@@ -108,7 +108,7 @@ describe("when the event file cannot be written", () => {
     simulation.breakDisk(true);
     for (let i = 0; i < 130; i++) simulation.emit();
     await simulation.events.flush();
-    expect(simulation.reported.filter(({ what }) => what === "lost")).toHaveLength(30);
+    expect(simulation.reported.filter(({ kind }) => kind === "lost")).toHaveLength(30);
     simulation.breakDisk(false);
     simulation.emit();
     await simulation.events.flush();
@@ -125,7 +125,7 @@ describe("when the event file cannot be written", () => {
     simulation.emit();
     await simulation.pass(hour);
     expect(simulation.attempts).toHaveLength(1);
-    expect(simulation.reported.filter(({ what }) => what === "stalled")).toHaveLength(1);
+    expect(simulation.reported.filter(({ kind }) => kind === "stalled")).toHaveLength(1);
     simulation.breakDisk(false);
     await simulation.pass(hour);
     expect(simulation.attempts).toHaveLength(1);
@@ -160,7 +160,7 @@ test("a new secret applies from the next attempt on, also to pending deliveries"
   await simulation.pass(minute);
   const bodyOf = (id: string): string => {
     const time = new Date(timestamp * 1000).toISOString();
-    return JSON.stringify({ id, type: "config.reloaded", timestamp: time, data: { what: "x" } });
+    return JSON.stringify({ id, type: "config.reloaded", timestamp: time, data: { changes: "x" } });
   };
   const signedWith = ({ id, signature }: { id: string; signature: string }): string[] =>
     [secret, simulation.webhooks.get(simulation.webhook.id)!.secret].filter(

@@ -250,7 +250,7 @@ describe("a target that recovers", () => {
       });
       simulation.steady(0, 30_000, 20);
       await simulation.time.run();
-      const back = simulation.changes.find(({ what }) => what === "recovered")!.at;
+      const back = simulation.changes.find(({ transition }) => transition === "recovered")!.at;
       const shareIn = (from: number, to: number) => {
         const all = simulation.attempts.filter(({ at }) => at >= from && at < to);
         return all.filter(({ target }) => target === targets[1]).length / all.length;

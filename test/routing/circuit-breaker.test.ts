@@ -19,7 +19,7 @@ describe("a target that fails", () => {
     expect(candidate.health.state(10, false)).toBe("unavailable");
     expect(changes).toEqual([
       {
-        what: "ejected",
+        transition: "ejected",
         target: candidate.target,
         reason: "5 failures in a row, the last: upstream_error",
       },
@@ -66,7 +66,7 @@ describe("a target that fails", () => {
     expect(health.state(1010, false)).toBe("unavailable");
     health.recordSuccess(1020, 20, 0, probe, [health]);
     expect(health.state(1020, false)).toBe("available");
-    expect(changes.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
+    expect(changes.map(({ transition }) => transition)).toEqual(["ejected", "recovered"]);
   });
 
   test("is probed again by another request when the first probe gets no response", () => {
@@ -263,7 +263,7 @@ describe("a target that does not take the gateway's key", () => {
       health.recordEnd(request, outcome, health.start(request), [health]);
     }
     expect(health.state(10, false)).toBe("degraded");
-    expect(changes.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
+    expect(changes.map(({ transition, reason }) => `${transition}: ${reason}`)).toEqual([
       "ejected: upstream_credentials",
     ]);
     health.recordSuccess(20, 1, 0, health.start(19), [health]);

@@ -74,7 +74,7 @@ describe("an image target that fails while another serves", () => {
       };
       const simulation = await simulate(scenario, seed);
       expect(failedAfter(simulation, 0)).toBe(0);
-      const back = simulation.changes.find(({ what }) => what === "recovered")!.at;
+      const back = simulation.changes.find(({ transition }) => transition === "recovered")!.at;
       expect(back - 9000).toBeLessThan(20_000);
       expect(visitsOfFirst(simulation, back + 10_000, 40_000)).toBeGreaterThan(20);
     }

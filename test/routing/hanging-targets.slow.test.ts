@@ -29,7 +29,7 @@ describe("a hanging target, while hedges serve its requests", () => {
       const { simulation, attempts } = await simulate(seed, 120_000, (now) =>
         now < 3000 ? well : { kind: "hangs" },
       );
-      const out = simulation.changes.find(({ what }) => what === "ejected")!.at;
+      const out = simulation.changes.find(({ transition }) => transition === "ejected")!.at;
       expect(out).toBeLessThan(30_000);
       // The probes are 1, 2, 4, 8, 16 and then 30 seconds apart, with 20 % jitter.
       expect(attempts(out + 1), `seed ${seed}`).toBeLessThanOrEqual(10);
@@ -49,7 +49,7 @@ describe("a hanging target, while hedges serve its requests", () => {
         return now < 12_000 ? { kind: "hangs" } : { kind: "well", ms: 200 };
       });
       expect(
-        simulation.changes.map(({ what }) => what),
+        simulation.changes.map(({ transition }) => transition),
         `seed ${seed}`,
       ).toContain("recovered");
       expect(attempts(30_000)).toBeGreaterThan(0);

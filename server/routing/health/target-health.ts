@@ -10,7 +10,7 @@ import { LatencyStats, sizeClasses } from "./latency-stats.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
 export interface TargetChange {
-  readonly what: "ejected" | "recovered";
+  readonly transition: "ejected" | "recovered";
   readonly target: Target;
   /** For the operator. */
   readonly reason: string;
@@ -299,8 +299,8 @@ export class TargetHealth {
     this.#report("ejected", this.breaker.reason);
   }
 
-  #report(what: TargetChange["what"], reason: string): void {
-    this.#onChange({ what, target: this.target, reason });
+  #report(transition: TargetChange["transition"], reason: string): void {
+    this.#onChange({ transition, target: this.target, reason });
   }
 }
 
