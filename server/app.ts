@@ -25,7 +25,6 @@ import type { StageLists } from "./pipeline/stages.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
-import { refuseEarlierDataFolder } from "./storage/files/earlier-folder.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
@@ -134,7 +133,6 @@ export function build({
   const configuredCertificate = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
-  refuseEarlierDataFolder(folder);
   const clock = () => performance.now();
   const withoutEvents = { settings, snapshot, log, now: Date.now, clock, random: Math.random };
   const temp = wireTempStorage(withoutEvents);

@@ -4,6 +4,7 @@ import { fileText } from "./config/file-text.ts";
 import { releaseAll } from "./lib/tasks.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
+import { refuseEarlierDataFolder } from "./storage/files/earlier-folder.ts";
 import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
 import type { KeyStore } from "./storage/ports/key-store.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
@@ -52,6 +53,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   let objects: ObjectStorage | undefined;
   let redis: RedisConnection | undefined;
   try {
+    // Before the database is opened, so that the message names the whole folder and not one file of it.
+    refuseEarlierDataFolder(settings.VEXEL_DATA);
     objects = await openObjects(settings, env, log);
     shared = await openShared(settings, log, clock);
     redis = await openSharedRedis(settings);
