@@ -1,6 +1,6 @@
 /** The pages of the menu, and the role that may open each. The server checks every request again. */
 import { type Role, roles, type SessionUser } from "../contract/admin.ts";
-import type { MessageKey } from "./i18n/messages.ts";
+import type { MessageKey } from "./i18n/message-keys.ts";
 import type { IconName } from "./ui/icon.tsx";
 
 export interface MenuEntry {

@@ -3,8 +3,9 @@
 import { deliver, replacementFor } from "./fake-upstream/deliver.ts";
 import { embeddings } from "./fake-upstream/embeddings.ts";
 import { type FakeResponse, json, standardHeaders } from "./fake-upstream/fake-response.ts";
+import { type FaultScope, Scripts } from "./fake-upstream/fault-scripts.ts";
 import { type ImageRoutes, imageRoutes } from "./fake-upstream/images.ts";
-import { type FaultScope, type InjectedFault, Scripts } from "./fake-upstream/injected-fault.ts";
+import type { InjectedFault } from "./fake-upstream/injected-fault.ts";
 import { listModels, showModel } from "./fake-upstream/models.ts";
 import { missingKey, noUrl, Refusal, wrongKey, wrongMethod } from "./fake-upstream/refusal.ts";
 import { newRecord, type RecordedRequest, readBody } from "./fake-upstream/request.ts";

@@ -2,7 +2,8 @@
 
 import { useMemo } from "react";
 import type { UsageInterval, UsageRow } from "../../contract/admin.ts";
-import { type MessageKey, useT } from "../i18n/messages.ts";
+import type { MessageKey } from "../i18n/message-keys.ts";
+import { useT } from "../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../lib/format.ts";
 import { Card } from "../ui/card.tsx";
 import { fillPeriods } from "./fill-periods.ts";

@@ -1,10 +1,9 @@
 /** The languages of the console and the current one. The choice is kept in this browser. */
 import { createContext, use } from "react";
 import { en } from "./en.ts";
+import type { MessageKey, Messages } from "./message-keys.ts";
 import { zh } from "./zh.ts";
 
-export type MessageKey = keyof typeof en;
-export type Messages = Readonly<Record<MessageKey, string>>;
 export const languages = { en: "English", zh: "简体中文" } as const;
 export type Language = keyof typeof languages;
 

@@ -1,5 +1,5 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
-import type { Messages } from "./messages.ts";
+import type { Messages } from "./message-keys.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 

@@ -1,7 +1,5 @@
 /** Fault injection: the faults that a test can script. Fields combine: `{ vectors: "shuffled", encoding: "gzip" }`. */
 
-import type { RecordedRequest } from "./request.ts";
-
 /** Where in the response the connection breaks. */
 export type BreakPoint = "before-headers" | "mid-headers" | "mid-body" | "after-body";
 
@@ -97,39 +95,3 @@ export type FailureName =
   | "bad-gateway"
   | "too-large"
   | "detail";
-
-export interface FaultScope {
-  /** The number of requests it applies to. Default: 1. */
-  readonly times?: number;
-  readonly when?: (request: RecordedRequest) => boolean;
-}
-
-interface Entry {
-  readonly fault: InjectedFault;
-  readonly when: (request: RecordedRequest) => boolean;
-  remaining: number;
-}
-
-/** The first script that matches applies, in the order in which they were added. */
-export class Scripts {
-  #entries: Entry[] = [];
-
-  add(fault: InjectedFault, { times = 1, when = () => true }: FaultScope = {}): void {
-    this.#entries.push({ fault, when, remaining: times });
-  }
-
-  clear(): void {
-    this.#entries = [];
-  }
-
-  /** `early` faults apply before the request body is read, the others after. */
-  take(request: RecordedRequest, early: boolean): InjectedFault | undefined {
-    const entry = this.#entries.find(
-      ({ fault, when, remaining }) =>
-        remaining > 0 && (fault.early ?? false) === early && when(request),
-    );
-    if (!entry) return undefined;
-    entry.remaining -= 1;
-    return entry.fault;
-  }
-}

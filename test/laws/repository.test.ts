@@ -225,11 +225,13 @@ describe("imports point one way", () => {
   });
 
   test("files do not import each other in a circle, not even types", () => {
-    expect(circles(held)).toEqual([]);
+    const inConsole = filesBelow("console").filter((file) => /\.tsx?$/.test(file));
+    expect(circles([...held, ...inConsole, ...tests()])).toEqual([]);
   });
 });
 
 function circles(files: readonly string[]): string[] {
+  const known = new Set(files);
   const found: string[] = [];
   const done = new Set<string>();
   const visit = (file: string, way: readonly string[]): void => {
@@ -238,7 +240,7 @@ function circles(files: readonly string[]): string[] {
       return;
     }
     if (done.has(file)) return;
-    for (const next of importsOf(file)) if (files.includes(next)) visit(next, [...way, file]);
+    for (const next of importsOf(file)) if (known.has(next)) visit(next, [...way, file]);
     done.add(file);
   };
   for (const file of files) visit(file, []);

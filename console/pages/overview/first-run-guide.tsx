@@ -2,7 +2,8 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { FirstRunGuide as Guide, Role } from "../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
-import { type MessageKey, useT } from "../../i18n/messages.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 

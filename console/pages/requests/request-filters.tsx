@@ -1,5 +1,6 @@
 /** The filters of the request list. A text filter applies when the field is left, or with Enter. */
-import { type MessageKey, useT } from "../../i18n/messages.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useT } from "../../i18n/messages.ts";
 import { ranges } from "../../lib/range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";

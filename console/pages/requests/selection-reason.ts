@@ -1,6 +1,7 @@
 /** How the first target of a request was selected, or why none was. */
 import type { RequestDetail } from "../../../contract/admin.ts";
-import type { MessageKey, Translate } from "../../i18n/messages.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import type { Translate } from "../../i18n/messages.ts";
 
 const policies: Readonly<Record<string, MessageKey>> = {
   p2c: "request.why.p2c",

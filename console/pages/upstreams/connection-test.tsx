@@ -2,7 +2,8 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
-import { type MessageKey, useT } from "../../i18n/messages.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";

@@ -1,15 +1,12 @@
 /** One field of the upstream form. Its control depends on the type that the kind gives it. */
 import type { FormField } from "../../../contract/admin.ts";
-import { type MessageKey, type Translate, useT } from "../../i18n/messages.ts";
+import { useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
 import { optionsOf } from "../../ui/select.tsx";
+import { fieldLabel } from "./field-label.ts";
 import { PairsField } from "./pairs-field.tsx";
 import { isSecretValue } from "./upstream-values.ts";
-
-/** With the name in vexel.yaml, which error messages and the documentation use. */
-export const fieldLabel = (name: string, t: Translate): string =>
-  `${t(`upstreamField.${name}` as MessageKey)} (${name})`;
 
 /** `stored`: the value of the upstream that is changed. */
 export function KindField({ field, stored }: { field: FormField; stored: unknown }) {

@@ -5,7 +5,7 @@ import { useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Input } from "../../ui/input.tsx";
-import { fieldLabel } from "./kind-field.tsx";
+import { fieldLabel } from "./field-label.ts";
 import { isSecretValue } from "./upstream-values.ts";
 
 export function PairsField({ field, stored }: { field: FormField; stored: unknown }) {
