@@ -9,8 +9,6 @@ import { toFilePart } from "../workers/image/file-part.ts";
 /** Decoded chunk by chunk, so that a large image is spilled to disk without a second copy in memory. */
 const chunkCharacters = 64 * 1024;
 
-export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
-
 /** `field`: the client's name of the parameter. The media type in the URL is never trusted. */
 export async function decodeDataUrl(
   url: string,

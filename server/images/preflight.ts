@@ -14,10 +14,11 @@ import type {
   ImageSource,
   Target,
 } from "../upstream/contract.ts";
+import { isDataUrl } from "../upstream/download/inline-url.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";
-import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
+import { decodeDataUrl } from "./inline-image.ts";
 
 export interface EditRules {
   readonly imageWorker: Pick<ImageWorker, "inspect">;

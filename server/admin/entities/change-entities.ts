@@ -63,7 +63,7 @@ export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
     try {
       await entities.put(kind, id, value, expected);
     } catch (error) {
-      throw toGatewayError(error, { kind, id }, expected);
+      throw entityErrorToGatewayError(error, { kind, id }, expected);
     }
   };
 
@@ -111,7 +111,7 @@ export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
     try {
       if (!(await entities.delete(kind, id, expected))) throw notFound({ kind, id });
     } catch (error) {
-      throw toGatewayError(error, { kind, id }, expected);
+      throw entityErrorToGatewayError(error, { kind, id }, expected);
     }
     await finish(context, "deleted", id, before);
     return before;
@@ -122,7 +122,7 @@ export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
 
 export const idOf = (context: AdminApiContext): string => context.req.param("id") ?? "";
 
-export function toGatewayError(
+export function entityErrorToGatewayError(
   error: unknown,
   entity: { readonly kind: EntityKind; readonly id: string },
   expected?: number,

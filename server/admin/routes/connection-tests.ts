@@ -12,7 +12,11 @@ import type {
 } from "../../upstream/connection-test/test-connection.ts";
 import type { Target, Upstream } from "../../upstream/contract.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import { type EntityChangesOptions, idOf, toGatewayError } from "../entities/change-entities.ts";
+import {
+  type EntityChangesOptions,
+  entityErrorToGatewayError,
+  idOf,
+} from "../entities/change-entities.ts";
 import { notFound } from "../entities/entity-errors.ts";
 import { readBody } from "../read-body.ts";
 
@@ -87,7 +91,7 @@ export function connectionTestRoutes(options: ConnectionTestRoutesOptions): read
     try {
       return await entities.draftUpstream(id, { ...given, id });
     } catch (error) {
-      throw toGatewayError(error, { kind: "upstream", id });
+      throw entityErrorToGatewayError(error, { kind: "upstream", id });
     }
   };
 

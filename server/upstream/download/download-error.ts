@@ -62,7 +62,7 @@ const errorKinds = {
 } as const;
 
 /** Messages never contain the link: it may be a secret. */
-export function toGatewayError(
+export function downloadErrorToGatewayError(
   { kind, message, logged, detail }: DownloadError,
   origin: LinkOrigin,
   host: string,

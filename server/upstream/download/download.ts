@@ -17,9 +17,9 @@ import {
 import { NotConnected } from "../transport/transport-error.ts";
 import {
   DownloadError,
+  downloadErrorToGatewayError,
   type LinkOrigin,
   toDownloadError,
-  toGatewayError,
 } from "./download-error.ts";
 import { isDataUrl, readDataUrl } from "./inline-url.ts";
 import {
@@ -103,7 +103,8 @@ export function createDownload(options: DownloadOptions): Download {
           origin === "upstream" && error.kind === "unreachable"
             ? retryDelaysMs[attempt]
             : undefined;
-        if (waitMs === undefined) throw toGatewayError(error, origin, at?.hostname ?? "");
+        if (waitMs === undefined)
+          throw downloadErrorToGatewayError(error, origin, at?.hostname ?? "");
         // Ends early at the timeout; the next attempt then reports it.
         await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
       }

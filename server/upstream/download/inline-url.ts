@@ -2,7 +2,7 @@
 
 import type { CollectedImage } from "../collect-image.ts";
 import { checkMagicBytes } from "../detect-image.ts";
-import { DownloadError, type LinkOrigin, toGatewayError } from "./download-error.ts";
+import { DownloadError, downloadErrorToGatewayError, type LinkOrigin } from "./download-error.ts";
 
 export interface DataUrlOptions {
   readonly maxBytes: number;
@@ -22,7 +22,9 @@ export function readDataUrl(url: string, { maxBytes, origin, svg = false }: Data
     checkMagicBytes(bytes, svg);
     return { kind: "bytes", bytes };
   } catch (error) {
-    throw error instanceof DownloadError ? toGatewayError(error, origin, "data URL") : error;
+    throw error instanceof DownloadError
+      ? downloadErrorToGatewayError(error, origin, "data URL")
+      : error;
   }
 }
 

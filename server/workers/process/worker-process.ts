@@ -177,11 +177,13 @@ export class WorkerProcess<Spec, JobRequest, Part> {
       this.#options.onReady(this.#options.name, message.metadata);
       this.#failedStarts = 0;
     } else if (message.type === "failed") {
-      const error = toGatewayError(message, this.#options.name);
+      const error = workerErrorToGatewayError(message, this.#options.name);
       this.#failure = { error, until: this.#options.now() + this.#options.startBackoffMs };
       this.#end(running, error);
     } else if (message.type === "refused") {
-      running.requests.get(message.id)?.settle(toGatewayError(message, this.#options.name));
+      running.requests
+        .get(message.id)
+        ?.settle(workerErrorToGatewayError(message, this.#options.name));
     } else {
       const request = running.requests.get(message.id);
       request?.onPart(message.part);
@@ -212,7 +214,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   }
 }
 
-function toGatewayError(
+function workerErrorToGatewayError(
   { error: kind, message, param }: Extract<ToParent<never>, { error: unknown }>,
   name: string,
 ): GatewayError {

@@ -7,7 +7,7 @@ import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapt
 import type { GenerationQuery, Upstream } from "../../contract.ts";
 import { messageIn, readErrorBody, redact, replayBody, without } from "./error-body.ts";
 import { memberOf } from "./members.ts";
-import { type ErrorFields, toGatewayError } from "./openai-errors.ts";
+import { type ErrorFields, errorFieldsToGatewayError } from "./openai-errors.ts";
 
 export interface VendorError {
   readonly status: number;
@@ -66,7 +66,7 @@ export const nativeErrorReader = ({
     if (!meaning && fallback) return fallback(replayBody(response, body), context);
     const fields = meaning ? toOpenaiFields(meaning, message) : byStatus(error);
     const mayWait = !meaning || retryableMeanings.has(meaning);
-    return toGatewayError(
+    return errorFieldsToGatewayError(
       { ...fields, retryAfterMs: mayWait ? retryAfterMs(error) : undefined },
       `status ${fields.status}`,
       context,
@@ -93,7 +93,8 @@ export function toMappedError(
 ): GatewayError {
   const context = { target, model: query.model };
   const fields = meaning && toOpenaiFields(meaning, text);
-  if (fields) return toGatewayError(fields, "reported in its response", context, headers);
+  if (fields)
+    return errorFieldsToGatewayError(fields, "reported in its response", context, headers);
   const reason = text ? `: ${redact(text, context)}` : ".";
   return new GatewayError("upstream_error", `The upstream failed to generate the image${reason}`);
 }

@@ -51,7 +51,7 @@ const isBilledOnlyOnSuccess = ({ target }: ErrorContext): boolean =>
   billsOnlySuccess.has(target.upstream.kind);
 
 /** `evidence`: how the error is known, for the message. `headers`: of an error response. */
-export function toGatewayError(
+export function errorFieldsToGatewayError(
   { status, message, code, retryAfterMs: wait }: ErrorFields,
   evidence: string,
   context: ErrorContext,
