@@ -435,7 +435,7 @@ export const settingsTable = {
     .int()
     .min(0)
     .default(365)
-    .describe("Days for which a ledger row is kept. 0: forever."),
+    .describe("Retention: days for which a ledger row is kept. 0: forever."),
   VEXEL_AUDIT_DAYS: z.coerce
     .number()
     .int()

@@ -1,4 +1,7 @@
-/** The errors for a request that exceeds a budget (quota), or whose price is unknown where the budget requires one. */
+/**
+ * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", where the
+ * budget requires a price.
+ */
 import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BudgetStatus } from "./budget-status.ts";
