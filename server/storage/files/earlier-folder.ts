@@ -1,12 +1,13 @@
 /** Refuses a data folder with files of earlier states of Vexel, before its first release, which are not read any more. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { StoreError } from "../sqlite/open-database.ts";
 
 const earlierName = /^(?:pictures|answers|(?:ledger|reservations|held)-\d+-[\w-]+\.journal)$/;
 
 /** Throws StoreError, worded for the person who runs the gateway. */
 export function refuseEarlierDataFolder(folder: string): void {
-  if (!existsSync(folder)) return;
+  // Without a folder there is nothing to refuse: the store that opens it reports other problems.
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   const found = readdirSync(folder).find((name) => earlierName.test(name));
   if (found === undefined) return;
   throw new StoreError(
