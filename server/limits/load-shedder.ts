@@ -124,8 +124,8 @@ class ConcurrencyLimiter {
   readonly #batchLimit: number;
   readonly #contendedAbove: number;
   /**
-   * Slots per key. With a small limit, of all requests; else only of those that arrive while at least half of the slots
-   * are in use.
+   * Slots in use per key. With a small limit, every request is counted. With a larger limit, a request is counted only
+   * if at least half of the slots are in use when it arrives.
    */
   readonly #byKey = new Map<string, number>();
   #inUse = 0;

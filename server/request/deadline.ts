@@ -11,7 +11,7 @@ export interface RequestClient {
   readonly signal: AbortSignal;
   /**
    * Sets the one listener that is called when the client disconnects, at once if it already has. A listener of the
-   * signal would need an abort controller for every request, also for those that no stage ever cancels.
+   * signal would need an abort controller for every request, although most requests are never canceled.
    */
   setDisconnectListener(listener: DisconnectListener | undefined): void;
 }

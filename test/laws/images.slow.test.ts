@@ -73,7 +73,7 @@ function subjectsOf({ about, alike }: ImageLaw): Subject[] {
       .map((operation) => ({ name: `${name}, ${operation}`, vendor, operation }));
   });
   if (!alike) return all;
-  // Of several subjects that are alike, the map keeps the one that is written last: in reverse order, the first.
+  // A map keeps the last of several equal keys. The list is reversed, so that the first of equal subjects is kept.
   const different = new Map(
     all.toReversed().map((each) => [alike(each.vendor, each.operation), each]),
   );
