@@ -29,18 +29,6 @@ const replica = (): RedisEmbeddings =>
 const keyOf = (text: string): string => Bun.SHA256.hash(text, "base64");
 const vector = Float32Array.from({ length: 1536 }, (_, at) => Math.sin(at));
 
-testWithRedis("a vector of another replica has exactly its bytes", async () => {
-  const [a, b] = [replica(), replica()];
-  a.add(keyOf("one"), { vector, tokens: 3 });
-  a.add(keyOf("two"), { vector: vector.subarray(0, 3), tokens: undefined });
-  await a.close();
-  expect(await b.get(["one", "absent", "two"].map(keyOf))).toEqual([
-    { vector, tokens: 3, madeAt: 1234 },
-    undefined,
-    { vector: vector.slice(0, 3), tokens: undefined, madeAt: 1234 },
-  ]);
-});
-
 testWithRedis(
   "a damaged, truncated or foreign value, and one of before a clear, is a miss",
   async () => {

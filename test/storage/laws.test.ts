@@ -1,4 +1,7 @@
-/** The implementations that need no server obey the laws of their ports. PostgreSQL has postgres-laws.slow.test.ts. */
+/**
+ * The implementations that need no server obey the laws of their ports.
+ * PostgreSQL has postgres-laws.slow.test.ts, Redis has redis-laws.slow.test.ts.
+ */
 import type { Implementation } from "./laws/backend.ts";
 import { blobStoreLaws } from "./laws/blob-store.laws.ts";
 import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
@@ -13,16 +16,19 @@ import {
   eventStorages,
   keyStores,
   ledgers,
+  outboxes,
   responseStores,
 } from "./laws/implementations.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
+import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
-import { s3BlobStore, s3ResponseStore } from "./laws/s3-implementations.ts";
+import { s3BlobStore, s3ResponseStore, s3Responses } from "./laws/s3-implementations.ts";
+import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
 
-const hold = <Store>(
-  laws: (implementation: Implementation<Store>) => void,
-  implementations: readonly Implementation<Store>[],
+const hold = <I extends Implementation<unknown>>(
+  laws: (implementation: I) => void,
+  implementations: readonly I[],
 ): void => implementations.forEach((each) => void laws(each));
 
 hold(keyStoreLaws, keyStores);
@@ -33,3 +39,5 @@ hold(ledgerStoreLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
+hold(sharedResponsesLaws, [s3Responses]);
+hold(outboxLaws, outboxes);

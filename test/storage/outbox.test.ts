@@ -20,18 +20,6 @@ const reservation = (requestId: string) => ({ ...row({ requestId }), estimate: 1
 const idsOf = (rows: readonly { readonly requestId: string }[]) =>
   rows.map(({ requestId }) => requestId);
 
-test("every value of a row is read back, in any script", () => {
-  using folder = temporaryFolder();
-  const outbox = open(folder.path);
-  const rows = [
-    row({ model: "größer\n– 大 🦦", steps: '"quoted"\u0000', cost: 1e-9, inputTokens: 0 }),
-    row({ steps: "x".repeat(2000), project: "", error: "internal", status: 500 }),
-  ];
-  outbox.append(rows);
-  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({ rows, unreadable: 0 });
-  outbox.close();
-});
-
 test("after a cut at any byte, the rows of every complete record are read", () => {
   using folder = temporaryFolder();
   const outbox = open(folder.path);
@@ -65,19 +53,6 @@ test("a damaged byte loses one record, and the records after it are read", () =>
     expect(read.length).toBeGreaterThanOrEqual(1);
     for (const each of read) expect(rows).toContainEqual(each);
   }
-  outbox.close();
-});
-
-test("rows that are marked as stored are not recovered, and rows after them are", () => {
-  using folder = temporaryFolder();
-  const outbox = open(folder.path);
-  outbox.reserve(reservation("open"));
-  const rows = [row(), row(), row(), row()];
-  outbox.append(rows.slice(0, 3));
-  outbox.markStored(2);
-  outbox.append(rows.slice(3));
-  expect(idsOf(outboxRows(folder.path))).toEqual(idsOf(rows.slice(2)));
-  expect(idsOf(outbox.rows)).toEqual(idsOf(rows.slice(2)));
   outbox.close();
 });
 

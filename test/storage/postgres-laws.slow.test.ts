@@ -6,20 +6,27 @@ import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
   postgresConfigEntityStore,
+  postgresConfigEntityStoreWithCopy,
   postgresConsoleStores,
   postgresEventStorage,
   postgresKeyStore,
+  postgresKeyStoreWithCopy,
   postgresLedger,
   postgresResponseStore,
+  postgresResponses,
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
+import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
 import { hasPostgres } from "./postgres-server.ts";
 
 if (hasPostgres) {
   keyStoreLaws(postgresKeyStore);
+  keyStoreLaws(postgresKeyStoreWithCopy);
   configEntityStoreLaws(postgresConfigEntityStore);
+  configEntityStoreLaws(postgresConfigEntityStoreWithCopy);
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   ledgerStoreLaws(postgresLedger);
   responseStoreLaws(postgresResponseStore);
+  sharedResponsesLaws(postgresResponses);
 }

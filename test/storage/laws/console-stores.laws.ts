@@ -1,4 +1,7 @@
-/** Laws (contract tests) of the stores of the console: users, sessions and the audit log. */
+/**
+ * Laws (contract tests) of the ports `UserStore`, `SessionStore` and `AuditLog`, the stores of the console, for every
+ * implementation.
+ */
 import { expect, test } from "bun:test";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";

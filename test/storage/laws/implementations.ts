@@ -5,11 +5,14 @@ import { join } from "node:path";
 import { SecretBox } from "../../../server/storage/encrypt-secret.ts";
 import { ContentFiles } from "../../../server/storage/files/content-files.ts";
 import { ImageFiles } from "../../../server/storage/files/image-files.ts";
+import { OutboxFile } from "../../../server/storage/files/outbox.ts";
+import { OutboxRecovery } from "../../../server/storage/files/outbox-recovery.ts";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
 import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
+import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
@@ -32,6 +35,7 @@ import { type ContentImplementation, contentMaxBytes } from "./content-store.law
 import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
 import type { EventStorage } from "./event-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
+import { type OutboxImplementation, outboxMaxBytes } from "./outbox.laws.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
 export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite", openKeyStore)];
@@ -132,4 +136,29 @@ export const eventStorages: readonly Implementation<EventStorage>[] = [
       close: () => db.close(),
     };
   }),
+];
+
+export const outboxes: readonly OutboxImplementation[] = [
+  {
+    ...inFolder(
+      "file",
+      (folder) =>
+        new OutboxFile({
+          folder,
+          id: Bun.randomUUIDv7(),
+          maxBytes: outboxMaxBytes,
+          // What could not be written is missing in the recovered rows.
+          onError: () => undefined,
+        }),
+    ),
+    recover: async (folder) => {
+      const rows: LedgerRow[] = [];
+      const recovery = new OutboxRecovery(folder, {
+        append: async (more) => void rows.push(...more),
+      });
+      if (recovery.unreadable > 0) throw new Error(`${recovery.unreadable} unreadable records`);
+      await recovery.recover();
+      return rows;
+    },
+  },
 ];

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
+import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
+import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
+import {
+  withLastKnownEntities,
+  withLastKnownKeys,
+} from "../../../server/storage/postgres/last-known-stores.ts";
 import { PostgresResponses } from "../../../server/storage/postgres/responses.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
@@ -13,6 +19,7 @@ import { createEventStore } from "../../../server/storage/sql/event-store.ts";
 import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
+import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
@@ -34,8 +41,9 @@ async function migratedTemplate(): Promise<string> {
 
 const inDatabase = <Store>(
   open: (url: string, now: () => number) => Store,
+  name = "PostgreSQL",
 ): Implementation<Store> => ({
-  name: "PostgreSQL",
+  name,
   createStorage: async () => {
     template ??= migratedTemplate();
     return {
@@ -57,6 +65,30 @@ export const postgresConfigEntityStore = inDatabase((url, now) =>
   createConfigEntityStore(connect(url, now)),
 );
 
+/** A store that copies what it reads to a data folder of its own, like a replica. */
+const withCopy = <Store extends KeyStore | ConfigEntityStore>(
+  create: (db: PostgresDatabase, copy: LastKnownConfig) => Store,
+): Implementation<Store> =>
+  inDatabase((url, now) => {
+    const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+    const copy = new LastKnownConfig(folder);
+    const store = create(connect(url, now), copy);
+    const close = async (): Promise<void> => {
+      await store.close();
+      copy.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+    return { ...store, close };
+  }, "PostgreSQL and copy");
+
+export const postgresKeyStoreWithCopy = withCopy((db, copy) =>
+  withLastKnownKeys(createKeyStore(db), copy),
+);
+
+export const postgresConfigEntityStoreWithCopy = withCopy((db, copy) =>
+  withLastKnownEntities(createConfigEntityStore(db), copy),
+);
+
 export const postgresConsoleStores = inDatabase((url, now): ConsoleStores => {
   const db = connect(url, now);
   return {
@@ -76,6 +108,12 @@ export const postgresEventStorage = inDatabase((url, now): EventStorage => {
     deliveries: createDeliveryStore(db),
     close: () => db.close(),
   };
+});
+
+export const postgresResponses = inDatabase((url, now) => {
+  const db = connect(url, now);
+  const responses = new PostgresResponses({ db, ttlMs: responseTtlMs, now });
+  return Object.assign(responses, { close: () => db.close() });
 });
 
 /** Each store has a data folder of its own, like a replica: other stores read its responses from the database. */

@@ -59,6 +59,10 @@ export const s3BlobStore = inBucket(
   (objects, now) => new S3Images({ objects, maxBytes: blobMaxBytes, isPresigned: false, now }),
 );
 
+export const s3Responses = inBucket(
+  (objects, now) => new S3Responses({ objects, ttlMs: responseTtlMs, now }),
+);
+
 /** Each store has a data folder of its own, like a replica: other stores read its responses from the bucket. */
 export const s3ResponseStore = inBucket((objects, now) => {
   const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));

@@ -1,12 +1,23 @@
 /** A process that writes to a store until it is killed, and prints the id or name of each write that was acknowledged. */
+import { ledgerRow } from "../../ledger/ledger-fixture.ts";
 import type { Implementation } from "./backend.ts";
-import { blobStores, configEntityStores, keyStores, responseStores } from "./implementations.ts";
+import {
+  blobStores,
+  configEntityStores,
+  keyStores,
+  outboxes,
+  responseStores,
+} from "./implementations.ts";
 import { newKey } from "./new-key.ts";
+import { reservedRequest } from "./outbox.laws.ts";
 import {
   postgresConfigEntityStore,
+  postgresConfigEntityStoreWithCopy,
   postgresKeyStore,
+  postgresKeyStoreWithCopy,
   postgresResponseStore,
 } from "./postgres-implementations.ts";
+import { redisRequestClaims } from "./redis-implementations.ts";
 import { s3BlobStore, s3ResponseStore } from "./s3-implementations.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
@@ -19,7 +30,7 @@ const find = <Store>(implementations: readonly Implementation<Store>[]): Promise
 
 const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unknown>>>> = {
   keys: async () => {
-    const store = await find([...keyStores, postgresKeyStore]);
+    const store = await find([...keyStores, postgresKeyStore, postgresKeyStoreWithCopy]);
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
@@ -41,8 +52,25 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     };
   },
   entities: async () => {
-    const store = await find([...configEntityStores, postgresConfigEntityStore]);
+    const store = await find([
+      ...configEntityStores,
+      postgresConfigEntityStore,
+      postgresConfigEntityStoreWithCopy,
+    ]);
     return (id) => store.put({ kind: "model", id, value: { id } }, 0, Date.now());
+  },
+  outbox: async () => {
+    const outbox = await find(outboxes);
+    let count = 0;
+    return async (id) => {
+      outbox.reserve(reservedRequest(id));
+      // Every second request is in flight when the process is killed.
+      if (count++ % 2 === 0) outbox.append([ledgerRow(Date.now(), { requestId: id })]);
+    };
+  },
+  claims: async () => {
+    const { claims } = await find([redisRequestClaims]);
+    return (name) => claims.claim({ name, requestId: name, fingerprint: "f" });
   },
 };
 

@@ -1,0 +1,223 @@
+/** Laws (contract tests) of the port `Outbox`, for every implementation. */
+import { describe, expect } from "bun:test";
+import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
+import type { Outbox, ReservedRequest } from "../../../server/storage/ports/outbox.ts";
+import { ledgerRow } from "../../ledger/ledger-fixture.ts";
+import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
+
+/** The most bytes that the implementations under test may store. */
+export const outboxMaxBytes = 64 * 1024;
+
+export interface OutboxImplementation extends Implementation<Outbox> {
+  /** The rows that the next start appends to the ledger store. Afterwards nothing remains to be recovered. */
+  recover(location: string): Promise<readonly LedgerRow[]>;
+}
+
+const noon = Date.UTC(2026, 10, 15, 12);
+const row = (more: Partial<LedgerRow> = {}): LedgerRow => ledgerRow(noon, more);
+
+export const reservedRequest = (requestId: string): ReservedRequest => ({
+  requestId,
+  at: noon,
+  endpoint: "images",
+  keyId: "key_1",
+  model: "größer\n– 大 🦦",
+  project: null,
+  estimate: 0.04,
+});
+
+/** The row of a request that was in flight when its process ended. */
+const interruptedRow = ({ estimate, ...request }: ReservedRequest): LedgerRow =>
+  row({
+    ...request,
+    estimatedCost: estimate,
+    status: 500,
+    error: "internal",
+    attempts: 0,
+    latencyMs: 0,
+    steps: "the gateway was killed before the request finished",
+  });
+
+const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
+
+export function outboxLaws(implementation: OutboxImplementation): void {
+  const law = lawsOf(implementation);
+
+  describe(`${implementation.name} outbox`, () => {
+    law("a new outbox has no rows, and leaves none", async (open, location) => {
+      const outbox = await open();
+      expect(outbox.rows).toEqual([]);
+      outbox.close();
+      expect(await implementation.recover(location)).toEqual([]);
+    });
+
+    law("rows are listed until they are marked as stored, oldest first", async (open) => {
+      const outbox = await open();
+      const rows = [row(), row(), row(), row()];
+      outbox.append(rows.slice(0, 2));
+      outbox.append([]);
+      outbox.append(rows.slice(2));
+      expect(outbox.rows).toEqual(rows);
+      outbox.markStored(3);
+      outbox.markStored(0);
+      expect(outbox.rows).toEqual(rows.slice(3));
+      outbox.markStored(1);
+      expect(outbox.rows).toEqual([]);
+    });
+
+    law("every value of a row is recovered, in any script, and once", async (open, location) => {
+      const outbox = await open();
+      const rows = [
+        row({ model: "größer\n– 大 🦦", steps: '"quoted"\u0000', cost: 1e-9, inputTokens: 0 }),
+        row({ steps: "x".repeat(2000), project: "", error: "internal", status: 500 }),
+        ...awkwardTexts.map((text) => row({ keyId: text, timeline: text })),
+      ];
+      outbox.append(rows);
+      outbox.close();
+      expect(await implementation.recover(location)).toEqual(rows);
+      expect(await implementation.recover(location)).toEqual([]);
+    });
+
+    law(
+      "rows that are marked as stored are not recovered, and rows after them are",
+      async (open, location) => {
+        const outbox = await open();
+        const lasting = reservedRequest("lasting");
+        outbox.reserve(lasting);
+        const rows = [row(), row(), row(), row()];
+        outbox.append(rows.slice(0, 3));
+        outbox.markStored(2);
+        outbox.append(rows.slice(3));
+        expect(idsOf(outbox.rows)).toEqual(idsOf(rows.slice(2)));
+        outbox.close();
+        expect(await implementation.recover(location)).toEqual([
+          ...rows.slice(2),
+          interruptedRow(lasting),
+        ]);
+      },
+    );
+
+    law("an outbox whose rows are all stored leaves none", async (open, location) => {
+      const outbox = await open();
+      outbox.reserve(reservedRequest("a"));
+      outbox.append([row({ requestId: "a" }), row()]);
+      outbox.markStored(2);
+      outbox.close();
+      expect(await implementation.recover(location)).toEqual([]);
+    });
+
+    law(
+      "a reservation is recovered with its estimated cost, unless its request has a row or was released",
+      async (open, location) => {
+        const outbox = await open();
+        const [first, settled, stored, released, last] = ["a", "b", "c", "d", "e"].map(
+          reservedRequest,
+        );
+        for (const each of [first, settled, stored, released, last]) outbox.reserve(each!);
+        outbox.append([row({ requestId: stored!.requestId })]);
+        outbox.markStored(1);
+        const pending = row({ requestId: settled!.requestId, cost: 0.01 });
+        outbox.append([pending]);
+        outbox.release(released!.requestId);
+        outbox.release("unknown");
+        outbox.close();
+        expect(await implementation.recover(location)).toEqual([
+          pending,
+          interruptedRow(first!),
+          interruptedRow(last!),
+        ]);
+        expect(await implementation.recover(location)).toEqual([]);
+      },
+    );
+
+    law("reservations that may wait are recovered as others are", async (open, location) => {
+      const outbox = await open();
+      const requests = ["a", "b", "c", "d"].map(reservedRequest);
+      for (const each of requests) outbox.reserve(each, true);
+      outbox.release("b");
+      outbox.close();
+      const left = requests.filter(({ requestId }) => requestId !== "b");
+      expect(await implementation.recover(location)).toEqual(left.map(interruptedRow));
+    });
+
+    law(
+      "an outbox that is in use is not recovered, and those that were left are",
+      async (open, location) => {
+        const [used, left, another] = [await open(), await open(), await open()];
+        const rows = [row(), row(), row()];
+        used.append([rows[0]!]);
+        left.append([rows[1]!]);
+        another.append([rows[2]!]);
+        left.close();
+        another.close();
+        expect(idsOf(await implementation.recover(location)).toSorted()).toEqual(
+          idsOf(rows.slice(1)),
+        );
+        expect(used.rows).toEqual([rows[0]!]);
+        used.close();
+        expect(await implementation.recover(location)).toEqual([rows[0]!]);
+      },
+    );
+
+    law(
+      "a full outbox refuses all rows of an append, and accepts rows when others were stored",
+      async (open, location) => {
+        const outbox = await open();
+        const large = (requestId: string) => row({ requestId, steps: "x".repeat(8000) });
+        let count = 0;
+        expect(() => {
+          for (; count * 8000 <= outboxMaxBytes; count++) {
+            outbox.append([large(`l${count}`), row({ requestId: `s${count}` })]);
+          }
+        }).toThrow();
+        expect(count).toBeGreaterThan(2);
+        expect(outbox.rows).toHaveLength(2 * count);
+        outbox.markStored(2 * count);
+        const after = row();
+        outbox.append([after]);
+        outbox.close();
+        expect(await implementation.recover(location)).toEqual([after]);
+      },
+    );
+
+    law("a refused append leaves no part of its rows", async (open, location) => {
+      const outbox = await open();
+      const before = row();
+      outbox.append([before]);
+      const rows = Array.from({ length: 20 }, () => row({ steps: "x".repeat(8000) }));
+      expect(() => outbox.append(rows)).toThrow();
+      expect(outbox.rows).toEqual([before]);
+      outbox.close();
+      expect(await implementation.recover(location)).toEqual([before]);
+    });
+
+    law("a closed outbox refuses rows and reservations", async (open, location) => {
+      const outbox = await open();
+      const only = row();
+      outbox.append([only]);
+      outbox.close();
+      outbox.close();
+      expect(() => outbox.append([row()])).toThrow("closed");
+      expect(() => outbox.reserve(reservedRequest("late"))).toThrow("closed");
+      outbox.markStored(1);
+      expect(await implementation.recover(location)).toEqual([only]);
+    });
+
+    law("rows and reservations are recovered after kill -9", async (_, location) => {
+      const ids = await writeUntilKilled("outbox", implementation.name, location);
+      expect(ids.length).toBeGreaterThan(5);
+      const recovered = await implementation.recover(location);
+      const found = new Map(recovered.map((each) => [each.requestId, each]));
+      expect(found.size).toBe(recovered.length);
+      for (const [at, id] of ids.entries()) {
+        const expected =
+          at % 2 === 0 ? row({ requestId: id }) : interruptedRow(reservedRequest(id));
+        expect(found.get(id)).toMatchObject({
+          status: expected.status,
+          estimatedCost: expected.estimatedCost,
+          steps: expected.steps,
+        });
+      }
+    });
+  });
+}
