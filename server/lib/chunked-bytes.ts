@@ -3,7 +3,7 @@
  * have one owner, which may release their memory: left to the garbage collector, large bodies accumulate faster than
  * they are collected. Views are valid until the release; reading the bytes later throws.
  */
-import { freeBuffer } from "./request-temp.ts";
+import { freeBuffer } from "./free-buffer.ts";
 
 export class ChunkedBytes {
   readonly length: number;

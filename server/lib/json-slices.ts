@@ -5,9 +5,9 @@
  * same as that of JSON.parse.
  */
 import { isUtf8 } from "node:buffer";
+import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
-import { freeBuffer } from "./request-temp.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;

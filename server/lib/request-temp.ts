@@ -4,6 +4,7 @@
  * touch the disk; a hundred concurrent images must.
  */
 
+import { freeBuffer } from "./free-buffer.ts";
 import { releaseAll } from "./tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -194,14 +195,6 @@ export class SpillBuffer {
     this.#file = file;
     this.#size = file.size;
   }
-}
-
-/** Smaller buffers may be parts of a pool that other buffers share. */
-const sharedBytes = 16 * 1024;
-
-/** Frees the memory of a buffer now. Several chunks may share a buffer: freeing it again has no effect. */
-export function freeBuffer(buffer: ArrayBufferLike): void {
-  if (buffer.byteLength >= sharedBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**

@@ -2,15 +2,16 @@
  * Streaming JSON reader that moves long strings out: base64 images are decoded as they arrive and spilled to disk when
  * large, and only the remaining JSON is parsed. So a hundred responses of four megabytes take little memory.
  */
+
+import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
-import {
-  type FileRange,
-  freeBuffer,
-  type RequestTemp,
-  type SpillBuffer,
-  type SpilledBytes,
+import type {
+  FileRange,
+  RequestTemp,
+  SpillBuffer,
+  SpilledBytes,
 } from "../../../lib/request-temp.ts";
 import { documentBounds } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
