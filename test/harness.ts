@@ -11,7 +11,6 @@ import { fromEnvironment } from "../server/config/environment.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { readYaml } from "../server/config/sources/yaml-source.ts";
-import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import type { Tracing } from "../server/observe/traces/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";
@@ -23,6 +22,7 @@ import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
 import type { RedisConnection } from "../server/storage/redis/client.ts";
 import { openConfigEntityStore, openKeyStore } from "../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
+import { TempStorage } from "../server/temp-storage/temp-storage.ts";
 import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";

@@ -4,9 +4,9 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
-import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";
-import { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
 import type { FilePart, Form, FormField } from "../request/http-types.ts";
+import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
+import { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
 import {
   type BodyContext,

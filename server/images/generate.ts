@@ -4,11 +4,11 @@
  */
 
 import type { ParameterPolicy } from "../config/snapshot.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   BufferedImageResponse,
   EditQuery,

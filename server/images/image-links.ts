@@ -4,7 +4,7 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
 import type { LoadedImage } from "./image-head.ts";

@@ -1,7 +1,7 @@
 /** Decodes an image that a client sent as a data: URL into a file. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import { collectImage } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import { toFilePart } from "../workers/image/file-part.ts";

@@ -3,9 +3,9 @@
  * edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   EditQuery,
   FilePart,

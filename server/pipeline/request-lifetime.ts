@@ -8,7 +8,6 @@ import { IdempotentRequest } from "../idempotency/idempotent-request.ts";
 import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
@@ -23,6 +22,7 @@ import type {
   RequestHeaders,
 } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
+import { noRequestTemp, type RequestTemp } from "../temp-storage/request-temp.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import { RecordedContent } from "./record-content.ts";
 

@@ -2,7 +2,7 @@
  * Stages: functions `next => request => response` between a query and its upstream, listed in
  * `server/pipeline/stages.ts`.
  */
-import type { RequestTemp } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { PermittedModel } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";

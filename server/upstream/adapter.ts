@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   EditQuery,
   EmbeddingCapabilities,

@@ -5,8 +5,8 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { LargeJson } from "../lib/large-json.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   Adapter,
   ErrorContext,

@@ -1,7 +1,7 @@
 /** Collects the chunks of an image: in memory when small, spilled to disk when large. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp, SpillBuffer } from "../lib/request-temp.ts";
-import type { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
+import type { RequestTemp, SpillBuffer } from "../temp-storage/request-temp.ts";
+import type { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";
 
 export type CollectedImage = Extract<ImageContent, { kind: "bytes" | "spilled" }>;

@@ -3,9 +3,9 @@
  * response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 import { markMayBeBilled } from "./may-have-been-billed.ts";

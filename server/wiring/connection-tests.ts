@@ -1,6 +1,6 @@
 /** Wires the connection tests of upstreams. */
 import type { ConnectionTestRoutesOptions } from "../admin/routes/connection-tests.ts";
-import type { RequestTemp } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { systemResolve } from "../upstream/download/ssrf-guard.ts";
 import type { FetchOnly, Send } from "../upstream/transport/transport.ts";

@@ -1,9 +1,9 @@
 /** Wires request temp storage: the spool folder, its limits, and the disk reserve for the ledger. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DiskReserve, diskSpace } from "../lib/disk-reserve.ts";
-import { MemoryBudget, type RequestTemp, requestTemps } from "../lib/request-temp.ts";
-import { TempStorage } from "../lib/temp-storage.ts";
+import { DiskReserve, diskSpace } from "../temp-storage/disk-reserve.ts";
+import { MemoryBudget, type RequestTemp, requestTemps } from "../temp-storage/request-temp.ts";
+import { TempStorage } from "../temp-storage/temp-storage.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */

@@ -3,11 +3,11 @@ import type { Model } from "../../server/config/snapshot.ts";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { Send, StageRequest } from "../../server/request/stage.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingInput,

@@ -10,11 +10,11 @@ import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { StageRequest } from "../../server/request/stage.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { join } from "node:path";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { encodeBase64Stream } from "../../server/lib/json-stream.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { collectImage } from "../../server/upstream/collect-image.ts";
 import { temporaryFolder } from "../harness.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";

@@ -4,7 +4,7 @@ import { checkTruncation } from "../../server/images/check-truncation.ts";
 import { bytesOf } from "../../server/images/image-head.ts";
 import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { collectImage } from "../../server/upstream/collect-image.ts";

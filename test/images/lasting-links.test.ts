@@ -3,7 +3,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createLinkStores } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";

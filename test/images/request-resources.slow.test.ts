@@ -7,13 +7,13 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
-import { MemoryBudget } from "../../server/lib/request-temp.ts";
-import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { MemoryBudget } from "../../server/temp-storage/request-temp.ts";
+import { UnlinkedTempFile } from "../../server/temp-storage/unlinked-temp-file.ts";
 import {
   bearer,
   type GatewayWithFake,

@@ -1,7 +1,7 @@
 /** Images that a vendor's content filter withholds in a successful response; and the cost that a response reports. */
 import { describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { Adapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { verifyEmbeddings, verifyImages } from "../../server/pipeline/verify-response.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { ImageAdapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,

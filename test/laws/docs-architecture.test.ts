@@ -45,10 +45,10 @@ describe("ARCHITECTURE.md", () => {
     expect(folders.filter((folder) => !documented.includes(folder))).toEqual([]);
     const law = textOf("test/laws/repository.test.ts");
     for (const [first = "", , arrows = ""] of rows) {
-      const [, name] = /^`server\/(\w+)\/`$/.exec(first) ?? [];
+      const [, name] = /^`server\/([\w-]+)\/`$/.exec(first) ?? [];
       if (name === undefined) continue;
-      const [, listed = ""] = new RegExp(`^  ${name}: \\[([^\\]]*)\\],$`, "m").exec(law) ?? [];
-      expect(`${name}: ${codesIn(arrows)}`).toBe(`${name}: ${listed.match(/\w+/g) ?? ""}`);
+      const [, listed = ""] = new RegExp(`^  "?${name}"?: \\[([^\\]]*)\\],$`, "m").exec(law) ?? [];
+      expect(`${name}: ${codesIn(arrows)}`).toBe(`${name}: ${listed.match(/[\w-]+/g) ?? ""}`);
     }
   });
 

@@ -4,12 +4,12 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { createLinkStores } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 
 const hash = keyHash("sk-test");
 

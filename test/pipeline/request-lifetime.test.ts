@@ -6,11 +6,11 @@ import { expect, test } from "bun:test";
 import type { Key, Model } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint, WriteContext } from "../../server/pipeline/endpoint.ts";
 import { createPipeline } from "../../server/pipeline/handle-request.ts";
 import type { Send } from "../../server/request/stage.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { createServices, incoming, key, snapshotWith } from "./pipeline-fixture.ts";
 

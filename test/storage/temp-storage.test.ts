@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { spool } from "../../server/http/form.ts";
-import { DiskReserve } from "../../server/lib/disk-reserve.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createRequestTemp, MemoryBudget } from "../../server/lib/request-temp.ts";
-import { TempStorage } from "../../server/lib/temp-storage.ts";
+import { DiskReserve } from "../../server/temp-storage/disk-reserve.ts";
+import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
+import { TempStorage } from "../../server/temp-storage/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const unlimitedDisk = { hasRoom: () => true, recordWrite: () => undefined };

@@ -1,7 +1,7 @@
 /** AUTOMATIC1111 images: each client gets its own previews, and images of the requested checkpoint. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";

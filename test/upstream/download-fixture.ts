@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload, type DownloadRequest } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";

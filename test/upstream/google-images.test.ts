@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { gemini } from "../../server/upstream/adapters/google/gemini.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import type {

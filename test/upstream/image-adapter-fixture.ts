@@ -1,5 +1,5 @@
 /** Fixture of the tests of image adapters: a query, a target, and scripted responses. */
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
   BufferedImageResponse,

@@ -1,6 +1,6 @@
 /** A poll whose response repeats the id of another job is refused: its image could be another client's. */
 import { describe, expect, test } from "bun:test";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { PendingJob, Vendor } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { StreamedString, stringifyStreamed, wrapJson } from "../../server/lib/json-stream.ts";
-import { createRequestTemp, MemoryBudget } from "../../server/lib/request-temp.ts";
+import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { loadedImageIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";

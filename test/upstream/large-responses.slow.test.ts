@@ -8,7 +8,7 @@ import {
   StreamedString,
   stringifyStreamed,
 } from "../../server/lib/json-stream.ts";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { tries } from "../depth.ts";

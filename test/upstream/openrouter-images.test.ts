@@ -1,7 +1,7 @@
 /** OpenRouter images: the events and the cost of a stream, and errors in the middle of it. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
 import type { GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";

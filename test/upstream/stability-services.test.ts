@@ -1,6 +1,6 @@
 /** Which of Stability's services a model name selects, and how its jobs are requested. */
 import { describe, expect, test } from "bun:test";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";

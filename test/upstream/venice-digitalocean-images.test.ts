@@ -1,7 +1,7 @@
 /** Images by Venice and DigitalOcean, where they differ from OpenAI, whose paths they have. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
 import { venice } from "../../server/upstream/adapters/venice/venice.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";

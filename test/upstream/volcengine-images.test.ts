@@ -1,6 +1,6 @@
 /** Seedream images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
 import type { ExtraFields, GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";

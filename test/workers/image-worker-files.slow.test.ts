@@ -1,8 +1,8 @@
 /** Large images bypass the gateway's memory: the worker reads and writes their files. */
 
 import { describe, expect, test } from "bun:test";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
-import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
+import { UnlinkedTempFile } from "../../server/temp-storage/unlinked-temp-file.ts";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";

@@ -2,9 +2,9 @@
 import { tmpdir } from "node:os";
 import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
-import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
-import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
+import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
+import { UnlinkedTempFile } from "../../server/temp-storage/unlinked-temp-file.ts";
 import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
 import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";

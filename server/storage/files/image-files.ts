@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import type { DiskReserve } from "../../lib/disk-reserve.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../../lib/sniff-image.ts";
+import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import { blobChunks, blobError, blobSize } from "../blob-source.ts";
 import type {
   BlobMetadata,

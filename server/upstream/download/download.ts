@@ -4,9 +4,9 @@
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { RequestTemp } from "../../lib/request-temp.ts";
 import { abortable } from "../../lib/tasks.ts";
 import { sleep } from "../../lib/timers.ts";
+import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
 import {

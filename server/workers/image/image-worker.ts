@@ -6,8 +6,8 @@
 import { join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import type { RequestTemp } from "../../lib/request-temp.ts";
-import type { UnlinkedTempFile } from "../../lib/unlinked-temp-file.ts";
+import type { RequestTemp } from "../../temp-storage/request-temp.ts";
+import type { UnlinkedTempFile } from "../../temp-storage/unlinked-temp-file.ts";
 import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/worker-process.ts";

@@ -1,5 +1,5 @@
 /** IPC messages between the gateway and the image worker's process. */
-import type { FileRange } from "../../lib/request-temp.ts";
+import type { FileRange } from "../../temp-storage/request-temp.ts";
 
 export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
 export type Format = (typeof formats)[number];

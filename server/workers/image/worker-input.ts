@@ -1,5 +1,5 @@
 /** Sends an image to the image worker: as a file path if it is large, else as bytes. */
-import type { RequestTemp } from "../../lib/request-temp.ts";
+import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import type { FilePart, ImageContent } from "../../upstream/contract.ts";
 import { writeFailed } from "./image-errors.ts";
 import type { SentImage } from "./messages.ts";

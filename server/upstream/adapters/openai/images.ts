@@ -1,5 +1,5 @@
 /** OpenAI's Images API: JSON generations, multipart or JSON edits, buffered or streamed responses. */
-import type { RequestTemp } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type {
   ErrorContext,
   ImageAdapter,

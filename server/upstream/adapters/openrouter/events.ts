@@ -1,6 +1,6 @@
 /** Reads the stream of OpenRouter's Image API: partial images, then the completed image with its usage. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { RequestTemp } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { loadedImageIn } from "../wire/image-list.ts";

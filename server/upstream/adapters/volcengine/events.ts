@@ -1,6 +1,6 @@
 /** Reads Seedream's stream: an event for each completed image, and a last one with the usage. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { RequestTemp } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
 import { createdIn, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";

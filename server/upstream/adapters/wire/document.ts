@@ -7,13 +7,13 @@ import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
+import { documentBounds } from "../../../lib/upstream-json.ts";
 import type {
   FileRange,
   RequestTemp,
   SpillBuffer,
   SpilledBytes,
-} from "../../../lib/request-temp.ts";
-import { documentBounds } from "../../../lib/upstream-json.ts";
+} from "../../../temp-storage/request-temp.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
 import { invalidResponse } from "./members.ts";

@@ -1,6 +1,6 @@
 /** Reads streamed responses: server-sent events (SSE) with JSON, until the last event. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { RequestTemp } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type { ExtraFields } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";
 import { asObject } from "./members.ts";

@@ -4,7 +4,7 @@
  */
 import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
-import type { FileRange } from "../../../lib/request-temp.ts";
+import type { FileRange } from "../../../temp-storage/request-temp.ts";
 import type { FailureReason, SentImage } from "../messages.ts";
 
 export interface ImageInput {

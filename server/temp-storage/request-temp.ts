@@ -4,8 +4,8 @@
  * touch the disk; a hundred concurrent images must.
  */
 
-import { freeBuffer } from "./free-buffer.ts";
-import { releaseAll } from "./tasks.ts";
+import { freeBuffer } from "../lib/free-buffer.ts";
+import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
 const chunkBytes = 64 * 1024;
