@@ -3,7 +3,7 @@
  * and reserves from them. While the pool is unreachable, the process may spend its share of the remaining amount.
  */
 import type { Budget, BudgetedOwner } from "../lib/budget.ts";
-import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
+import { LeasedPool, type SharedPools } from "../limits/leased-pool.ts";
 import { BudgetCounter, BudgetCounters, type BudgetCountersOptions } from "./budget-counters.ts";
 
 /** A pool is deleted when it was not used for longer than its period; then it is loaded from the ledger again. */

@@ -2,8 +2,9 @@
  * Distributed rate limits: counters that replicas share. Each counter leases slices of a shared pool. Without Redis the
  * limits do not fail open: each replica applies its share of a limit.
  */
-import { LeasedPool, type SharedPools } from "../lib/leased-pool.ts";
+
 import { ConcurrencySlots } from "./concurrency-slots.ts";
+import { LeasedPool, type SharedPools } from "./leased-pool.ts";
 import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
 import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 

@@ -11,8 +11,8 @@ import {
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { SharedPools } from "../lib/leased-pool.ts";
 import { realTimers } from "../lib/timers.ts";
+import type { SharedPools } from "../limits/leased-pool.ts";
 import type { LedgerWiring } from "./ledger.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -1,7 +1,7 @@
 /** Wires admission control: rate limits, concurrency limits, the fair queue and its queue timeouts. */
 
-import type { SharedPools } from "../lib/leased-pool.ts";
 import { Admission } from "../limits/admission.ts";
+import type { SharedPools } from "../limits/leased-pool.ts";
 import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";

@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LeasedPool, SharedPools } from "../lib/leased-pool.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
+import type { LeasedPool, SharedPools } from "../limits/leased-pool.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";

@@ -26,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   request: ["lib", "temp-storage", "upstream", "config", "ledger"],
   observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
-  limits: ["lib", "upstream", "config", "request"],
+  limits: ["lib", "storage", "upstream", "config", "request"],
   routing: ["lib", "upstream", "config", "request", "limits"],
   embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
   images: [

@@ -1,6 +1,6 @@
 /** Replicas in one process whose limits are pools in one Redis. */
 import { randomUUID } from "node:crypto";
-import type { LeasedPool, SharedPools } from "../../server/lib/leased-pool.ts";
+import type { LeasedPool, SharedPools } from "../../server/limits/leased-pool.ts";
 import type { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseFromRedis } from "../../server/storage/redis/lease-script.ts";
 

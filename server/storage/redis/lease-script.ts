@@ -6,7 +6,7 @@
  * field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and whether it waits
  * for more. Granted and spent are running totals, so a repeated or lost message changes nothing.
  */
-import type { LeaseReply, LeaseRequest, SendLease } from "../../lib/lease-request.ts";
+import type { LeaseReply, LeaseRequest, SendLease } from "../ports/lease-request.ts";
 import { type RedisConnection, redisScript } from "./client.ts";
 
 const script = redisScript(`

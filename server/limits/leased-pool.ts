@@ -3,7 +3,7 @@
  * synchronously, without I/O. Slices are renewed and refilled in the background and given back when they are not used.
  * The slice of a replica that dies expires.
  */
-import type { LeaseReply, LeaseRequest, SendLease } from "./lease-request.ts";
+import type { LeaseReply, LeaseRequest, SendLease } from "../storage/ports/lease-request.ts";
 import { PoolEstimate } from "./pool-estimate.ts";
 
 /** The connection of all pools of a replica to the shared state. */
