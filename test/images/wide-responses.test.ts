@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import { documentBounds, maxJsonDepth } from "../../server/lib/upstream-json.ts";
+import { documentBounds, maxJsonDepth } from "../../server/upstream/upstream-json.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";

@@ -8,7 +8,7 @@ import {
   checkUpstreamJson,
   documentBounds,
   parseUpstreamJson,
-} from "../../server/lib/upstream-json.ts";
+} from "../../server/upstream/upstream-json.ts";
 import { tries } from "../depth.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);

@@ -12,8 +12,8 @@ import {
 } from "node:zlib";
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { largeJsonBytes, parseLargeJson, parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
+import { largeJsonBytes, parseLargeJson, parseUpstreamJson } from "../upstream-json.ts";
 import type { StreamedResponse } from "./exchange.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { tooLarge, toTransportError } from "./transport-error.ts";

@@ -1,7 +1,6 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
-import { largeJsonBytes } from "../../../lib/upstream-json.ts";
 import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
 import type {
   EmbeddingCapabilities,
@@ -11,6 +10,7 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { vendorTaskType } from "../../task-type.ts";
+import { largeJsonBytes } from "../../upstream-json.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, isCount } from "../wire/members.ts";
 import { isEstimated } from "./images.ts";

@@ -6,7 +6,7 @@
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import { checkUpstreamJson, parseLargeJson } from "../../../lib/upstream-json.ts";
+import { checkUpstreamJson, parseLargeJson } from "../../upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;

@@ -7,7 +7,6 @@ import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
-import { documentBounds } from "../../../lib/upstream-json.ts";
 import type {
   FileRange,
   RequestTemp,
@@ -15,6 +14,7 @@ import type {
   SpilledBytes,
 } from "../../../temp-storage/request-temp.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
+import { documentBounds } from "../../upstream-json.ts";
 import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
 import { invalidResponse } from "./members.ts";
 

@@ -3,8 +3,8 @@
  * names and secrets that clients must not see.
  */
 import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
-import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
+import { parseUpstreamJson } from "../../upstream-json.ts";
 import { asObject } from "./members.ts";
 
 /** An error page may be long; its beginning is enough to classify it. */

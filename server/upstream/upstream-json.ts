@@ -2,10 +2,10 @@
  * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory
  * nor time, and the rest of the document can still be read.
  */
-import type { ChunkedBytes } from "./chunked-bytes.ts";
-import { GatewayError } from "./gateway-error.ts";
-import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";
-import { InvalidUtf8, JsonSlices } from "./json-slices.ts";
+import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
+import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
 
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
