@@ -1,6 +1,6 @@
 /** The secrets of image links. */
 import { expect, test } from "bun:test";
-import { signLink, verifyLink } from "../../server/lib/signed-link.ts";
+import { signLink, verifyLink } from "../../server/images/signed-link.ts";
 import { openLinkSecrets } from "../../server/storage/files/link-secret.ts";
 import { temporaryFolder } from "../harness.ts";
 
