@@ -3,13 +3,13 @@
  * of the settings.
  */
 
-import type { MemoryShares } from "../lib/memory-shares.ts";
 import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
+import type { MemoryShares } from "./memory-shares.ts";
 import { type JsonBodyContext, readChunks, readJson } from "./read-body.ts";
 import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
 

@@ -7,8 +7,8 @@ import {
   serveByFetch,
 } from "../../server/http/fetch-bridge.ts";
 import { listen } from "../../server/http/listen.ts";
+import { MemoryShares } from "../../server/http/memory-shares.ts";
 import type { Handlers } from "../../server/http/routes.ts";
-import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { unlimitedStorage } from "../harness.ts";
 import { until } from "../until.ts";
 import { expectError, RawConnection } from "./gateway-fixture.ts";

@@ -5,8 +5,8 @@
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";
+import { MemoryShares } from "../../server/http/memory-shares.ts";
 import { routes } from "../../server/http/routes.ts";
-import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { unlimitedStorage } from "../harness.ts";
 import { until } from "../until.ts";
 import {

@@ -1,7 +1,7 @@
 /** Large JSON bodies share the event loop and the memory with the requests of other clients. */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { MemoryShares } from "../../server/lib/memory-shares.ts";
+import { MemoryShares } from "../../server/http/memory-shares.ts";
 import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";

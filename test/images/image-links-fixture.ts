@@ -5,8 +5,8 @@
 
 import { createCors } from "../../server/http/cors.ts";
 import { listen } from "../../server/http/listen.ts";
+import { MemoryShares } from "../../server/http/memory-shares.ts";
 import { type Handlers, routes } from "../../server/http/routes.ts";
-import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
 import { temporaryFolder, unlimitedDisk, unlimitedStorage } from "../harness.ts";
 

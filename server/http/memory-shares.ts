@@ -1,8 +1,8 @@
 /**
  * Memory limit for the bodies of all requests together, which is shared out among API keys by the dynamic threshold of
- * `temp-storage.ts`: a key may hold at most as much as is still free.
+ * `temp-storage/temp-storage.ts`: a key may hold at most as much as is still free.
  */
-import { GatewayError } from "./gateway-error.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 
 /** About the time that most requests with a large body take. */
 const retryAfterMs = 2000;
