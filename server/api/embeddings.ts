@@ -39,7 +39,7 @@ export function embeddingsEndpoint(options: {
       return { query: read(named) };
     },
     responseBytes: expectedResponseBytes,
-    cost: (record, route) => embeddingsCost(record, route.targets),
+    cost: (record, model) => embeddingsCost(record, model.targets),
     write,
   };
 }

@@ -39,7 +39,7 @@ export interface RequestChargingOptions {
 interface ChargedRequest {
   readonly operation: Operation;
   readonly query: unknown;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   readonly record: RequestRecord;
 }
 
@@ -75,13 +75,13 @@ export function createRequestCharging({
   const estimateWithHistory = (
     operation: ImageEstimateInput["operation"],
     query: GenerationQuery,
-    route: PermittedModel,
+    model: PermittedModel,
     record: RequestRecord,
   ) => {
-    const { targets, id, maxImages } = route;
+    const { targets, id, maxImages } = model;
     // A request above `maxImages` is rejected by a later stage and costs nothing.
     if ((query.options.n ?? 1) > maxImages) return { estimate: noCost, observe: () => undefined };
-    const policy = record.caller?.parameters ?? route.parameters ?? "adapt";
+    const policy = record.caller?.parameters ?? model.parameters ?? "adapt";
     const listed = estimateImages({
       operation,
       query,
@@ -104,16 +104,16 @@ export function createRequestCharging({
   const estimateOf = ({
     operation,
     query,
-    route,
+    model,
     record,
   }: ChargedRequest): { estimate: Estimate; observe?: (cost: number) => void } => {
     if (operation === "embeddings")
-      return { estimate: estimateEmbeddings(query as EmbeddingsQuery, route.targets) };
+      return { estimate: estimateEmbeddings(query as EmbeddingsQuery, model.targets) };
     if (operation === "moderations") {
-      const { moderation } = route;
+      const { moderation } = model;
       return { estimate: estimateModeration(query as ModerationQuery, moderation?.target) };
     }
-    return estimateWithHistory(operation, query as GenerationQuery, route, record);
+    return estimateWithHistory(operation, query as GenerationQuery, model, record);
   };
 
   const startReservation = (
@@ -192,12 +192,12 @@ export function createRequestCharging({
       }
       return reserveOrWait(request, caller, charged, estimated);
     },
-    waitAndReserve: async ({ query, route, record }, signal) => {
+    waitAndReserve: async ({ query, model, record }, signal) => {
       const { caller } = record;
       if (!caller?.budgets) return 0;
       const charged = caller.budgets;
       // Estimated once: the reservation is tried again whenever another request ends.
-      const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
+      const estimate = estimateEmbeddings(query as EmbeddingsQuery, model.targets);
       const reserveEstimate = (): void =>
         startReservation(budgets.reserve(charged, estimate, record.at), record, caller, true);
       try {

@@ -60,11 +60,11 @@ export const checkParameters =
   (capabilities: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (request) => {
-    const { query, route, record } = request;
-    const unsplittable = unsplittableReason(query, route);
+    const { query, model, record } = request;
+    const unsplittable = unsplittableReason(query, model);
     if (isPlain(query) && isEmptyObject(query.extraFields) && !unsplittable) return next(request);
-    const changesByTarget = route.targets.map((target) =>
-      changesForTarget(query, capabilities(target), route, unsplittable),
+    const changesByTarget = model.targets.map((target) =>
+      changesForTarget(query, capabilities(target), model, unsplittable),
     );
     const supported = changesByTarget.filter(({ refusal }) => !refusal);
     if (supported.length === 0 && changesByTarget[0]?.refusal)
@@ -85,19 +85,19 @@ const namesOf = (
 /** Whether a target supports the request's parameters, possibly adapted. */
 export const supportsParameters =
   (capabilities: CapabilitiesOf) =>
-  ({ query, route }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
-    const unsplittable = unsplittableReason(query, route);
+  ({ query, model }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
+    const unsplittable = unsplittableReason(query, model);
     if (isPlain(query) && !unsplittable) return true;
-    return changesForTarget(query, capabilities(target), route, unsplittable).refusal === undefined;
+    return changesForTarget(query, capabilities(target), model, unsplittable).refusal === undefined;
   };
 
 function changesForTarget(
   query: EmbeddingsQuery,
   capabilities: EmbeddingCapabilities,
-  route: PermittedModel,
+  model: PermittedModel,
   unsplittable: UnsplittableReason | undefined,
 ): ParameterChanges {
-  const changes = parameterChanges(query, capabilities, route);
+  const changes = parameterChanges(query, capabilities, model);
   const refusal =
     changes.refusal ?? (unsplittable && rejectUnsplittable(query, capabilities, unsplittable));
   return refusal ? { ...changes, refusal } : changes;
@@ -136,8 +136,8 @@ async function sendAdapted(
   { capabilities, markDimensionsIgnored }: LearnedCapabilities,
   next: (request: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
-  const { route } = request;
-  const changes = parameterChanges(request.query, capabilities(target), route);
+  const { model } = request;
+  const changes = parameterChanges(request.query, capabilities(target), model);
   if (changes.refusal) throw changes.refusal;
   const query = await adaptQuery(request.query, changes);
   const response = await next({ ...request, query });
@@ -149,7 +149,7 @@ async function sendAdapted(
   }
   // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses
   // them.
-  if (route.known && isTooLong(response, route.known.dimensions)) return response;
+  if (model.known && isTooLong(response, model.known.dimensions)) return response;
   const truncated = truncateResponse(dimensions, response, request);
   if (changes.truncateTo === undefined) markDimensionsIgnored(target);
   return truncated;
@@ -175,16 +175,16 @@ const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean
 function rejectExcessDimensions(
   { vectors: [first, ...others] }: EmbeddingsResponse,
   dimensions: number,
-  { query: { model }, route }: StageRequest<EmbeddingsQuery>,
+  { query, model }: StageRequest<EmbeddingsQuery>,
 ): void {
   const length = first === undefined ? 0 : dimensionsOf(first);
   if (length <= 0 || length === dimensions) return;
   if (others.some((vector) => dimensionsOf(vector) !== length)) return;
   // A length that is not the model's own is an invalid response, which the verify stage refuses.
-  if (length !== (route.dimensions ?? route.known?.dimensions ?? length)) return;
+  if (length !== (model.dimensions ?? model.known?.dimensions ?? length)) return;
   throw new GatewayError(
     "dimensions_unsupported",
-    `The model \`${model}\` does not support ${dimensions} dimensions: its vectors have ${length}. Send at most ${length}, or omit \`dimensions\`.`,
+    `The model \`${query.model}\` does not support ${dimensions} dimensions: its vectors have ${length}. Send at most ${length}, or omit \`dimensions\`.`,
     { param: "dimensions" },
   );
 }
@@ -192,9 +192,9 @@ function rejectExcessDimensions(
 function truncateResponse(
   dimensions: number,
   response: EmbeddingsResponse,
-  { query, route, record }: StageRequest<EmbeddingsQuery>,
+  { query, model, record }: StageRequest<EmbeddingsQuery>,
 ): EmbeddingsResponse {
-  if (!route.known || !canTruncateTo(route.known, dimensions)) {
+  if (!model.known || !canTruncateTo(model.known, dimensions)) {
     throw new GatewayError(
       "dimensions_unsupported",
       `The model \`${query.model}\` does not support specifying dimensions: its vectors always have the same length. Omit \`dimensions\`.`,

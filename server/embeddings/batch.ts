@@ -20,7 +20,7 @@ import { itemsOf, limitsOf, unsplittableReason } from "./split.ts";
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether requests for this model may be batched. */
-  readonly enabled: (route: PermittedModel) => boolean;
+  readonly enabled: (model: PermittedModel) => boolean;
   /** Kinds of upstreams that batch by themselves, such as built-in models: their models are not batched here. */
   readonly selfBatching?: Pick<ReadonlyMap<string, unknown>, "has">;
   /** With this many upstream requests in flight a target is busy; below that, no request waits. */
@@ -79,12 +79,12 @@ export const batch =
       return false;
     };
     return (request) => {
-      const { target, query, route } = request;
-      if (!target || !enabled(route) || batchesItself(route)) return next(request);
+      const { target, query, model } = request;
+      if (!target || !enabled(model) || batchesItself(model)) return next(request);
       const batcher = batchers.get(target) ?? createBatcher(target);
       // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
       const isUnbatchable =
-        !isEmptyObject(query.extraFields) || unsplittableReason(query, route) !== undefined;
+        !isEmptyObject(query.extraFields) || unsplittableReason(query, model) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
       }
@@ -112,7 +112,7 @@ interface BatcherOptions {
 /** A batch that is being filled: requests with equal parameters. */
 interface PendingBatch extends MemberOwner {
   readonly key: string;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   readonly members: Set<BatchMember>;
   readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
@@ -167,7 +167,7 @@ class Batcher {
    * `maxWaitMs`.
    */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
-    const { query, route, signal } = request;
+    const { query, model, signal } = request;
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
@@ -175,13 +175,13 @@ class Batcher {
     if (!this.#hasRoom(load, smallest)) return this.send(request);
     const key = compatibilityKey(query);
     let batch = this.#pending.get(key);
-    if (batch && batch.route !== route) return this.send(request);
+    if (batch && batch.model !== model) return this.send(request);
     // The batch has no room for this request: the batch is sent now, and the request starts another one.
     if (batch && !this.#hasRoom(batch, load)) {
       this.#flush(batch);
       batch = undefined;
     }
-    return this.#add(request, load, batch ?? this.#open(key, route));
+    return this.#add(request, load, batch ?? this.#open(key, model));
   }
 
   #hasRoom({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
@@ -193,13 +193,13 @@ class Batcher {
     );
   }
 
-  #open(key: string, route: PermittedModel): PendingBatch {
+  #open(key: string, model: PermittedModel): PendingBatch {
     const flush = () => this.#flush(batch);
     // Requests of the same turn of the event loop form a batch without a wait.
     const timer = this.isBusy ? setTimeout(flush, this.#options.maxWaitMs) : setImmediate(flush);
     const batch: PendingBatch = {
       key,
-      route,
+      model,
       members: new Set(),
       timer,
       items: 0,

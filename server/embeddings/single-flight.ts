@@ -105,8 +105,8 @@ export class InFlightQuery {
    */
   alsoFails(other: EmbeddingsRequest): boolean {
     if (!this.#owner || this.#failure === undefined || this.#failure.wasAbandoned) return false;
-    const { route, query, record } = this.#owner;
-    if (route !== other.route) return false;
+    const { model, query, record } = this.#owner;
+    if (model !== other.model) return false;
     if (isUpstreamFailure(this.#failure.error)) return true;
     return (
       this.#inputs === 1 &&

@@ -33,17 +33,17 @@ export const split = ({
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<PermittedModel, RequestLoad>();
-  const findLimits = (route: PermittedModel): RequestLoad => {
+  const findLimits = (model: PermittedModel): RequestLoad => {
     // The target of a sub-request is selected later, so the sub-request must fit every target.
-    const found = limitsOf(route.targets.map(capabilities));
-    limits.set(route, found);
+    const found = limitsOf(model.targets.map(capabilities));
+    limits.set(model, found);
     return found;
   };
   return (next) => (request) => {
-    const { query, route } = request;
+    const { query, model } = request;
     const { input } = query;
-    if (itemsOf(input) === 1 || unsplittableReason(query, route)) return next(request);
-    const ranges = splitIntoRanges(input, limits.get(request.route) ?? findLimits(request.route));
+    if (itemsOf(input) === 1 || unsplittableReason(query, model)) return next(request);
+    const ranges = splitIntoRanges(input, limits.get(request.model) ?? findLimits(request.model));
     return ranges.length === 1
       ? sendWhole(request, next, maxParallel)
       : sendSplit(request, ranges.reverse(), next, maxParallel);

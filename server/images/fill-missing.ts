@@ -58,7 +58,7 @@ export const fillMissing =
     };
     return (request) => {
       request.record.images.requested = request.query.options.n ?? 1;
-      if (request.route.targets.length === 1) return next(request);
+      if (request.model.targets.length === 1) return next(request);
       return send({ ...request, tried: { targets: new Set(), imageCount: 0 } });
     };
   };
@@ -76,7 +76,7 @@ function planFollowUp<Q extends GenerationQuery>(
   request: StageRequest<Q>,
   missing: MissingImages | undefined,
 ): FollowUp<Q> | undefined {
-  const { tried, route, query, signal } = request;
+  const { tried, model, query, signal } = request;
   if (!missing || !tried || signal.aborted) return undefined;
   const unrecoverable: MissingGroup[] = [];
   const retryable: MissingGroup[] = [];
@@ -86,7 +86,7 @@ function planFollowUp<Q extends GenerationQuery>(
   // If one of the failed requests was sent, the follow-up is a retry and takes from the retry budget. After an error of
   // an unsent request, it would take nothing.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
-  if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
+  if (!after || model.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);
   const { targets, imageCount } = tried;
   const followUpQuery = {

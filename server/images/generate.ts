@@ -71,8 +71,8 @@ type ImageQuery = GenerationQuery | EditQuery;
 
 const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "images" in query;
 
-const policyOf = <Q>({ route, record }: StageRequest<Q>): ParameterPolicy =>
-  record.caller?.parameters ?? route.parameters ?? "adapt";
+const policyOf = <Q>({ model, record }: StageRequest<Q>): ParameterPolicy =>
+  record.caller?.parameters ?? model.parameters ?? "adapt";
 
 /** The API key that a request counts for. Empty for a request without a caller. */
 const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string => record.caller?.id ?? "";

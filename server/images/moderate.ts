@@ -27,8 +27,8 @@ export const moderate =
   <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    const { route, record } = request;
-    if (!route.moderation) return next(request);
+    const { model, record } = request;
+    if (!model.moderation) return next(request);
     options.requireAvailableTarget(request);
     const flagged = await flaggedCategories(options, request);
     if (flagged) {
@@ -48,7 +48,7 @@ async function flaggedCategories<Q extends GenerationQuery>(
   request: StageRequest<Q>,
 ): Promise<readonly string[] | undefined> {
   const { signal, record } = request;
-  const { moderation } = request.route;
+  const { moderation } = request.model;
   if (!moderation) return undefined;
   try {
     const { flagged, categories } = await checkPrompt(request, moderation.target);

@@ -237,7 +237,7 @@ export const limitImageCount =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   (request) => {
-    checkImageCount(request.query, request.route);
+    checkImageCount(request.query, request.model);
     return next(request);
   };
 
@@ -269,10 +269,10 @@ export const preflight =
   }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    requireCapableTarget(request.route.targets.map((target) => rejectionReason(request, target)));
-    const { query, route, record, temp, signal } = request;
+    requireCapableTarget(request.model.targets.map((target) => rejectionReason(request, target)));
+    const { query, model, record, temp, signal } = request;
     if (!("images" in query)) return next(request);
-    const reads = route.targets.flatMap(
+    const reads = model.targets.flatMap(
       (target) => capabilitiesOf(target, "edits").edits?.reads ?? [],
     );
     const rules = { ...uploads, temp, reads, key: record.caller?.id ?? "" };

@@ -47,7 +47,7 @@ interface AdmissionOptions {
 
 interface AdmissionRequest {
   readonly caller: Caller;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   readonly query: LimitedQuery;
   readonly priority: Priority;
   /** The client's signal; read only if the request must wait. */
@@ -64,7 +64,7 @@ export interface AdmissionTicket {
 interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   /** The API key, for fair queueing. */
   readonly key: string;
-  readonly route: Pick<PermittedModel, "id" | "kind">;
+  readonly model: Pick<PermittedModel, "id" | "kind">;
   readonly neededSlots: readonly ConcurrencySlots[];
   readonly demand: Demand;
   /** Work was already done for the request. */
@@ -96,13 +96,13 @@ export class Admission {
 
   /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
   async admit(request: AdmissionRequest): Promise<AdmissionTicket | undefined> {
-    const { caller, route, query, priority, signal } = request;
-    const isLimited = caller.scopes !== undefined || route.scopes !== undefined;
-    if (!isLimited && route.kind !== "image") return undefined;
+    const { caller, model, query, priority, signal } = request;
+    const isLimited = caller.scopes !== undefined || model.scopes !== undefined;
+    if (!isLimited && model.kind !== "image") return undefined;
     const { clock } = this.#options;
-    const scopes = isLimited ? this.scopesOf(caller.scopes, route.scopes) : noScopes;
+    const scopes = isLimited ? this.scopesOf(caller.scopes, model.scopes) : noScopes;
     const neededSlots = scopes.map(({ slots }) => slots);
-    if (route.kind === "image") neededSlots.push(this.#imageSlots);
+    if (model.kind === "image") neededSlots.push(this.#imageSlots);
     // An image request without limits of its own needs only a slot of the gateway.
     if (scopes.length === 0 && this.#queue.tryEnter(neededSlots)) {
       const enteredAt = clock();
@@ -113,7 +113,7 @@ export class Admission {
       ? await leaseAndTake(scopes, demand, clock)
       : take(scopes, demand, clock());
     const arrivedAt = clock();
-    if (exceeded) throw rateLimitError(exceeded, route.id, limitOwner(exceeded.scope, caller));
+    if (exceeded) throw rateLimitError(exceeded, model.id, limitOwner(exceeded.scope, caller));
     let admittedAt = arrivedAt;
     const release = (outcome: RequestOutcome): void => {
       const now = clock();
@@ -125,7 +125,7 @@ export class Admission {
       await this.waitForSlots({
         key: caller.id,
         priority,
-        route,
+        model,
         neededSlots,
         demand,
         signal,
@@ -143,10 +143,10 @@ export class Admission {
   /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
   writeHeaders(
     { scopes }: Caller,
-    route: PermittedModel | undefined,
+    model: PermittedModel | undefined,
     headers: Record<string, string>,
   ): void {
-    writeRateLimitHeaders(this.scopesOf(scopes, route?.scopes), this.#options.clock(), headers);
+    writeRateLimitHeaders(this.scopesOf(scopes, model?.scopes), this.#options.clock(), headers);
   }
 
   /** The scopes of these names that have limits, with their current usage. */
@@ -184,7 +184,7 @@ export class Admission {
       await leasing;
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
-    const { key, priority, route, neededSlots, demand, hasStarted, wasSent } = request;
+    const { key, priority, model, neededSlots, demand, hasStarted, wasSent } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const signal = request.signal();
     if (signal.aborted) throw queueAbortError(signal, wasSent);
@@ -196,12 +196,12 @@ export class Admission {
       priority,
       neededSlots,
       cost: queueTurnsOf(demand),
-      deadline: now + queueTimeoutMs[route.kind],
+      deadline: now + queueTimeoutMs[model.kind],
       hasStarted,
       admit: () => resolve(),
-      reject: (reason) => reject(noSlotError(reason, route.id, neededSlots, wasSent)),
+      reject: (reason) => reject(noSlotError(reason, model.id, neededSlots, wasSent)),
     };
-    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", route.id, neededSlots, wasSent);
+    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", model.id, neededSlots, wasSent);
     const onAbort = (): void => {
       // If the request already holds its slots, its owner releases them.
       this.#queue.cancel(waiter, clock());

@@ -57,7 +57,7 @@ export const enforceTargetLimits =
         await admission.waitForSlots({
           key: request.record.caller?.id ?? "",
           priority: request.record.priority,
-          route: request.route,
+          model: request.model,
           neededSlots,
           demand,
           hasStarted: () => request.record.routing.hasStarted,
@@ -99,17 +99,17 @@ export const enforceTargetLimits =
 async function takeWhenAvailable<Q>(
   scopes: readonly LimitScope[],
   demand: Demand,
-  { route, record, signal }: StageRequest<Q>,
+  { model, record, signal }: StageRequest<Q>,
   { clock, waitMs }: TargetLimitOptions,
 ): Promise<void> {
-  const until = clock() + waitMs[route.kind];
+  const until = clock() + waitMs[model.kind];
   for (;;) {
     const exceeded = mustLease(scopes, demand, clock())
       ? await leaseAndTake(scopes, demand, clock)
       : take(scopes, demand, clock());
     if (!exceeded) return;
     if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)
-      throw atLimit(route.id, exceeded.waitMs);
+      throw atLimit(model.id, exceeded.waitMs);
     await sleep(exceeded.waitMs, signal);
   }
 }

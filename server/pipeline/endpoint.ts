@@ -62,9 +62,9 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */
-  responseBytes?(query: Q, route: PermittedModel): number;
+  responseBytes?(query: Q, model: PermittedModel): number;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
-  cost?(record: RequestRecord, route: PermittedModel): number | undefined;
+  cost?(record: RequestRecord, model: PermittedModel): number | undefined;
   /** `context` is created only for endpoints that use it. */
   write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;
 }

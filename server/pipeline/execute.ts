@@ -26,7 +26,7 @@ import { RequestLifetime } from "./request-lifetime.ts";
 interface Execution<Q extends LimitedQuery, A> {
   readonly endpoint: Pick<Endpoint<Q, A>, "responseBytes">;
   readonly caller: Caller;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   readonly query: Q;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
@@ -84,8 +84,8 @@ export async function execute<Q extends LimitedQuery, A, T>(
     lifetime.admitLoad(caller, noHeaders, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";
     record.model = snapshot.models.get(query.model)?.id;
-    const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
-    lifetime.route = route;
+    const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
+    lifetime.model = model;
     if (endpoint.kind === "image" && !isPartOfRequest)
       lifetime.temp = services.createTemp(caller.id);
     if (request.signal.aborted) throw clientClosedError();
@@ -93,7 +93,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     const response = await executeWithin(lifetime, {
       endpoint,
       caller,
-      route,
+      model,
       query,
       send,
       client,
@@ -101,7 +101,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     record.usage = request.usageOf(response);
-    if (endpoint.cost) record.cost.actual = endpoint.cost(record, route);
+    if (endpoint.cost) record.cost.actual = endpoint.cost(record, model);
     const result = await request.use(response);
     record.images.delivered = record.usage?.images;
     await lifetime.settle(200);
@@ -124,13 +124,13 @@ export async function executeWithin<Q extends LimitedQuery, A>(
 ): Promise<A> {
   const { services, record, operation, kind } = lifetime;
   const { charging } = services;
-  const { endpoint, caller, route, query, send, client, isPartOfRequest } = execution;
-  const isLimited = !isPartOfRequest && Boolean(route.scopes || caller.scopes || kind === "image");
+  const { endpoint, caller, model, query, send, client, isPartOfRequest } = execution;
+  const isLimited = !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
   // An image that cannot be stored is refused before it is billed.
   if (kind === "image") lifetime.temp.ensureRoom();
 
-  let wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
-  const bytes = endpoint.responseBytes?.(query, route) ?? 0;
+  let wholeMs = execution.timeoutMs ?? model.timeoutMs ?? services.timeoutMs[kind];
+  const bytes = endpoint.responseBytes?.(query, model) ?? 0;
   if (bytes > 0) {
     const memory = { keyId: caller.id, bytes, signal: () => client.signal, timeoutMs: wholeMs };
     wholeMs -= Math.round(await lifetime.reserveMemory(memory));
@@ -141,7 +141,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   if (isLimited) lifetime.ticket = await admit(lifetime, execution);
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
-  const charged = caller.budgets && { operation, query, route, record };
+  const charged = caller.budgets && { operation, query, model, record };
   let outcome = charged && charging.tryReserve(charged);
   if (charged && outcome === "must_lease") outcome = await charging.leaseAndReserve(charged);
   if (charged && outcome === "must_wait") {
@@ -163,7 +163,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   return send({
     operation,
     query,
-    route,
+    model,
     // Created when a stage first uses it: a response from the cache needs none.
     get signal() {
       return deadline.signal;
@@ -185,9 +185,9 @@ const alreadyCounted: LoadCounter = {
 
 function admit<Q extends LimitedQuery, A>(
   { services, record: { priority } }: RequestLifetime,
-  { caller, route, query, client }: Execution<Q, A>,
+  { caller, model, query, client }: Execution<Q, A>,
 ): Promise<AdmissionTicket | undefined> {
-  return services.admission.admit({ caller, route, query, priority, signal: () => client.signal });
+  return services.admission.admit({ caller, model, query, priority, signal: () => client.signal });
 }
 
 /** Makes the ticket refund the rate limits: the client did not cause the wait. */

@@ -65,10 +65,10 @@ async function handleRequest<Q extends LimitedQuery, A>(
     const { query } = parsed;
     // Not the name as it was sent: an unknown model name may be anything, such as an API key or a prompt.
     record.model = snapshot.models.get(query.model)?.id;
-    const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
-    lifetime.route = route;
-    if (route.storeContentMs !== undefined) await lifetime.recordContent(route, query);
-    return lifetime.finish(await respond(http, lifetime, caller, route, query));
+    const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
+    lifetime.model = model;
+    if (model.storeContentMs !== undefined) await lifetime.recordContent(model, query);
+    return lifetime.finish(await respond(http, lifetime, caller, model, query));
   } catch (thrown) {
     return lifetime.finish(await writeFailure(http, lifetime, thrown));
   } finally {
@@ -81,11 +81,11 @@ function respond<Q extends LimitedQuery, A>(
   http: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
-  route: PermittedModel,
+  model: PermittedModel,
   query: Q,
 ): Promise<OutgoingResponse> {
   const { endpoint, services } = http;
-  const response = executeAndWrite(http, lifetime, caller, route, query);
+  const response = executeAndWrite(http, lifetime, caller, model, query);
   const isBuffered = !("stream" in query && query.stream);
   if (endpoint.kind !== "image" || !isBuffered || services.keepAliveMs === 0) return response;
   const handled = response.catch((thrown) => writeFailure(http, lifetime, thrown));
@@ -96,17 +96,17 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
   { services, writeQueue, endpoint, send, incoming }: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
-  route: PermittedModel,
+  model: PermittedModel,
   query: Q,
 ): Promise<OutgoingResponse> {
   if (endpoint.kind === "image") {
-    const idempotent = lifetime.openIdempotent(caller, route, query, incoming);
+    const idempotent = lifetime.openIdempotent(caller, model, query, incoming);
     const replayed = await idempotent.claim();
     if (replayed) return writeReplay(lifetime, replayed);
   }
-  const execution = { endpoint, caller, route, query, send, client: incoming };
+  const execution = { endpoint, caller, model, query, send, client: incoming };
   const response = await executeWithin(lifetime, execution);
-  if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
+  if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, model);
   const written = await endpoint.write(response, query, () => {
     const replay = lifetime.replayContext();
     return {
@@ -139,7 +139,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
   // so.
   const neverRetry =
     endpoint.kind === "image" &&
-    !lifetime.route?.retryPaid &&
+    !lifetime.model?.retryPaid &&
     mayHaveBeenBilled(record.routing.attempts, error);
   const response = toErrorResponse(error, neverRetry);
   const released = lifetime.releaseFailed(error);

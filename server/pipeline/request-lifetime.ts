@@ -49,7 +49,7 @@ export class RequestLifetime {
   readonly operation: Operation;
   readonly record: RequestRecord;
   /** The model, once it is resolved. */
-  route: PermittedModel | undefined;
+  model: PermittedModel | undefined;
   /** Temp storage for large values, until the request ends. */
   temp: RequestTemp = noRequestTemp;
   /** Image requests: whether an identical request was made before, and what happens if the client disconnects. */
@@ -118,7 +118,7 @@ export class RequestLifetime {
   /** Opens temp storage and the idempotent request. Nothing is claimed yet. */
   openIdempotent(
     caller: Caller,
-    route: PermittedModel,
+    model: PermittedModel,
     query: LimitedQuery,
     incoming: IncomingRequest,
   ): IdempotentRequest {
@@ -130,15 +130,15 @@ export class RequestLifetime {
       record: this.record,
       operation: this.operation,
       query,
-      finishOnDisconnect: (route.onDisconnect ?? onDisconnect) === "finish",
-      retryPaid: route.retryPaid === true,
+      finishOnDisconnect: (model.onDisconnect ?? onDisconnect) === "finish",
+      retryPaid: model.retryPaid === true,
     });
     return this.idempotent;
   }
 
   /** Stores the request, for a model with `storeContent`. `finish` adds the response. */
-  async recordContent(route: PermittedModel, query: LimitedQuery): Promise<void> {
-    this.#content = new RecordedContent(this.services.content, route.id, this.record.requestId);
+  async recordContent(model: PermittedModel, query: LimitedQuery): Promise<void> {
+    this.#content = new RecordedContent(this.services.content, model.id, this.record.requestId);
     await this.#content.recordRequest(query);
   }
 
@@ -316,9 +316,9 @@ export class RequestLifetime {
    */
   finish(response: OutgoingResponse): OutgoingResponse {
     const { caller } = this.record;
-    if (caller && (caller.scopes || this.route?.scopes)) {
+    if (caller && (caller.scopes || this.model?.scopes)) {
       this.logIfThrows(() =>
-        this.services.admission.writeHeaders(caller, this.route, response.headers),
+        this.services.admission.writeHeaders(caller, this.model, response.headers),
       );
     }
     const content = this.#takeContent();

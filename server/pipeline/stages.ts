@@ -57,9 +57,9 @@ export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** The drift canary excludes the target. */
-  readonly isExcluded: (route: PermittedModel, target: Target) => boolean;
+  readonly isExcluded: (model: PermittedModel, target: Target) => boolean;
   /** The target's vectors now belong to another vector space. */
-  readonly hasDrifted: (route: PermittedModel, target: Target) => boolean;
+  readonly hasDrifted: (model: PermittedModel, target: Target) => boolean;
 }
 
 export const embeddingsStages = (
@@ -78,7 +78,7 @@ export const embeddingsStages = (
   const learned = learnCapabilities(capabilities);
   const canAdapt = supportsParameters(learned.capabilities);
   const canServe = (request: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
-    !isExcluded(request.route, target) && canAdapt(request, target);
+    !isExcluded(request.model, target) && canAdapt(request, target);
   const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
   const queue = targetQueue(limits.admission);
   return composeStages(
@@ -122,7 +122,7 @@ export const imageStages = (
   const queue = targetQueue(limits.admission);
   const requireTarget = <Q extends GenerationQuery>(request: StageRequest<Q>): void =>
     registry.assertAvailable(
-      request.route,
+      request.model,
       capacity,
       (target) => reasonToReject(request, target) === undefined,
     );

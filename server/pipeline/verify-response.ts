@@ -41,7 +41,7 @@ export interface VerifyOptions {
 
 interface VerifyEmbeddingsOptions extends VerifyOptions {
   /** The drift canary found that the target drifted while the request was in flight. */
-  readonly hasDrifted: (route: PermittedModel, target: Target) => boolean;
+  readonly hasDrifted: (model: PermittedModel, target: Target) => boolean;
 }
 
 export const verifyEmbeddingsStage =
@@ -52,9 +52,9 @@ export const verifyEmbeddingsStage =
   (next) =>
   (request) =>
     next(request).then((response) => {
-      const { target, route } = request;
+      const { target, model } = request;
       // A single target has no other to be compared with.
-      if (target && route.targets.length > 1 && hasDrifted(route, target)) {
+      if (target && model.targets.length > 1 && hasDrifted(model, target)) {
         throw invalidResponse(
           "its vectors are not in the vector space of the model's other targets",
         );
@@ -64,7 +64,7 @@ export const verifyEmbeddingsStage =
           ...new Set([...(request.record.parameters.adapted ?? []), "input"]),
         ];
       }
-      const verified = verifyEmbeddings(response, request.query, route.dimensions);
+      const verified = verifyEmbeddings(response, request.query, model.dimensions);
       return dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
     });
 

@@ -13,7 +13,7 @@ import type { TraceHeaders } from "./request-trace.ts";
 export interface StageRequest<Q> {
   readonly operation: Operation;
   readonly query: Q;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   /** The target, once a stage has selected it. */
   readonly target?: Target | undefined;
   /** Fires at the request timeout or when the client disconnects. */

@@ -93,7 +93,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
       response = await stage.next({
         operation: request.operation,
         query: request.query,
-        route: request.route,
+        model: request.model,
         target,
         signal,
         deadline: request.deadline,

@@ -18,12 +18,12 @@ const [minBackoffMs, maxBackoffMs] = [50, 250];
 const maxRetryAfterMs = 500;
 
 /** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */
-export function mayFailOver<Q>(error: unknown, { operation, route }: StageRequest<Q>): boolean {
+export function mayFailOver<Q>(error: unknown, { operation, model }: StageRequest<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // A model that one account or region lacks may exist at another target, and nothing was generated.
   if (targetSpecificErrors.has(error.kind)) return true;
   if (error.definition.retry !== "elsewhere") return false;
-  return operation === "embeddings" || route.retryPaid === true || !mayBillFailedAttempt(error);
+  return operation === "embeddings" || model.retryPaid === true || !mayBillFailedAttempt(error);
 }
 
 const targetSpecificErrors: ReadonlySet<string> = new Set([
@@ -47,13 +47,13 @@ export const mayBillFailedAttempt = (error: unknown): boolean =>
  */
 export function retryDelayMs<Q>(
   error: unknown,
-  { operation, route }: StageRequest<Q>,
+  { operation, model }: StageRequest<Q>,
   repeats: number,
   random: () => number,
 ): number | undefined {
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // The target may have generated the image already, whatever its error says.
-  if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
+  if (operation !== "embeddings" && !model.retryPaid && mayBeBilled(error)) return undefined;
   const { definition, details } = error;
   if (!definition.transient || details.notExecuted) return undefined;
   const jitter = random();

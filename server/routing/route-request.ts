@@ -73,10 +73,10 @@ class RoutedRequest<Q, A>
 
   constructor(stage: RoutingStage<Q, A>, request: StageRequest<Q>) {
     const { registry, canServe, sizeClassOf, capacity } = stage;
-    const { route, query, record, tried } = request;
+    const { model, query, record, tried } = request;
     this.stage = stage;
     this.request = request;
-    this.modelTargets = registry.targetsFor(route);
+    this.modelTargets = registry.targetsFor(model);
     const { candidates, policy } = this.modelTargets;
     const untried = tried ? untriedCandidates(candidates, tried) : candidates;
     this.candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
@@ -85,7 +85,7 @@ class RoutedRequest<Q, A>
     this.now = registry.clock();
     this.random = registry.random;
     this.sizeClass = sizeClassOf ? sizeClassOf(query) : 0;
-    this.affinityHash = route.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0;
+    this.affinityHash = model.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0;
   }
 
   /** `failure`: set for a request for missing images: the error of the targets that did not generate them. */
@@ -119,19 +119,19 @@ class RoutedRequest<Q, A>
 
   /** Selects the first candidate, and adds to the retry and hedge budgets. */
   #selectFirst(): Candidate {
-    const { route } = this.request;
+    const { model } = this.request;
     const { budgets } = this.modelTargets;
-    if (this.candidates.length === 0) throw noCapableTarget(route.id);
+    if (this.candidates.length === 0) throw noCapableTarget(model.id);
     const candidate = selectTarget(this, this, this.#probeMode);
     if (this.skippedAny) this.#recordSkipped(candidate);
-    if (!candidate) throw noHealthyTarget(route.id, this.candidates, this.now);
+    if (!candidate) throw noHealthyTarget(model.id, this.candidates, this.now);
     // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the
     // time after it.
     budgets.retries.earn(this.now);
     budgets.hedges.earn();
     const { routing } = this.request.record;
     routing.candidates = this.candidates.length;
-    routing.policy = route.policy;
+    routing.policy = model.policy;
     return candidate;
   }
 
@@ -141,7 +141,7 @@ class RoutedRequest<Q, A>
     this.#readClock();
     if (waitedFor.health.state(this.now, isSingle) === "available") return waitedFor;
     const candidate = selectTarget(this, this, this.#probeMode);
-    if (!candidate) throw noHealthyTarget(this.request.route.id, this.candidates, this.now);
+    if (!candidate) throw noHealthyTarget(this.request.model.id, this.candidates, this.now);
     return candidate;
   }
 

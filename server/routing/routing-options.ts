@@ -65,11 +65,11 @@ export const targetCapacity = (
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
 export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
-  wait: ({ record, route, query, signal }, slots) =>
+  wait: ({ record, model, query, signal }, slots) =>
     admission.waitForSlots({
       key: record.caller?.id ?? "",
       priority: record.priority,
-      route,
+      model,
       neededSlots: [slots],
       demand: demandOf(query),
       // Even if work was done for the request, its wait must be able to time out: the requests that hold the slots may

@@ -60,17 +60,17 @@ export class TargetRegistry {
     this.timers = options.timers;
   }
 
-  targetsFor(route: PermittedModel): ModelTargets {
-    return this.#modelTargets.get(route) ?? this.#build(route);
+  targetsFor(model: PermittedModel): ModelTargets {
+    return this.#modelTargets.get(model) ?? this.#build(model);
   }
 
   /** Throws `no_healthy_target` or `upstream_rate_limit` if no capable target is available now. */
   assertAvailable(
-    route: PermittedModel,
+    model: PermittedModel,
     capacity: TargetCapacity,
     isCapable: (target: Target) => boolean,
   ): void {
-    const { candidates, policy } = this.targetsFor(route);
+    const { candidates, policy } = this.targetsFor(model);
     const capable =
       candidates.length === 1 ? candidates : candidates.filter(({ target }) => isCapable(target));
     const now = this.clock();
@@ -78,7 +78,7 @@ export class TargetRegistry {
       capable.length > 0 &&
       !hasSelectable({ candidates: capable, policy, tried: undefined, capacity }, now)
     ) {
-      throw noHealthyTarget(route.id, capable, now);
+      throw noHealthyTarget(model.id, capable, now);
     }
   }
 
@@ -113,10 +113,10 @@ export class TargetRegistry {
     this.#budgets.clear();
   }
 
-  #build(route: PermittedModel): ModelTargets {
-    // A new route object may come from a new configuration.
+  #build(model: PermittedModel): ModelTargets {
+    // A new model object may come from a new configuration.
     this.#evictRemoved();
-    const candidates = route.targets
+    const candidates = model.targets
       .map((target): Candidate => {
         const { tier = 0, weight = 1 } = target;
         const stableHash = Bun.hash.crc32(nameOf(target));
@@ -124,9 +124,9 @@ export class TargetRegistry {
       })
       .sort((a, b) => a.tier - b.tier);
     const peers = [...new Set(candidates.map(({ health }) => health))];
-    const policy = policies[route.policy ?? "p2c"];
-    const modelTargets = { candidates, peers, policy, budgets: this.#budgetsOf(route) };
-    this.#modelTargets.set(route, modelTargets);
+    const policy = policies[model.policy ?? "p2c"];
+    const modelTargets = { candidates, peers, policy, budgets: this.#budgetsOf(model) };
+    this.#modelTargets.set(model, modelTargets);
     return modelTargets;
   }
 

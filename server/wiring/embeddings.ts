@@ -94,14 +94,14 @@ export function wireEmbeddings(
       cache,
       singleFlight: new SingleFlight(),
       shared,
-      enabled: (route) => isCacheOn && !route.uncached,
-      taskTypesTranslated: (route) =>
-        route.targets.every(
+      enabled: (model) => isCacheOn && !model.uncached,
+      taskTypesTranslated: (model) =>
+        model.targets.every(
           (target) => typeof upstreamClient.embeddingCapabilities(target).taskTypes === "object",
         ),
     },
     batch: {
-      enabled: (route) => isBatchingOn && !route.unbatched,
+      enabled: (model) => isBatchingOn && !model.unbatched,
       selfBatching: builtInModels,
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       onBatch: (requests) => {

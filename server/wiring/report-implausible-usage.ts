@@ -5,9 +5,9 @@ import type { VerifyOptions } from "../pipeline/verify-response.ts";
 
 export const reportImplausibleUsage =
   (log: Log): VerifyOptions["onImplausibleUsage"] =>
-  ({ target, route, record }, { quantity, reported, max }) =>
+  ({ target, model, record }, { quantity, reported, max }) =>
     log.warn("usage-implausible", {
-      model: route.id,
+      model: model.id,
       upstream: target?.upstream.id,
       targetModel: target?.model,
       quantity,

@@ -12,7 +12,7 @@ import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 const key = budgeted({ total: 10 });
 /** A dollar per token: a text of four bytes is estimated at $1, and costs $6 at most. */
 const target = { ...targetNamed("a"), tokenPrice: 1_000_000 };
-const route = { id: "vectors", targets: [target] } as unknown as PermittedModel;
+const model = { id: "vectors", targets: [target] } as unknown as PermittedModel;
 const query = { input: { kind: "text", texts: ["four"] } };
 
 function setUp({ waitMs = 5000, max = 100 } = {}) {
@@ -32,7 +32,7 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
     record.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
     const cancel = new AbortController();
     const request = { record, cancel, outcome: undefined as unknown };
-    const chargedRequest = { operation: "embeddings", query, route, record } as const;
+    const chargedRequest = { operation: "embeddings", query, model, record } as const;
     if (charging.tryReserve(chargedRequest) === "reserved") {
       request.outcome = "admitted at once";
       return request;

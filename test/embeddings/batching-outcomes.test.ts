@@ -6,13 +6,13 @@ import {
   capabilitiesOf,
   type EmbeddingsSend,
   HeldUpstream,
+  modelWithTargets,
   outcomeOf,
   overloaded,
   rejected,
   requestFor,
   requestOf,
   responseTo,
-  routeTo,
   settled,
   setUpBatching,
   targetNamed,
@@ -45,7 +45,7 @@ describe("a client that disconnects", () => {
     request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     // There is room again, for any model.
-    void send(requestFor(["b"], routeTo(...request.route.targets)));
+    void send(requestFor(["b"], modelWithTargets(...request.model.targets)));
     expect(upstream.requests).toHaveLength(1);
     await free();
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
@@ -268,7 +268,7 @@ describe("a batch that fails", () => {
   test("lets each request fail over to another target, batched again", async () => {
     const [bad, good] = [targetNamed("bad"), targetNamed("good")];
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
-    const both = routeTo(bad, good);
+    const both = modelWithTargets(bad, good);
     const joined = batch({
       capabilities: capabilitiesOf({}),
       enabled: () => true,

@@ -9,13 +9,13 @@ import {
   capabilitiesOf,
   type EmbeddingsSend,
   entriesOf,
+  model,
+  modelWithTargets,
   outcomeOf,
   overloaded,
   requestFor,
   requestOf,
   responseTo,
-  route,
-  routeTo,
   settled,
   setUpBatching,
   targetNamed,
@@ -84,7 +84,7 @@ describe("requests to a busy target", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
-    const responses = inputs.map((texts) => send(requestFor(texts, route)));
+    const responses = inputs.map((texts) => send(requestFor(texts, model)));
     await free();
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({
@@ -183,7 +183,7 @@ describe("a batch", () => {
     for (const limit of limits) {
       const { upstream, send, occupy: busy, release: free } = setUpBatching(limit);
       busy();
-      for (const texts of inputs) void send(requestFor(texts, route));
+      for (const texts of inputs) void send(requestFor(texts, model));
       expect(upstream.requestedTexts.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
       await free();
       upstream.requests[1]?.respond();
@@ -253,7 +253,7 @@ describe("is not batched:", () => {
   };
 
   test("a request with many inputs", () => {
-    expectAlone({ maxInputsPerRequest: 2 }, requestFor(["a", "b", "c"], route));
+    expectAlone({ maxInputsPerRequest: 2 }, requestFor(["a", "b", "c"], model));
   });
 
   test("a request with extra fields", () => {
@@ -289,7 +289,7 @@ describe("is not batched:", () => {
   test("a request to another target, which is not busy", () => {
     const { upstream, send, occupy: busy } = setUpBatching();
     busy();
-    void send(requestFor(["a"], routeTo(targetNamed("b"))));
+    void send(requestFor(["a"], modelWithTargets(targetNamed("b"))));
     expect(upstream.requestedTexts).toEqual([["first"], ["a"]]);
   });
 
@@ -297,7 +297,7 @@ describe("is not batched:", () => {
     const { upstream, send, occupy: busy } = setUpBatching();
     busy();
     void send(requestOf("a"));
-    void send(requestFor(["b"], routeTo(...route.targets)));
+    void send(requestFor(["b"], modelWithTargets(...model.targets)));
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 });

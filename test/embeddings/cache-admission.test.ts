@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
-import { type EmbeddingsRequest, requestFor, responseTo, route } from "./stage-fixture.ts";
+import { type EmbeddingsRequest, model, requestFor, responseTo } from "./stage-fixture.ts";
 
 const vectorOf = (seed: number, length: number): Float32Array =>
   new Float32Array(length).map((_, at) => seed + at / 16);
@@ -146,7 +146,7 @@ describe("the cache stage", () => {
       inputs: readonly string[],
       change?: (request: EmbeddingsRequest) => void,
     ) => {
-      const request = requestFor(inputs, route);
+      const request = requestFor(inputs, model);
       change?.(request);
       const before = sent;
       await send(request);

@@ -9,7 +9,7 @@ import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
 } from "../../server/storage/sqlite/embedding-cache-file.ts";
-import { routeOf, textQuery } from "../fuzz/cache-fixture.ts";
+import { modelNamed, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 
@@ -184,7 +184,7 @@ describe("the file", () => {
     const { file } = open(path);
     const query = textQuery(["a secret text"], { user: "somebody" });
     const key = cacheKey(
-      cacheKeyPrefix(query, routeOf("the-model", "the-space"), false),
+      cacheKeyPrefix(query, modelNamed("the-model", "the-space"), false),
       query.input,
       0,
     );

@@ -10,15 +10,15 @@ import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
   expectVectors,
+  modelNamed,
   requestOf,
-  routeOf,
   settle,
   startCache,
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
 
-const route = routeOf("model", "space");
+const model = modelNamed("model", "space");
 const room = 1e6;
 
 const letters = (from: number, to: number) =>
@@ -43,11 +43,11 @@ function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions
 describe("an upstream", () => {
   test("gets ten of a hundred inputs, if ninety are cached or in flight", async () => {
     const setup = startCache({ maxBytes: room });
-    const known = setup.start(textQuery(letters(0, 60)), route);
+    const known = setup.start(textQuery(letters(0, 60)), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await known.outcome;
-    const inFlight = setup.start(textQuery(letters(60, 90)), route);
-    const whole = setup.start(textQuery(letters(0, 100).toReversed()), route);
+    const inFlight = setup.start(textQuery(letters(60, 90)), model);
+    const whole = setup.start(textQuery(letters(0, 100).toReversed()), model);
     expect(setup.upstreamRequests.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
     expect(setup.upstreamRequests[2]?.inputs).toEqual(letters(90, 100).toReversed());
     setup.upstreamRequests[2]?.respond("numbers", true);
@@ -63,7 +63,7 @@ describe("an upstream", () => {
 
   test("gets a duplicate input once, and the usage counts it twice", async () => {
     const setup = startCache({ maxBytes: room });
-    const pending = setup.start(textQuery(["same", "other", "same", "same"]), route);
+    const pending = setup.start(textQuery(["same", "other", "same", "same"]), model);
     expect(setup.upstreamRequests[0]?.inputs).toEqual(["same", "other"]);
     setup.upstreamRequests[0]?.respond("base64", true);
     await expectVectors(pending);
@@ -77,10 +77,10 @@ describe("an upstream", () => {
 
   test("gets no request for cached inputs", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["a"], { single: true }), route);
+    setup.start(textQuery(["a"], { single: true }), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
-    const again = setup.start(textQuery(["a"], { single: true }), route, "another key");
+    const again = setup.start(textQuery(["a"], { single: true }), model, "another key");
     await expectVectors(again);
     expect(setup.upstreamRequests).toHaveLength(1);
     expect(again.request.record.embeddings).toMatchObject({
@@ -93,7 +93,7 @@ describe("an upstream", () => {
   test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
     const setup = startCache({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
-      const pending = setup.start(query, route);
+      const pending = setup.start(query, model);
       const upstreamRequest = setup.upstreamRequests.at(-1);
       expect(upstreamRequest?.request.query).toBe(pending.request.query);
       expect(upstreamRequest?.request.record).toBe(pending.request.record);
@@ -105,7 +105,7 @@ describe("an upstream", () => {
   test("gets every request for a model with the cache switched off", async () => {
     const response = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
     const { cache, send, requested } = before(response, { enabled: ({ id }) => id !== "off" });
-    const request = requestOf(textQuery(["a"]), routeOf("off", "space"));
+    const request = requestOf(textQuery(["a"]), modelNamed("off", "space"));
     for (let i = 0; i < 3; i++) await send(request);
     expect(requested()).toBe(3);
     expect(cache.size).toBe(0);
@@ -122,24 +122,24 @@ describe("a vector", () => {
     const bits = new Uint32Array([0x80000000, 1, 0x007fffff, 0x7f7fffff, 0x3f800001]);
     const base64 = Buffer.from(bits.buffer).toString("base64");
     const { send } = before({ vectors: [base64] });
-    await send(requestOf(textQuery(["a"]), route));
-    const again = await send(requestOf(textQuery(["a"], { encoding: "float" }), route));
+    await send(requestOf(textQuery(["a"]), model));
+    const again = await send(requestOf(textQuery(["a"], { encoding: "float" }), model));
     const [vector] = again.vectors as [Float32Array<ArrayBuffer>];
     expect([...new Uint32Array(vector.buffer)]).toEqual([...bits]);
     // A copy of its own bytes and no others.
     expect(vector.buffer.byteLength).toBe(20);
-    expect((await send(requestOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
+    expect((await send(requestOf(textQuery(["a"]), model))).vectors).toEqual([base64]);
   });
 
   test("that is cached is returned in the requested encoding, alone and beside other vectors", async () => {
     const vectors = ["AACAPw==", "AAAAQA=="];
     const { send, requested } = before({ vectors });
-    await send(requestOf(textQuery(["a", "b"]), route));
+    await send(requestOf(textQuery(["a", "b"]), model));
     for (const texts of [["a"], ["a", "b"]]) {
       const known = vectors.slice(0, texts.length);
-      const response = await send(requestOf(textQuery(texts), route));
+      const response = await send(requestOf(textQuery(texts), model));
       expect(response.vectors).toEqual(known);
-      const floats = await send(requestOf(textQuery(texts, { encoding: "float" }), route));
+      const floats = await send(requestOf(textQuery(texts, { encoding: "float" }), model));
       expect(floats.vectors).toEqual(known.map((_, at) => Float32Array.of(at + 1)));
     }
     expect(requested()).toBe(1);
@@ -147,27 +147,30 @@ describe("a vector", () => {
 
   test("is shared only by models of one vector space at one upstream", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["a"]), route);
+    setup.start(textQuery(["a"]), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
-    setup.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
+    setup.start(
+      textQuery(["a"], { user: "somebody", encoding: "float" }),
+      modelNamed("x", "space"),
+    );
     expect(setup.upstreamRequests).toHaveLength(1);
     const others = [
-      [textQuery(["a"]), routeOf("model", "another space")],
-      [textQuery(["a"]), routeOf("model")],
-      [textQuery(["a"], { dimensions: 8 }), route],
-      [textQuery(["a"], { extraFields: { truncate: true } }), route],
-      [textQuery(["a"], { taskType: parseTaskType("input_type", "query") }), route],
-      [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
+      [textQuery(["a"]), modelNamed("model", "another space")],
+      [textQuery(["a"]), modelNamed("model")],
+      [textQuery(["a"], { dimensions: 8 }), model],
+      [textQuery(["a"], { extraFields: { truncate: true } }), model],
+      [textQuery(["a"], { taskType: parseTaskType("input_type", "query") }), model],
+      [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), model],
     ] as const;
-    for (const [query, route] of others) setup.start(query, route);
+    for (const [query, model] of others) setup.start(query, model);
     expect(setup.upstreamRequests).toHaveLength(1 + others.length);
   });
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
     const setup = startCache({ maxBytes: room });
     const at = (...targets: readonly (readonly [string, string])[]): PermittedModel => ({
-      ...route,
+      ...model,
       targets: targets.map(([kind, baseUrl]) => ({
         upstream: { id: "up", kind, baseUrl, headers: {}, options: {} },
         model: "m",
@@ -175,8 +178,8 @@ describe("a vector", () => {
     });
     const one = ["vllm", "https://one.example"] as const;
     const two = ["vllm", "https://two.example"] as const;
-    for (const route of [at(one), at(two), at(["ollama", "https://one.example"])]) {
-      setup.start(textQuery(["a"]), route);
+    for (const model of [at(one), at(two), at(["ollama", "https://one.example"])]) {
+      setup.start(textQuery(["a"]), model);
     }
     expect(setup.upstreamRequests).toHaveLength(3);
     // A fallback target has the same vectors: the operator vouches for that.
@@ -198,7 +201,7 @@ describe("a vector", () => {
         { taskTypesTranslated: () => byMeaning },
       );
       for (const taskType of taskTypes)
-        await send(requestOf(textQuery(["a"], { taskType }), route));
+        await send(requestOf(textQuery(["a"], { taskType }), model));
       expect(requested()).toBe(byMeaning ? 1 : 2);
     }
   });
@@ -209,10 +212,10 @@ describe("usage", () => {
     const texts = ["a", "größer", "日本", "four"];
     const vectors = texts.map(() => "AACAPw==");
     const { send, requested } = before({ vectors, usage: { inputTokens: 23 } });
-    await send(requestOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), model));
     const shares: (number | undefined)[] = [];
     for (const text of texts) {
-      shares.push((await send(requestOf(textQuery([text]), route))).usage?.inputTokens);
+      shares.push((await send(requestOf(textQuery([text]), model))).usage?.inputTokens);
     }
     expect(shares).toEqual(shareUsage(23, [1, 8, 8, 4]));
     expect(requested()).toBe(1);
@@ -224,10 +227,10 @@ describe("usage", () => {
       vectors: texts.map(() => "AACAPw=="),
       usage: { inputTokens: 4_002 },
     });
-    await send(requestOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), model));
     const shares: (number | undefined)[] = [];
     for (const text of texts) {
-      shares.push((await send(requestOf(textQuery([text]), route))).usage?.inputTokens);
+      shares.push((await send(requestOf(textQuery([text]), model))).usage?.inputTokens);
     }
     expect(shares).toEqual([1, 4_000, 1]);
   });
@@ -236,19 +239,19 @@ describe("usage", () => {
     const texts = ["a", "otter ".repeat(100), "b"];
     const usage = { inputTokens: 108, perInput: [3, 102, 3] };
     const { send } = before({ vectors: texts.map(() => "AACAPw=="), usage });
-    await send(requestOf(textQuery(texts), route));
+    await send(requestOf(textQuery(texts), model));
     for (const [at, text] of texts.entries()) {
-      const response = await send(requestOf(textQuery([text]), route));
+      const response = await send(requestOf(textQuery([text]), model));
       expect(response.usage?.inputTokens).toBe(usage.perInput[at]!);
     }
   });
 
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["silent"]), route);
+    setup.start(textQuery(["silent"]), model);
     setup.upstreamRequests[0]?.respond("base64", false);
     await settle();
-    const mixed = setup.start(textQuery(["silent", "loud"]), route);
+    const mixed = setup.start(textQuery(["silent", "loud"]), model);
     setup.upstreamRequests[1]?.respond("base64", true);
     expect((await upstreamResponseOf(mixed)).usage).toBeUndefined();
     // The usage of this request's own upstream request is reported.
@@ -259,7 +262,7 @@ describe("usage", () => {
 test("a response that does not match the request reaches no client and is not cached", async () => {
   for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
     const { cache, singleFlight, send } = before({ vectors });
-    const sent = (async () => send(requestOf(textQuery(["a"]), route)))();
+    const sent = (async () => send(requestOf(textQuery(["a"]), model)))();
     expect(await sent.catch((error: unknown) => error)).toMatchObject({
       kind: "upstream_invalid",
     });

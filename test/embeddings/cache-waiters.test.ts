@@ -8,15 +8,15 @@ import {
   disconnectError,
   errorOf,
   expectVectors,
+  modelNamed,
   type PendingRequest,
-  routeOf,
   settle,
   startCache,
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
 
-const route = routeOf("model", "space");
+const model = modelNamed("model", "space");
 const room = 1e6;
 const upstreamSignal = (
   { upstreamRequests }: ReturnType<typeof startCache>,
@@ -29,8 +29,8 @@ describe("requests that wait for an input in flight", () => {
   /** One request is in flight and three wait for it, one of them with an input of its own. */
   function startWaiters(texts: readonly string[] = ["a"]) {
     const setup = startCache({ maxBytes: room });
-    const first = setup.start(textQuery(texts), route);
-    const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), route));
+    const first = setup.start(textQuery(texts), model);
+    const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), model));
     expect(setup.upstreamRequests).toHaveLength(1);
     return { setup, first, waiting };
   }
@@ -39,7 +39,7 @@ describe("requests that wait for an input in flight", () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
         const setup = startCache({ maxBytes });
-        const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), route));
+        const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), model));
         setup.upstreamRequests[0]?.respond(form, true);
         const [first, second] = await Promise.all(pendingRequests.map(upstreamResponseOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
@@ -67,7 +67,7 @@ describe("requests that wait for an input in flight", () => {
     first.cancel.abort(disconnectError());
     await settle();
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
-    const later = setup.start(textQuery(["a"]), route);
+    const later = setup.start(textQuery(["a"]), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     for (const pending of [...waiting, later]) await expectVectors(pending);
     expect(setup.upstreamRequests).toHaveLength(1);
@@ -94,11 +94,11 @@ describe("requests that wait for an input in flight", () => {
 
   test("in a chain cancel an upstream request when no connected client needs it", async () => {
     const setup = startCache({ maxBytes: room });
-    const one = setup.start(textQuery(["a"]), route);
+    const one = setup.start(textQuery(["a"]), model);
     // Each requests an input that the next one waits for.
-    const two = setup.start(textQuery(["a", "b"]), route);
-    const three = setup.start(textQuery(["b", "d"]), route);
-    const four = setup.start(textQuery(["d", "e"]), route);
+    const two = setup.start(textQuery(["a", "b"]), model);
+    const three = setup.start(textQuery(["b", "d"]), model);
+    const four = setup.start(textQuery(["d", "e"]), model);
     const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal.aborted);
     one.cancel.abort(disconnectError());
     expect(canceled()).toEqual([false, false, false, false]);
@@ -116,8 +116,8 @@ describe("requests that wait for an input in flight", () => {
 
   test("send their own request when its client disconnected and its timeout passes", async () => {
     const setup = startCache({ maxBytes: room }, { timeoutMs: 1 });
-    const first = setup.start(textQuery(["a"]), route);
-    const waiter = setup.start(textQuery(["a"]), route);
+    const first = setup.start(textQuery(["a"]), model);
+    const waiter = setup.start(textQuery(["a"]), model);
     first.cancel.abort(disconnectError());
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     await new Promise((resolve) => upstreamSignal(setup, 0).addEventListener("abort", resolve));
@@ -166,7 +166,7 @@ describe("requests that wait for an input in flight", () => {
   test("get the refusal of an identical request of the same key, and no other", async () => {
     const setup = startCache({ maxBytes: room });
     const embed = (key: string, user?: string) =>
-      setup.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
+      setup.start(textQuery(["a"], user === undefined ? {} : { user }), model, key);
     const [first, same, otherKey, otherUser] = [
       embed("k"),
       embed("k"),
@@ -186,8 +186,8 @@ describe("requests that wait for an input in flight", () => {
 
   test("do not fail with the error of another model's upstream, although the vectors would be shared", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["a"]), route);
-    const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
+    setup.start(textQuery(["a"]), model);
+    const other = setup.start(textQuery(["a"]), modelNamed("elsewhere", "space"));
     setup.upstreamRequests[0]?.fail(trouble());
     await settle();
     setup.upstreamRequests[1]?.respond("base64", true);
@@ -207,9 +207,9 @@ describe("requests that wait for an input in flight", () => {
 
   test("fail at once with an error that applies to them", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["slow"]), route);
-    setup.start(textQuery(["broken"]), route);
-    const both = setup.start(textQuery(["slow", "broken"]), route);
+    setup.start(textQuery(["slow"]), model);
+    setup.start(textQuery(["broken"]), model);
+    const both = setup.start(textQuery(["slow", "broken"]), model);
     const error = trouble();
     setup.upstreamRequests[1]?.fail(error);
     expect(errorOf(await both.outcome)).toBe(error);
@@ -217,8 +217,8 @@ describe("requests that wait for an input in flight", () => {
 
   test("are charged for their own upstream request, even if other requests fail first", async () => {
     const setup = startCache({ maxBytes: room });
-    setup.start(textQuery(["broken"]), route);
-    const both = setup.start(textQuery(["broken", "own"]), route);
+    setup.start(textQuery(["broken"]), model);
+    const both = setup.start(textQuery(["broken", "own"]), model);
     const error = trouble();
     setup.upstreamRequests[0]?.fail(error);
     await settle();
@@ -231,13 +231,13 @@ describe("requests that wait for an input in flight", () => {
 
 test("no request waits for an aborted one, and the next request replaces it", async () => {
   const setup = startCache({ maxBytes: room });
-  const first = setup.start(textQuery(["a"]), route);
+  const first = setup.start(textQuery(["a"]), model);
   first.cancel.abort(disconnectError());
-  const second = setup.start(textQuery(["a"]), route);
+  const second = setup.start(textQuery(["a"]), model);
   expect(setup.upstreamRequests).toHaveLength(2);
   setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
   await settle();
-  const third = setup.start(textQuery(["a"]), route);
+  const third = setup.start(textQuery(["a"]), model);
   expect(setup.upstreamRequests).toHaveLength(2);
   setup.upstreamRequests[1]?.respond("base64", true);
   for (const pending of [second, third]) await expectVectors(pending);
@@ -245,8 +245,8 @@ test("no request waits for an aborted one, and the next request replaces it", as
 
 test("a request that waits for several requests that time out sends its own request", async () => {
   const setup = startCache({ maxBytes: room });
-  const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), route));
-  const patient = setup.start(textQuery(["a"]), route);
+  const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), model));
+  const patient = setup.start(textQuery(["a"]), model);
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");
   for (const at of [0, 1]) {
     leavers[at]?.cancel.abort(over());

@@ -16,10 +16,13 @@ import { fakeVector, startFake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
-import { routeTo, targetNamed } from "./stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "./stage-fixture.ts";
 
 const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
-const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(...targets), id });
+const modelNamed = (id: string, ...targets: Target[]): Model => ({
+  ...modelWithTargets(...targets),
+  id,
+});
 
 /** By upstream: its vector, its error, or no response until the timeout of the request. */
 type Outcomes = Record<string, Vector | Error | "nothing">;

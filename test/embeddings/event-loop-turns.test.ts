@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { adaptParameters, decodeTokens } from "../../server/embeddings/adapt-parameters.ts";
-import { capabilitiesOf, requestFor, route } from "./stage-fixture.ts";
+import { capabilitiesOf, model, requestFor } from "./stage-fixture.ts";
 
 /** Whether the event loop has made a turn since. */
 function turn(): { readonly isOver: boolean } {
@@ -16,7 +16,7 @@ function turn(): { readonly isOver: boolean } {
 const long = "x".repeat(2 * 1024 * 1024);
 
 const tokensOf = (count: number) =>
-  requestFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, route);
+  requestFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, model);
 
 test("the event loop gets a turn between long token arrays that are decoded, and not between short ones", async () => {
   // The vocabulary is read once.
@@ -46,7 +46,7 @@ test("the event loop gets a turn before a long upstream request is written, and 
       observed = next.isOver;
       return { vectors: [[1, 2]] };
     });
-    await send(requestFor([text], route));
+    await send(requestFor([text], model));
     expect(observed).toBe(isOver);
   }
 });

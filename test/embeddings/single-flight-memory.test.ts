@@ -3,9 +3,9 @@
 import { edenGC, fullGC } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { type InFlightQuery, SingleFlight } from "../../server/embeddings/single-flight.ts";
-import { requestFor, routeTo, targetNamed } from "./stage-fixture.ts";
+import { modelWithTargets, requestFor, targetNamed } from "./stage-fixture.ts";
 
-const route = routeTo(targetNamed("first"));
+const model = modelWithTargets(targetNamed("first"));
 const inFlight = 32;
 
 test("a minor garbage collection frees the requests that were served since the last one", async () => {
@@ -13,7 +13,7 @@ test("a minor garbage collection frees the requests that were served since the l
   const requests: WeakRef<object>[] = [];
   const started: { query: InFlightQuery; key: string }[] = [];
   const serve = (key: string): void => {
-    const request = requestFor([key], route);
+    const request = requestFor([key], model);
     requests.push(new WeakRef(request));
     started.push({ query: singleFlight.start(request, [key]), key });
     if (started.length <= inFlight) return;

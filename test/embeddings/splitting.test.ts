@@ -9,13 +9,13 @@ import {
   type EmbeddingsSend,
   entriesOf,
   HeldUpstream,
+  model,
+  modelWithTargets,
   outcomeOf,
   overloaded,
   rejected,
   requestFor,
   responseTo,
-  route,
-  routeTo,
   settled,
   targetNamed,
   textsOf,
@@ -60,7 +60,7 @@ describe("a request within the limits", () => {
 
   test("is passed on unchanged, and so is its response", async () => {
     const { send, seen: received } = through({ maxItems: 2, maxBytes: 10 }, async () => response);
-    const request = requestFor(["four", "words"], route);
+    const request = requestFor(["four", "words"], model);
     expect(await send(request)).toBe(response);
     expect(received).toEqual([request]);
     expect(received[0]).toBe(request);
@@ -70,7 +70,7 @@ describe("a request within the limits", () => {
     const capabilities = () => {
       throw new Error("unexpected call");
     };
-    const request = requestFor(["x".repeat(1_000_000)], route);
+    const request = requestFor(["x".repeat(1_000_000)], model);
     let received: unknown;
     await split({ capabilities })(async (request) => {
       received = request;
@@ -84,14 +84,14 @@ describe("a larger request", () => {
   test("is split by the number of inputs, into equal sub-requests", async () => {
     const { send, sizes } = through({ maxItems: 4 });
     const texts = numbered(9);
-    const { vectors } = await send(requestFor(texts, route));
+    const { vectors } = await send(requestFor(texts, model));
     expect(sizes()).toEqual([3, 3, 3]);
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
   test("is split by bytes, which are not characters", async () => {
     const { send, seen: received } = through({ maxBytes: 12 });
-    await send(requestFor(["four", "five", "six!", "日本", "語語"], route));
+    await send(requestFor(["four", "five", "six!", "日本", "語語"], model));
     expect(received.map(textsOf)).toEqual([
       ["four", "five", "six!"],
       ["日本", "語語"],
@@ -101,17 +101,17 @@ describe("a larger request", () => {
   test("is split by tokens, which are exact for token arrays", async () => {
     const { send, sizes } = through({ maxTokens: 5 });
     const tokens = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10], [11]];
-    const { vectors } = await send(requestFor({ kind: "tokens", tokens }, route));
+    const { vectors } = await send(requestFor({ kind: "tokens", tokens }, model));
     expect(sizes()).toEqual([2, 2, 1]);
     expect(vectors).toEqual(tokens.map((entry) => vectorFor(entry)));
   });
 
   test("is split by estimated tokens for texts, with a higher estimate for other scripts", async () => {
     const ascii = through({ maxTokens: 10 });
-    await ascii.send(requestFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
+    await ascii.send(requestFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], model));
     expect(ascii.sizes()).toEqual([2, 1]);
     const chinese = through({ maxTokens: 10 });
-    await chinese.send(requestFor(["本".repeat(8), "語".repeat(8), "日".repeat(8)], route));
+    await chinese.send(requestFor(["本".repeat(8), "語".repeat(8), "日".repeat(8)], model));
     expect(chinese.sizes()).toEqual([1, 1, 1]);
   });
 
@@ -125,14 +125,14 @@ describe("a larger request", () => {
       sizes.push(textsOf(request).length);
       return responseTo(request);
     });
-    await send(requestFor(["a", "b", "c"], routeTo(wide, narrow)));
-    await send(requestFor(["aa", "bb", "c"], routeTo(wide, narrow)));
+    await send(requestFor(["a", "b", "c"], modelWithTargets(wide, narrow)));
+    await send(requestFor(["aa", "bb", "c"], modelWithTargets(wide, narrow)));
     expect(sizes).toEqual([2, 1, 1, 2]);
   });
 
   test("keeps all other fields in every sub-request", async () => {
     const { send, seen: received } = through({ maxItems: 1 });
-    const request = requestFor(["a", "b"], route, {
+    const request = requestFor(["a", "b"], model, {
       dimensions: 8,
       user: "u",
       encoding: "base64",
@@ -145,7 +145,7 @@ describe("a larger request", () => {
       expect(part.query).toMatchObject(same);
       expect(part.query.single).toBe(false);
       expect(part.record).toBe(request.record);
-      expect(part.route).toBe(request.route);
+      expect(part.model).toBe(request.model);
     }
   });
 
@@ -153,7 +153,7 @@ describe("a larger request", () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
-    const response = send(requestFor(texts, route));
+    const response = send(requestFor(texts, model));
     await settled();
     for (const at of [2, 0, 3, 1]) upstream.requests[at]?.respond();
     expect((await response).vectors).toEqual(texts.map((text) => vectorFor(text)));
@@ -164,7 +164,7 @@ describe("a larger request", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
       upstream.next,
     );
-    const response = send(requestFor(numbered(8), route));
+    const response = send(requestFor(numbered(8), model));
     for (let done = 0; done < 8; done++) {
       await settled();
       expect(upstream.inFlight).toBe(Math.min(3, 8 - done));
@@ -176,7 +176,7 @@ describe("a larger request", () => {
   test("of ten thousand inputs is served, even with one input per sub-request", async () => {
     const texts = numbered(10_000);
     const { send, seen: received } = through({ maxItems: 1 });
-    const { vectors } = await send(requestFor(texts, route));
+    const { vectors } = await send(requestFor(texts, model));
     expect(received).toHaveLength(10_000);
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
@@ -193,7 +193,7 @@ describe("the usage of a split request", () => {
       ...responseTo(request),
       verbatim,
     }));
-    const response = await send(requestFor(["a", "bb", "ccc"], route));
+    const response = await send(requestFor(["a", "bb", "ccc"], model));
     expect(response.usage).toEqual({ inputTokens: 6 });
     expect(response).not.toHaveProperty("verbatim");
   });
@@ -202,7 +202,7 @@ describe("the usage of a split request", () => {
     const { send } = through({ maxItems: 1 }, async (request) =>
       textsOf(request)[0] === "b" ? { vectors: responseTo(request).vectors } : responseTo(request),
     );
-    expect(await send(requestFor(["a", "b", "c"], route))).not.toHaveProperty("usage");
+    expect(await send(requestFor(["a", "b", "c"], model))).not.toHaveProperty("usage");
   });
 });
 
@@ -212,7 +212,7 @@ test("an input index in a sub-request's error is mapped to the client's inputs",
     if (index >= 0) throw rejected(`Input id ${index} has 9000 tokens, exceeding max 8192 tokens.`);
     return responseTo(request);
   });
-  const outcome = await outcomeOf(send(requestFor(numbered(8), route)));
+  const outcome = await outcomeOf(send(requestFor(numbered(8), model)));
   expect(outcome).toHaveProperty(
     "error.message",
     "Input id 6 has 9000 tokens, exceeding max 8192 tokens.",
@@ -227,7 +227,7 @@ describe("a sub-request that is refused as too large", () => {
         return responseTo(request);
       });
       const texts = numbered(16);
-      const response = await send(requestFor(texts, route));
+      const response = await send(requestFor(texts, model));
       expect(response.vectors).toEqual(texts.map((text) => vectorFor(text)));
       expect(response.usage?.inputTokens).toBe(texts.join("").length);
       expect(Math.max(...sizes())).toBe(8);
@@ -240,7 +240,7 @@ describe("a sub-request that is refused as too large", () => {
         return responseTo(request);
       });
       const texts = numbered(5);
-      expect((await send(requestFor(texts, route))).vectors).toEqual(
+      expect((await send(requestFor(texts, model))).vectors).toEqual(
         texts.map((text) => vectorFor(text)),
       );
       expect(sizes()).toEqual([5, 3, 2, 2, 1]);
@@ -255,17 +255,17 @@ describe("a sub-request that is refused as too large", () => {
       const { message, kind: name, details } = error;
       // The error has the index of the input among all inputs of the request.
       const which = /tokens/.test(message) && { param: "input[2]" };
-      expect(await outcomeOf(send(requestFor(numbered(4), route)))).toMatchObject({
+      expect(await outcomeOf(send(requestFor(numbered(4), model)))).toMatchObject({
         error: { message, kind: name, details: { ...details, ...which } },
       });
-      expect(await outcomeOf(send(requestFor(["text 2"], route)))).toEqual({ error });
+      expect(await outcomeOf(send(requestFor(["text 2"], model)))).toEqual({ error });
     });
   }
 
   test("is not halved for any other error", async () => {
     const error = rejected("no");
     const { send, sizes } = through({}, () => Promise.reject(error));
-    expect(await outcomeOf(send(requestFor(numbered(4), route)))).toEqual({ error });
+    expect(await outcomeOf(send(requestFor(numbered(4), model)))).toEqual({ error });
     expect(sizes()).toEqual([4]);
   });
 });
@@ -276,7 +276,7 @@ describe("a sub-request that fails", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
       upstream.next,
     );
-    const request = requestFor(numbered(9), route);
+    const request = requestFor(numbered(9), model);
     const outcome = outcomeOf(send(request));
     await settled();
     const error = overloaded();
@@ -292,7 +292,7 @@ describe("a sub-request that fails", () => {
 
 test("a sub-request with too few vectors fails the request", async () => {
   const { send } = through({ maxItems: 2 }, async () => ({ vectors: [[1]] }));
-  const outcome = await outcomeOf(send(requestFor(numbered(4), route)));
+  const outcome = await outcomeOf(send(requestFor(numbered(4), model)));
   expect(outcome).toHaveProperty("error.kind", "internal");
 });
 
@@ -302,7 +302,7 @@ describe("a client that disconnects", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
       upstream.next,
     );
-    const request = requestFor(numbered(5), route);
+    const request = requestFor(numbered(5), model);
     const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
@@ -318,7 +318,7 @@ describe("a client that disconnects", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
       (request) => new Promise((resolve) => visits.push(() => resolve(responseTo(request)))),
     );
-    const request = requestFor(numbered(5), route);
+    const request = requestFor(numbered(5), model);
     const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
@@ -330,7 +330,7 @@ describe("a client that disconnects", () => {
 
   test("before the first sub-request gets nothing sent", async () => {
     const { send, seen: received } = through({ maxItems: 1 });
-    const request = requestFor(["a", "b"], route);
+    const request = requestFor(["a", "b"], model);
     const reason = new Error("gone");
     request.signal.abort(reason);
     expect(await outcomeOf(send(request))).toEqual({ error: reason });
@@ -339,7 +339,7 @@ describe("a client that disconnects", () => {
 
   test("has no abort listener once the response is complete", async () => {
     const { send } = through({ maxItems: 1 });
-    const request = requestFor(["a", "b"], route);
+    const request = requestFor(["a", "b"], model);
     await send(request);
     expect(request.signal.listeners.size).toBe(0);
   });

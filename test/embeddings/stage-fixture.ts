@@ -24,7 +24,7 @@ export const targetNamed = (id: string): Target => ({
   model: "their-model",
 });
 
-export const routeTo = (...targets: Target[]): PermittedModel =>
+export const modelWithTargets = (...targets: Target[]): PermittedModel =>
   brand<Model, "permitted">({
     id: "public-model",
     kind: "embedding",
@@ -74,23 +74,23 @@ export const entriesOf = (input: EmbeddingInput): readonly (string | readonly nu
 
 export function requestFor(
   input: readonly string[] | EmbeddingInput,
-  route: PermittedModel,
+  model: PermittedModel,
   query: Partial<EmbeddingsQuery> = {},
 ): CountedRequest {
   const allInputs = "kind" in input ? input : { kind: "text" as const, texts: input };
-  const [target] = route.targets;
+  const [target] = model.targets;
   return {
     operation: "embeddings",
     temp: noRequestTemp,
     query: {
-      model: route.id,
+      model: model.id,
       input: allInputs,
       single: entriesOf(allInputs).length === 1,
       encoding: "float",
       extraFields: {},
       ...query,
     },
-    route,
+    model,
     ...(target && { target }),
     signal: countedSignal(),
     deadline: new Deadline({ client: connectedClient, timeoutMs: 60_000, clock: () => 0 }),
@@ -181,9 +181,9 @@ export const outcomeOf = <T>(
     (error: unknown) => ({ error }),
   );
 
-export const route = routeTo(targetNamed("a"));
+export const model = modelWithTargets(targetNamed("a"));
 export const requestOf = (text: string, query: Partial<EmbeddingsQuery> = {}): CountedRequest =>
-  requestFor([text], route, query);
+  requestFor([text], model, query);
 
 export interface BatchingSetup {
   readonly upstream: HeldUpstream;

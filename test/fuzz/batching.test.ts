@@ -20,11 +20,11 @@ import {
   type EmbeddingsRequest,
   type EmbeddingsSend,
   entriesOf,
+  modelWithTargets,
   outcomeOf,
   overloaded,
   rejected,
   requestFor,
-  routeTo,
   settled,
   targetNamed,
   tooManyTokens,
@@ -241,7 +241,7 @@ function expectOwnOutcome(
 async function expectOwnResponses(scenario: Scenario): Promise<void> {
   const upstream = new Upstream(scenario);
   const target = targetNamed("a");
-  const route = routeTo(target);
+  const model = modelWithTargets(target);
   const capabilities = capabilitiesOf(scenario.limits);
   const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
     next({ ...request, target });
@@ -261,7 +261,7 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
   );
   const requests = scenario.members.map(async (one, whose) => {
     const { dimensions, user, taskType, extraFields, encoding } = one;
-    const request = requestFor(named(whose, one), route, {
+    const request = requestFor(named(whose, one), model, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),

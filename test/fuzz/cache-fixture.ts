@@ -51,7 +51,7 @@ export interface UpstreamRequest {
 }
 
 /** Models of one vector space share an upstream here; a model without one has its own upstream, under its own name. */
-export function routeOf(id: string, space?: string): PermittedModel {
+export function modelNamed(id: string, space?: string): PermittedModel {
   const upstream =
     space === undefined ? { id: "other", kind: "ollama" } : { id: "up", kind: "openai" };
   const targets = [{ upstream, model: space ?? id }];
@@ -68,16 +68,16 @@ export const inputsOf = (input: EmbeddingInput): readonly (string | readonly num
 
 /** Everything that may affect the vector, written out. Text as code units: a lone surrogate counts too. */
 export const materialOf = (
-  { query, route }: Pick<EmbeddingsRequest, "query" | "route">,
+  { query, model }: Pick<EmbeddingsRequest, "query" | "model">,
   input: string | readonly number[],
 ): string => {
-  const { space } = route;
+  const { space } = model;
   const units =
     typeof input === "string"
       ? [...Array(input.length).keys()].map((at) => input.charCodeAt(at))
       : input;
   return JSON.stringify([
-    space === undefined ? { id: route.id } : { space },
+    space === undefined ? { id: model.id } : { space },
     query.dimensions ?? null,
     query.taskType ? [query.taskType.field, query.taskType.given] : null,
     inOneOrder(query.extraFields),
@@ -139,7 +139,7 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
 
 export function requestOf(
   query: EmbeddingsQuery,
-  route: PermittedModel,
+  model: PermittedModel,
   cancel = new AbortController(),
   caller = "key",
   timeoutMs = 60_000,
@@ -160,7 +160,7 @@ export function requestOf(
   const record = new RequestRecord("request", "embeddings", 0);
   record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
   const signal = AbortSignal.any([deadline.signal, timeout.signal]);
-  return { operation: "embeddings", query, route, signal, deadline, temp: noRequestTemp, record };
+  return { operation: "embeddings", query, model, signal, deadline, temp: noRequestTemp, record };
 }
 
 export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
@@ -211,9 +211,9 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
     singleFlight,
     upstreamRequests,
     pending: () => upstreamRequests.filter(({ state }) => state === "pending"),
-    start: (query: EmbeddingsQuery, route: PermittedModel, caller = "key"): PendingRequest => {
+    start: (query: EmbeddingsQuery, model: PermittedModel, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
-      const request = requestOf(query, route, cancel, caller, timeoutMs);
+      const request = requestOf(query, model, cancel, caller, timeoutMs);
       const outcome = (async () => send(request))().then(
         (response): Outcome => ({ ok: true, response }),
         (error: unknown): Outcome => ({ ok: false, error }),

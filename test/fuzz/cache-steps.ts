@@ -7,13 +7,13 @@ import type {
   ExtraFields,
 } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
-import { type Form, routeOf } from "./cache-fixture.ts";
+import { type Form, modelNamed } from "./cache-fixture.ts";
 
 export type Step =
   | {
       readonly do: "request";
       readonly query: EmbeddingsQuery;
-      readonly route: PermittedModel;
+      readonly model: PermittedModel;
       readonly caller: string;
     }
   | {
@@ -30,12 +30,12 @@ export type Step =
 const errorKinds = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
 
 /** Two models of one vector space, one of another, two without a configured space. */
-export const routes = [
-  routeOf("one", "space"),
-  routeOf("two", "space"),
-  routeOf("three", 'space",4,"'),
-  routeOf("space"),
-  routeOf("five"),
+export const models = [
+  modelNamed("one", "space"),
+  modelNamed("two", "space"),
+  modelNamed("three", 'space",4,"'),
+  modelNamed("space"),
+  modelNamed("five"),
 ] as const;
 
 /** An input that every upstream refuses. */
@@ -132,7 +132,7 @@ const requests = (queries: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arb
   fc.record({
     do: fc.constant("request" as const),
     query: queries,
-    route: often(usual, fc.constant<PermittedModel>(routes[0]), fc.constantFrom(...routes)),
+    model: often(usual, fc.constant<PermittedModel>(models[0]), fc.constantFrom(...models)),
     caller: often(3, fc.constant("key"), fc.constant("another key")),
   });
 const respond: fc.Arbitrary<Step> = fc.record({

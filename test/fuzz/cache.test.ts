@@ -32,9 +32,9 @@ import {
   crowded,
   evicting,
   extraFieldSamples,
+  models,
   poison,
   query,
-  routes,
   type Step,
   texts,
 } from "./cache-steps.ts";
@@ -60,7 +60,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   for (const step of steps) {
     const pending = simulation.pending();
     if (step.do === "request")
-      pendingRequests.push(simulation.start(step.query, step.route, step.caller));
+      pendingRequests.push(simulation.start(step.query, step.model, step.caller));
     if (step.do === "respond") {
       respondOrReject(pending[step.which % pending.length], step.form, step.hasUsage);
     }
@@ -159,7 +159,7 @@ function checkError(
   if (!upstreamRequest) throw error;
   if (upstreamRequest.request.record === request.record) return;
   expect(upstreamRequest.abandoned).toBe(false);
-  expect(upstreamRequest.request.route).toBe(request.route);
+  expect(upstreamRequest.request.model).toBe(request.model);
   expect(materials(upstreamRequest).some((one) => materials({ request }).includes(one))).toBe(true);
   const { causedBy, retry } = (error as GatewayError).definition;
   if (causedBy === "upstream" && retry !== "never") return;
@@ -282,15 +282,15 @@ describe("a cache key", () => {
       query,
       input: anyInput,
       extraFields: fc.oneof(fc.constant({}), fc.constantFrom(...extraFieldSamples), anyExtraFields),
-      route: fc.constantFrom<PermittedModel>(...routes),
+      model: fc.constantFrom<PermittedModel>(...models),
     })
-    .map(({ query, input, extraFields, route }) => ({
+    .map(({ query, input, extraFields, model }) => ({
       query: { ...query, input, extraFields },
-      route,
+      model,
     }));
-  type KeyedRequest = { readonly query: EmbeddingsQuery; readonly route: PermittedModel };
-  const keyFor = ({ query, route }: KeyedRequest): string =>
-    cacheKey(cacheKeyPrefix(query, route, false), query.input, 0);
+  type KeyedRequest = { readonly query: EmbeddingsQuery; readonly model: PermittedModel };
+  const keyFor = ({ query, model }: KeyedRequest): string =>
+    cacheKey(cacheKeyPrefix(query, model, false), query.input, 0);
   const materialFor = (one: KeyedRequest): string =>
     materialOf(one, inputsOf(one.query.input)[0] as string);
 

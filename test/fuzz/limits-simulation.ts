@@ -145,7 +145,7 @@ export class LimitsSimulation {
     this.admission
       .admit({
         caller: { id: `${key}`, name: `${key}`, scopes: scopes.slice(0, -1) } as unknown as Caller,
-        route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as PermittedModel,
+        model: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as PermittedModel,
         query: queryOf(plan),
         priority: "interactive",
         signal: () => request.signal.signal,

@@ -137,7 +137,7 @@ export interface Outcome {
 
 export interface RoutingSimulationOptions {
   readonly seed: number;
-  readonly route: PermittedModel;
+  readonly model: PermittedModel;
   readonly behaviorOf: (target: Target, now: number) => TargetBehavior;
   readonly deadlineMs?: number;
   /** Clients disconnect after this long. Absent: they wait for the deadline. */
@@ -164,7 +164,7 @@ export class RoutingSimulation {
     this.#options = options;
     this.random = randomFrom(options.seed);
     this.registry = new TargetRegistry({
-      snapshot: () => ({ models: new Map([[options.route.id, options.route]]) }),
+      snapshot: () => ({ models: new Map([[options.model.id, options.model]]) }),
       clock: this.time.clock,
       random: this.random,
       timers: this.time,
@@ -181,9 +181,9 @@ export class RoutingSimulation {
 
   /** Sends a request now. Its end is added to `outcomes`, and then `then` is called. */
   sendRequest(then?: () => void): void {
-    const { route, deadlineMs = 30_000, clientTimeoutMs, operation = "embeddings" } = this.#options;
+    const { model, deadlineMs = 30_000, clientTimeoutMs, operation = "embeddings" } = this.#options;
     const startedAt = this.time.now();
-    const request = { ...requestFor(["x"], route), operation };
+    const request = { ...requestFor(["x"], model), operation };
     // A request that ends cancels the attempt that still runs, as its deadline does.
     let abortsAtEnd = false;
     request.deadline.abortAtEnd = () => {

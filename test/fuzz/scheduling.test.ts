@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { scaled } from "../depth.ts";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, randomFrom, type TargetBehavior } from "./routing-simulation.ts";
 
 const seeds = (count: number): number[] => Array.from({ length: scaled(count) }, (_, at) => 1 + at);
@@ -55,7 +55,7 @@ describe("with one healthy target, whatever the others do", () => {
         ...(random() < 0.2 && { tier: 1 }),
       }),
     );
-    const route = { ...routeTo(...targets), policy: policies[seed % policies.length]! };
+    const model = { ...modelWithTargets(...targets), policy: policies[seed % policies.length]! };
     const lasts = 8000;
     const behaviors = new Map<Target, { from: number; behavior: TargetBehavior }[]>();
     for (const target of targets.slice(1)) {
@@ -67,7 +67,7 @@ describe("with one healthy target, whatever the others do", () => {
     }
     const simulation = new RoutingSimulation({
       seed,
-      route,
+      model,
       behaviorOf: (target, now) =>
         behaviors.get(target)?.findLast(({ from }) => from <= now)?.behavior ?? well(),
     });
@@ -113,7 +113,7 @@ describe("with one healthy target, whatever the others do", () => {
       const way = trouble(random);
       const simulation = new RoutingSimulation({
         seed,
-        route: routeTo(...targets),
+        model: modelWithTargets(...targets),
         behaviorOf: (target, now) => (target === targets[1] && now >= 3000 ? way : well()),
       });
       simulation.steady(0, 9000, 20 + random() * 30);
@@ -145,8 +145,8 @@ describe("when all targets are down", () => {
     const simulation = new RoutingSimulation({
       seed,
       ...(operation && { operation }),
-      route: {
-        ...routeTo(...targets),
+      model: {
+        ...modelWithTargets(...targets),
         policy: policies[seed % policies.length]!,
         ...(retryPaid && { retryPaid }),
       },
@@ -244,7 +244,7 @@ describe("a target that recovers", () => {
       const targets = [targetNamed("a"), targetNamed("b")];
       const simulation = new RoutingSimulation({
         seed,
-        route: routeTo(...targets),
+        model: modelWithTargets(...targets),
         behaviorOf: (target, now) =>
           target === targets[1] && now < 3000 ? { kind: "gone" } : { kind: "well", ms: 2 },
       });

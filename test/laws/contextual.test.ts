@@ -83,7 +83,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     if (!found) throw new Error("no embeddings");
     return found;
   };
-  const route: PermittedModel = brand<Model, "permitted">({
+  const model: PermittedModel = brand<Model, "permitted">({
     id: "public-model",
     kind: "embedding",
     targets: [target],
@@ -116,7 +116,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     ),
   );
   const requestOf = (texts: readonly string[]): EmbeddingsRequest =>
-    requestFor(texts, route, { extraFields });
+    requestFor(texts, model, { extraFields });
   return { upstream, send, requestOf, most: capabilities(target).maxItems };
 }
 

@@ -38,7 +38,7 @@ test("a queued request is admitted by the next periodic check after its limit is
   const admit = () =>
     admission.admit({
       caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
-      route: { id: "m", kind: "embedding" } as unknown as PermittedModel,
+      model: { id: "m", kind: "embedding" } as unknown as PermittedModel,
       query,
       priority: "interactive",
       signal: () => new AbortController().signal,
@@ -77,7 +77,7 @@ test("a request that failed at one target before it queued for another gets no e
     const waiting = admission.waitForSlots({
       key: "one",
       priority: "interactive",
-      route: { id: "m", kind: "embedding" },
+      model: { id: "m", kind: "embedding" },
       neededSlots: [new ConcurrencySlots(0)],
       demand: demandOf(query),
       hasStarted: () => false,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import {
   RoutingSimulation,
   type RoutingSimulationOptions,
@@ -37,7 +37,7 @@ function simulationOf(
 ): RoutingSimulation {
   const simulation: RoutingSimulation = new RoutingSimulation({
     seed: 1,
-    route: routeTo(...targets),
+    model: modelWithTargets(...targets),
     ...more,
     behaviorOf: (target, now) => {
       const { inFlight } = simulation.registry
@@ -127,7 +127,7 @@ test("requests queued for a hanging target are sent three seconds after its last
   let attempts = 0;
   const simulation = new RoutingSimulation({
     seed: 1,
-    route: routeTo(a),
+    model: modelWithTargets(a),
     deadlineMs: 60_000,
     // Four requests hang, many are rejected as overload for a short time, and then the target is healthy.
     behaviorOf: (_, now) =>
@@ -143,10 +143,10 @@ test("requests queued for a hanging target are sent three seconds after its last
 });
 
 test("no request queues for an overloaded target while a target of a higher tier is idle", async () => {
-  const route = routeTo({ ...a, tier: 0 }, { ...b, tier: 1 });
+  const model = modelWithTargets({ ...a, tier: 0 }, { ...b, tier: 1 });
   const simulation: RoutingSimulation = new RoutingSimulation({
     seed: 1,
-    route,
+    model,
     behaviorOf: ({ upstream }) => {
       if (upstream.id === b.upstream.id) return well(10);
       const first = simulation.registry
@@ -166,7 +166,7 @@ test("no request queues for an overloaded target while a target of a higher tier
 test("a rate limit without retry-after does not prevent the ejection of a failing target", async () => {
   const simulation = new RoutingSimulation({
     seed: 1,
-    route: routeTo(a),
+    model: modelWithTargets(a),
     behaviorOf: (_, now) =>
       now < 200 ? limited : { kind: "fails", share: 1, ms: 2, errorKind: "upstream_error" },
   });

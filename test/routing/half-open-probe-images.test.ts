@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { HalfOpenProbe } from "../../server/routing/health/circuit-breaker.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";
 
 const [first, second] = [targetNamed("first"), { ...targetNamed("second"), tier: 1 }];
@@ -26,7 +26,7 @@ async function simulate(
   const simulation = new RoutingSimulation({
     seed,
     operation: "generations",
-    route: routeTo(first, second),
+    model: modelWithTargets(first, second),
     behaviorOf: (target, now) =>
       target === first && now >= 1000 && now < backAt ? behavior : well,
     ...(isUp && { isUp }),
@@ -84,7 +84,7 @@ describe("an image target that fails while another serves", () => {
     const simulation = new RoutingSimulation({
       seed: 3,
       operation: "generations",
-      route: routeTo(first, second),
+      model: modelWithTargets(first, second),
       behaviorOf: (_, now) => (now >= 1000 && now < 6000 ? broken : well),
       isUp: () => false,
     });

@@ -1,6 +1,6 @@
 /** Targets that do not respond get fewer and fewer requests; targets that are only slow recover. */
 import { describe, expect, test } from "bun:test";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";
 
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];
@@ -13,7 +13,7 @@ async function simulate(
 ) {
   const simulation = new RoutingSimulation({
     seed,
-    route: routeTo(good, bad),
+    model: modelWithTargets(good, bad),
     behaviorOf: (target, now) => (target === bad ? behaviorOfBad(now) : well),
   });
   simulation.steady(0, lasts, 30);
@@ -64,7 +64,7 @@ describe("the only target of a model that hangs", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const simulation = new RoutingSimulation({
         seed,
-        route: routeTo(good),
+        model: modelWithTargets(good),
         behaviorOf: (_, now) => (now >= 1000 && now < 20_000 ? { kind: "hangs" } : well),
         deadlineMs: 3000,
       });

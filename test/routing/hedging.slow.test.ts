@@ -16,12 +16,12 @@ import { tries } from "../depth.ts";
 import {
   type EmbeddingsSend,
   HeldUpstream,
+  modelWithTargets,
   outcomeOf,
   overloaded,
   rejected,
   requestFor,
   responseTo,
-  routeTo,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
 import { until } from "../until.ts";
@@ -41,12 +41,12 @@ interface Arranged {
 }
 
 const registryOf = (
-  route: PermittedModel,
+  model: PermittedModel,
   clock: () => number,
   hedgeShare?: number,
 ): TargetRegistry =>
   new TargetRegistry({
-    snapshot: () => ({ models: new Map([[route.id, route]]) }),
+    snapshot: () => ({ models: new Map([[model.id, model]]) }),
     clock,
     random: Math.random,
     timers: realTimers,
@@ -55,7 +55,10 @@ const registryOf = (
   });
 
 /** `share`: hedges per request; 1 where a test is not about the budget. */
-function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route: typeof route } {
+function arrange({
+  share = 1,
+  model = modelWithTargets(a, b),
+} = {}): Arranged & { model: typeof model } {
   const upstream = new HeldUpstream();
   let now = 0;
   let training: number | undefined;
@@ -64,7 +67,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     now += training;
     return responseTo(request);
   };
-  const registry = registryOf(route, () => now, share);
+  const registry = registryOf(model, () => now, share);
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
     registry,
     sizeClassOf: () => 0,
@@ -73,10 +76,10 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     upstream,
     send,
     registry,
-    route,
+    model,
     train: async (times, ms) => {
       training = ms;
-      for (let at = 0; at < times; at++) await send(requestFor(["x"], route));
+      for (let at = 0; at < times; at++) await send(requestFor(["x"], model));
       training = undefined;
     },
     pastHedgeDelay: () => Bun.sleep(30),
@@ -88,17 +91,17 @@ const where = ({ requests: attempts }: HeldUpstream): string[] =>
 
 describe("a target that exceeds its attempt timeout", () => {
   /** No retry is allowed for a while. */
-  const spendAll = ({ registry, route }: ReturnType<typeof arrange>): void => {
-    const { retries } = registry.targetsFor(route).budgets;
+  const spendAll = ({ registry, model }: ReturnType<typeof arrange>): void => {
+    const { retries } = registry.targetsFor(model).budgets;
     while (retries.spend(0));
   };
 
   test("is waited for when the retry budget is empty: the request ends with its response, not early with 504", async () => {
     const arranged = arrange();
-    const { upstream, send, route, train } = arranged;
+    const { upstream, send, model, train } = arranged;
     await train(200, 10);
     spendAll(arranged);
-    const request = send(requestFor(["x"], route));
+    const request = send(requestFor(["x"], model));
     const outcome = Promise.race([outcomeOf(request), Bun.sleep(1500).then(() => "waits")]);
     // The attempt timeout is at least one second; after it, the other target would be tried if a retry were left.
     expect(await outcome).toBe("waits");
@@ -109,11 +112,11 @@ describe("a target that exceeds its attempt timeout", () => {
 
   test("is replaced when the retry budget allows it, and that costs one retry", async () => {
     const arranged = arrange({ share: 0 });
-    const { upstream, send, route, registry, train } = arranged;
+    const { upstream, send, model, registry, train } = arranged;
     await train(200, 10);
-    const { retries } = registry.targetsFor(route).budgets;
+    const { retries } = registry.targetsFor(model).budgets;
     const spent = spyOn(retries, "spend");
-    const request = send(requestFor(["x"], route));
+    const request = send(requestFor(["x"], model));
     await until(() => upstream.requests.length === 2);
     expect(where(upstream)).toEqual(["a", "b"]);
     upstream.requests[1]?.respond();
@@ -123,9 +126,9 @@ describe("a target that exceeds its attempt timeout", () => {
 
   test("is not the error that the client gets when another target failed with an error of its own", async () => {
     const arranged = arrange();
-    const { upstream, send, route, train } = arranged;
+    const { upstream, send, model, train } = arranged;
     await train(200, 10);
-    const outcome = outcomeOf(send(requestFor(["x"], route)));
+    const outcome = outcomeOf(send(requestFor(["x"], model)));
     await until(() => upstream.requests.length === 2);
     spendAll(arranged);
     await until(() => upstream.requests[0]?.request.signal.aborted === true);
@@ -136,14 +139,14 @@ describe("a target that exceeds its attempt timeout", () => {
 
 describe("a hedge", () => {
   test("is not sent before the latency is known", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, model, train, pastHedgeDelay } = arrange();
     await train(19, 3);
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
-    const next = send(requestFor(["x"], route));
+    const next = send(requestFor(["x"], model));
     await until(() => upstream.requests.length === 3);
     expect(where(upstream).slice(1)).toEqual(["a", "b"]);
     await upstream.respondToAll();
@@ -151,9 +154,9 @@ describe("a hedge", () => {
   });
 
   test("is not sent while the first attempt is within its usual latency", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, model, train, pastHedgeDelay } = arrange();
     await train(20, 60_000);
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
@@ -161,9 +164,11 @@ describe("a hedge", () => {
   });
 
   test("is not sent when there is no other target", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange({ route: routeTo(a) });
+    const { upstream, send, model, train, pastHedgeDelay } = arrange({
+      model: modelWithTargets(a),
+    });
     await train(40, 3);
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
@@ -171,9 +176,9 @@ describe("a hedge", () => {
   });
 
   test("wins when it is faster, and the first attempt is canceled", async () => {
-    const { upstream, send, route, train } = arrange();
+    const { upstream, send, model, train } = arrange();
     await train(20, 3);
-    const request = requestFor(["x"], route);
+    const request = requestFor(["x"], model);
     const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[1]!.respond({ vectors: [[2]] });
@@ -188,9 +193,9 @@ describe("a hedge", () => {
   });
 
   test("is canceled when the first attempt succeeds", async () => {
-    const { upstream, send, route, train } = arrange();
+    const { upstream, send, model, train } = arrange();
     await train(20, 3);
-    const request = requestFor(["x"], route);
+    const request = requestFor(["x"], model);
     const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[0]!.respond({ vectors: [[1]] });
@@ -205,9 +210,9 @@ describe("a hedge", () => {
 
 describe("when one of two attempts fails", () => {
   test.each([0, 1])("the response of the other attempt is used: %i", async (failing) => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, model, train, pastHedgeDelay } = arrange();
     await train(20, 3);
-    const request = requestFor(["x"], route);
+    const request = requestFor(["x"], model);
     const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[failing]!.fail(overloaded());
@@ -219,9 +224,9 @@ describe("when one of two attempts fails", () => {
   });
 
   test("before the hedge delay, the other target gets one request, by failover, and no hedge", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, model, train, pastHedgeDelay } = arrange();
     await train(20, 20);
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     upstream.requests[0]!.fail(overloaded());
     await until(() => upstream.requests.length === 2);
     await pastHedgeDelay();
@@ -238,9 +243,9 @@ describe("when both attempts fail", () => {
   ])(
     "with an error that is not transient, the client gets the error of the first, and no retry follows: %s",
     async (_, order) => {
-      const { upstream, send, route, train, pastHedgeDelay } = arrange();
+      const { upstream, send, model, train, pastHedgeDelay } = arrange();
       await train(20, 3);
-      const request = requestFor(["x"], route);
+      const request = requestFor(["x"], model);
       const outcome = outcomeOf(send(request));
       await until(() => upstream.requests.length === 2);
       const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
@@ -256,9 +261,9 @@ describe("when both attempts fail", () => {
   );
 
   test("a third target is tried if there is one", async () => {
-    const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });
+    const { upstream, send, model, train } = arrange({ model: modelWithTargets(a, b, c) });
     await train(20, 3);
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     await until(() => upstream.requests.length === 2);
     for (const visit of upstream.requests) visit.fail(overloaded());
     await until(() => upstream.requests.length === 3);
@@ -268,9 +273,11 @@ describe("when both attempts fail", () => {
   });
 
   test("because the request is invalid, no third target is tried", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange({ route: routeTo(a, b, c) });
+    const { upstream, send, model, train, pastHedgeDelay } = arrange({
+      model: modelWithTargets(a, b, c),
+    });
     await train(20, 3);
-    const outcome = outcomeOf(send(requestFor(["x"], route)));
+    const outcome = outcomeOf(send(requestFor(["x"], model)));
     await until(() => upstream.requests.length === 2);
     for (const visit of upstream.requests) visit.fail(rejected("no"));
     expect(await outcome).toHaveProperty("error.kind", "upstream_rejected");
@@ -281,9 +288,9 @@ describe("when both attempts fail", () => {
 
 describe("a client that disconnects", () => {
   test("cancels both attempts", async () => {
-    const { upstream, send, route, train } = arrange();
+    const { upstream, send, model, train } = arrange();
     await train(20, 3);
-    const request = requestFor(["x"], route);
+    const request = requestFor(["x"], model);
     const outcome = outcomeOf(send(request));
     await until(() => upstream.requests.length === 2);
     const reason = new GatewayError("client_closed", "gone");
@@ -295,9 +302,9 @@ describe("a client that disconnects", () => {
   });
 
   test("before the hedge prevents the hedge", async () => {
-    const { upstream, send, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, model, train, pastHedgeDelay } = arrange();
     await train(20, 10);
-    const request = requestFor(["x"], route);
+    const request = requestFor(["x"], model);
     const outcome = outcomeOf(send(request));
     request.signal.abort(new Error("gone"));
     expect(await outcome).toHaveProperty("error.message", "gone");
@@ -308,7 +315,7 @@ describe("a client that disconnects", () => {
 
 describe("the hedge budget", () => {
   test("allows one hedge in twenty requests, and a few accumulated ones, even if every request is slow", async () => {
-    const route = routeTo(a, b);
+    const model = modelWithTargets(a, b);
     let now = 0;
     const attempts = { a: 0, b: 0 };
     let slow = false;
@@ -318,26 +325,26 @@ describe("the hedge budget", () => {
       else now += 3;
       return responseTo(request);
     };
-    const registry = registryOf(route, () => now);
+    const registry = registryOf(model, () => now);
     const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
       registry,
       sizeClassOf: () => 0,
     })(next);
-    for (let at = 0; at < 400; at++) await send(requestFor(["x"], route));
+    for (let at = 0; at < 400; at++) await send(requestFor(["x"], model));
     expect(attempts).toEqual({ a: 400, b: 0 });
     slow = true;
-    await Promise.all(Array.from({ length: 400 }, () => send(requestFor(["x"], route))));
+    await Promise.all(Array.from({ length: 400 }, () => send(requestFor(["x"], model))));
     expect(attempts.a).toBe(800);
     expect(attempts.b).toBeGreaterThanOrEqual(10);
     expect(attempts.b).toBeLessThanOrEqual(0.05 * 400 + 10);
   });
 
   test("allows none when the retry budget of the model is empty", async () => {
-    const { upstream, send, registry, route, train, pastHedgeDelay } = arrange();
+    const { upstream, send, registry, model, train, pastHedgeDelay } = arrange();
     await train(20, 3);
-    const { retries } = registry.targetsFor(route).budgets;
+    const { retries } = registry.targetsFor(model).budgets;
     while (retries.spend(registry.clock()));
-    const response = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();

@@ -6,7 +6,7 @@ import { embeddingPrice, imagePrice } from "../../server/routing/routing-options
 import { selectTarget } from "../../server/routing/select-target.ts";
 import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
-import { requestFor, routeTo } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, requestFor } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { obey } from "../laws/law.ts";
 import {
@@ -145,7 +145,7 @@ describe("the expected price", () => {
     model,
   });
   const generateImage = (options: ImageOptions): StageRequest<GenerationQuery> => ({
-    ...requestFor([], routeTo()),
+    ...requestFor([], modelWithTargets()),
     operation: "generations",
     query: { model: "m", prompt: "an otter", stream: false, options, extraFields: {} },
   });

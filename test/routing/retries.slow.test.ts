@@ -1,7 +1,7 @@
 /** Transient errors: a request is retried, also on a model's only target, within the retry budget. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import {
   RoutingSimulation,
@@ -29,7 +29,12 @@ async function oneRequest(
 ) {
   const left = [...behaviors];
   const behaviorOf = () => left.shift() ?? well;
-  const simulation = new RoutingSimulation({ seed: 1, route: routeTo(a), behaviorOf, ...more });
+  const simulation = new RoutingSimulation({
+    seed: 1,
+    model: modelWithTargets(a),
+    behaviorOf,
+    ...more,
+  });
   simulation.sendRequest();
   await simulation.time.run();
   expect(simulation.outcomes).toHaveLength(1);
@@ -113,7 +118,11 @@ describe("the only target of a model", () => {
 
   test("that fails for one input is not ejected because of its retries", async () => {
     const bad: TargetBehavior = failing("upstream_error");
-    const simulation = new RoutingSimulation({ seed: 1, route: routeTo(a), behaviorOf: () => bad });
+    const simulation = new RoutingSimulation({
+      seed: 1,
+      model: modelWithTargets(a),
+      behaviorOf: () => bad,
+    });
     for (let request = 0; request < 4; request++)
       simulation.time.start(request * 2000, () => simulation.sendRequest());
     await simulation.time.run();
@@ -124,7 +133,7 @@ describe("the only target of a model", () => {
   test("that is ejected is not retried: its failed requests end immediately", async () => {
     const simulation = new RoutingSimulation({
       seed: 1,
-      route: routeTo(a),
+      model: modelWithTargets(a),
       behaviorOf: () => failing("upstream_error"),
     });
     for (let request = 0; request < 20; request++)
@@ -140,7 +149,7 @@ describe("the only target of a model", () => {
       const behavior = failing("upstream_error", 0.05);
       const simulation = new RoutingSimulation({
         seed,
-        route: routeTo(a),
+        model: modelWithTargets(a),
         behaviorOf: () => behavior,
       });
       simulation.steady(0, 10_000, 60);
@@ -154,7 +163,7 @@ describe("the only target of a model", () => {
 describe("with several targets", () => {
   test("each target is tried before any target is retried", async () => {
     const { outcome, attempts } = await oneRequest(Array(3).fill(failing("upstream_error")), {
-      route: routeTo(a, b),
+      model: modelWithTargets(a, b),
     });
     expect(outcome.errorKind).toBeUndefined();
     expect(attempts).toHaveLength(4);
@@ -171,7 +180,7 @@ describe("whatever the traffic and the failures", () => {
         const share = 0.3 + 0.6 * (seed / seeds.length);
         const simulation = new RoutingSimulation({
           seed,
-          route: routeTo(...targets),
+          model: modelWithTargets(...targets),
           // It rarely fails at first, so that occasional failures do not eject it.
           behaviorOf: (_, now) => failing("upstream_overloaded", now < 1000 ? 0.15 : share),
         });
@@ -196,8 +205,8 @@ describe("image requests", () => {
       const { outcome, attempts } = await oneRequest([failing(errorKind)], more);
       expect(outcome.errorKind).toBe(errorKind);
       expect(attempts).toHaveLength(1);
-      const route = { ...routeTo(a), retryPaid: true as const };
-      expect((await oneRequest([failing(errorKind)], { ...more, route })).attempts).toHaveLength(2);
+      const model = { ...modelWithTargets(a), retryPaid: true as const };
+      expect((await oneRequest([failing(errorKind)], { ...more, model })).attempts).toHaveLength(2);
     }
   });
 

@@ -1,6 +1,6 @@
 /** Requests that wait for a silent target are served as soon as any target can, and do not make others wait. */
 import { describe, expect, test } from "bun:test";
-import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
+import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import {
   RoutingSimulation,
   type RoutingSimulationOptions,
@@ -12,7 +12,7 @@ const well: TargetBehavior = { kind: "well", ms: 10 };
 const hangs: TargetBehavior = { kind: "hangs" };
 const fails: TargetBehavior = { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" };
 
-type Plan = Pick<RoutingSimulationOptions, "seed" | "route" | "behaviorOf"> & {
+type Plan = Pick<RoutingSimulationOptions, "seed" | "model" | "behaviorOf"> & {
   readonly clientTimeoutMs?: number;
 };
 
@@ -42,7 +42,7 @@ describe("waiting requests, without any new request, are served within five seco
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
-        route: routeTo(a, b),
+        model: modelWithTargets(a, b),
         behaviorOf: (target, now) => {
           if (target === a) return now < 5000 ? well : hangs;
           return now >= 4000 && now < 5000 ? fails : well;
@@ -59,7 +59,7 @@ describe("waiting requests, without any new request, are served within five seco
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
-        route: routeTo(a, b),
+        model: modelWithTargets(a, b),
         behaviorOf: (_, now) => (now >= 2500 && now < 8500 ? hangs : well),
       });
       simulation.loop(10, 0, 2600);
@@ -75,7 +75,7 @@ describe("waiting requests, without any new request, are served within five seco
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
-        route: routeTo(a, b),
+        model: modelWithTargets(a, b),
         behaviorOf: (target, now) => {
           if (now >= 1500 && now < 4500) return fails;
           return target === a && now >= 16_000 ? hangs : well;
@@ -93,7 +93,7 @@ describe("waiting requests, without any new request, are served within five seco
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
-        route: routeTo(a),
+        model: modelWithTargets(a),
         behaviorOf: (_, now) => (now >= 5000 && now < 11_000 ? hangs : well),
       });
       simulation.loop(2, 0, 5100);
@@ -108,7 +108,7 @@ describe("waiting requests, without any new request, are served within five seco
   test("or fail immediately if the recovered target rejects the request", async () => {
     const simulation = simulationOf({
       seed: 1,
-      route: routeTo(a, b),
+      model: modelWithTargets(a, b),
       behaviorOf: (_, now) => {
         if (now < 2500) return well;
         if (now < 8500) return hangs;
@@ -131,7 +131,7 @@ describe("a request that is slow on a healthy target", () => {
     for (const targets of [[a], [a, b]]) {
       const simulation = simulationOf({
         seed: 1,
-        route: routeTo(...targets),
+        model: modelWithTargets(...targets),
         behaviorOf: (target, now) => {
           if (target === b && now >= 2000) return { kind: "gone" };
           return now < 3000 ? well : { kind: "well", ms: 30_000 };
@@ -155,7 +155,7 @@ describe("a request that is slow on a healthy target", () => {
 
 describe("a target whose clients disconnect because it does not respond", () => {
   const plan = (clientTimeoutMs: number, hangsFrom: number, ...targets: (typeof a)[]) => ({
-    route: routeTo(...targets),
+    model: modelWithTargets(...targets),
     clientTimeoutMs: clientTimeoutMs,
     behaviorOf: (_: unknown, now: number) => (now >= hangsFrom ? hangs : well),
   });
@@ -197,7 +197,7 @@ describe("a target whose clients disconnect because it does not respond", () => 
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
-        route: routeTo(a),
+        model: modelWithTargets(a),
         behaviorOf: (_, now) => (now >= 4000 && now < 20_000 ? hangs : well),
       });
       simulation.steady(0, 30_000, 40);

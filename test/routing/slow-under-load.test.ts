@@ -6,9 +6,9 @@ import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   type EmbeddingsSend,
+  modelWithTargets,
   requestFor,
   responseTo,
-  routeTo,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
 
@@ -65,10 +65,10 @@ function crowdedTarget(time: VirtualTime): EmbeddingsSend {
 
 test("the only target of a model stays in use although its responses take fifty times as long as before", async () => {
   const time = new VirtualTime();
-  const route = routeTo(targetNamed("crowded"));
+  const model = modelWithTargets(targetNamed("crowded"));
   const changes: unknown[] = [];
   const registry = new TargetRegistry({
-    snapshot: () => ({ models: new Map([[route.id, route]]) }),
+    snapshot: () => ({ models: new Map([[model.id, model]]) }),
     clock: () => time.now,
     random: Math.random,
     timers: time,
@@ -82,7 +82,7 @@ test("the only target of a model stays in use although its responses take fifty 
   const client = async (until: number): Promise<void> => {
     do {
       const began = time.now;
-      await send(requestFor(["x"], route));
+      await send(requestFor(["x"], model));
       latencies.push(time.now - began);
     } while (time.now < until);
   };

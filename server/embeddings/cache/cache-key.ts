@@ -26,13 +26,13 @@ const maxPrefix = 256;
  */
 export function cacheKeyPrefix(
   query: EmbeddingsQuery,
-  route: PermittedModel,
+  model: PermittedModel,
   taskTypeTranslated: boolean,
 ): string {
   const { dimensions, taskType, extraFields } = query;
   const taskTypeText = taskType === undefined ? "" : taskTypeKey(taskType, taskTypeTranslated);
   const extraFieldsText = isEmptyObject(extraFields) ? "" : canonical(extraFields);
-  const origin = origins.get(route) ?? originOf(route);
+  const origin = origins.get(model) ?? originOf(model);
   const text = `[${origin},${dimensions ?? ""},${taskTypeText},${extraFieldsText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);
   return `${cacheKeyFormat}:${short.length}:${short}`;
@@ -45,15 +45,15 @@ const origins = new WeakMap<PermittedModel, string>();
  * prepends an instruction to the text, another quantizes the weights. The first target represents all targets of a
  * model, as the operator has declared; so a target can be added without invalidating the cache.
  */
-function originOf(route: PermittedModel): string {
-  const { space, dimensions, targets, id } = route;
+function originOf(model: PermittedModel): string {
+  const { space, dimensions, targets, id } = model;
   const [first] = targets;
   const { kind, id: upstream, baseUrl, options, headers } = first?.upstream ?? {};
-  const model = first ? first.model : id;
+  const targetModel = first ? first.model : id;
   // Options too: pooling or a prompt prefix changes the vectors. And headers may decide where a request is routed.
-  const parts = [space, dimensions, kind, upstream, baseUrl, options, headers, model];
+  const parts = [space, dimensions, kind, upstream, baseUrl, options, headers, targetModel];
   const origin = hash(JSON.stringify(parts));
-  origins.set(route, origin);
+  origins.set(model, origin);
   return origin;
 }
 

@@ -27,9 +27,9 @@ export interface CacheStageOptions {
   readonly singleFlight: SingleFlight;
   /** The cache that replicas share. Absent: there is none. */
   readonly shared?: Pick<SharedEmbeddings, "get"> | undefined;
-  readonly enabled: (route: PermittedModel) => boolean;
+  readonly enabled: (model: PermittedModel) => boolean;
   /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
-  readonly taskTypesTranslated?: (route: PermittedModel) => boolean;
+  readonly taskTypesTranslated?: (model: PermittedModel) => boolean;
 }
 
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
@@ -215,19 +215,19 @@ export const cacheStage =
     };
 
     return (request) => {
-      const { query, route, record } = request;
+      const { query, model, record } = request;
       const { input } = query;
       const count = itemsOf(input);
       record.embeddings.inputs = count;
       const isUncached =
-        !enabled(route) || record.cachePolicy === "no-store" || unsplittableReason(query, route);
+        !enabled(model) || record.cachePolicy === "no-store" || unsplittableReason(query, model);
       if (isUncached) return bypassCache(request);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
       const prefix = cacheKeyPrefix(
         query,
-        route,
-        query.taskType !== undefined && taskTypesTranslated?.(route) === true,
+        model,
+        query.taskType !== undefined && taskTypesTranslated?.(model) === true,
       );
       const first = cacheKey(prefix, input, 0);
       // Fast path for one input, which most requests have: the code for several inputs would be most of their cost.
