@@ -103,7 +103,7 @@ export const settingsTable = {
     .describe("File with the token, instead of the token itself."),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
-    .regex(/^(https?:\/\/\S+)?$/, "must be an http:// or https:// URL")
+    .regex(/^(https?:\/\/\S+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
       "Base URL of an OpenTelemetry collector that receives traces over OTLP/HTTP, such as `http://collector:4318`. Empty: no traces.",
@@ -141,7 +141,7 @@ export const settingsTable = {
     .describe("File with the private key of the TLS certificate, in PEM format."),
   VEXEL_PUBLIC_URL: z
     .string()
-    .regex(/^(https?:\/\/[^\s?#]+)?$/, "must be an http:// or https:// URL")
+    .regex(/^(https?:\/\/[^\s?#]+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
       "URL under which clients reach the gateway, for image links. Empty: taken from the request.",

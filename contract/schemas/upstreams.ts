@@ -20,14 +20,15 @@ export const baseUrl = z
   .transform((text, context) => {
     const problem = urlProblem(text);
     if (problem) context.addIssue({ code: "custom", message: problem });
-    return text.replace(/\/+$/, "");
+    // Scheme and host are case-insensitive: one spelling, so that two base URLs can be compared.
+    return text.replace(/^[^/]*\/\/[^/]*/, (origin) => origin.toLowerCase()).replace(/\/+$/, "");
   });
 
 function urlProblem(text: string): string | undefined {
   if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  // The parser also accepts `http:host`, without slashes.
+  if (!/^https?:\/\//i.test(text)) return "must start with http:// or https://";
   const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:")
-    return "must start with http:// or https://";
   if (url.username || url.password) return "must not contain a user name or password: use apiKey";
   if (text.includes("?") || text.includes("#"))
     return "must not contain a query (?) or fragment (#)";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { validate, withoutNulls } from "../http/read-body.ts";
 import { outOfRange } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { imageUrlPattern } from "../lib/url-scheme.ts";
 import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
@@ -22,7 +23,7 @@ const imageReference = z
     image_url: z
       .string()
       .max(maxUrlLength)
-      .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https:, http: or data:image/ URL")
+      .regex(imageUrlPattern, "must be an https:, http: or data:image/ URL")
       .optional(),
     file_id: z.string().min(1).optional(),
   })

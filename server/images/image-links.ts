@@ -4,6 +4,7 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
+import { isDataUrl } from "../lib/url-scheme.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
@@ -52,7 +53,7 @@ export function createLinkStores({ store, download }: LinkTools): LinkStores {
       store: (image, publicUrl) => store(image, publicUrl, true),
       toLastingLink: async (url, publicUrl) => {
         // A data: URL contains the image and never expires.
-        if (!isReachable || url.startsWith("data:")) return url;
+        if (!isReachable || isDataUrl(url)) return url;
         try {
           const image = await download(url, target, signal, temp);
           await checkTruncation(image);

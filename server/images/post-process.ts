@@ -3,6 +3,7 @@
  * their bytes.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { isImageUrl } from "../lib/url-scheme.ts";
 import { invalidResponse } from "../request/error-response.ts";
 import type {
   BufferedImageResponse,
@@ -212,8 +213,7 @@ async function processImage(
   const { postProcessing, stream } = options;
   const { deliverAs, format, opaque } = postProcessing;
   if (image.kind === "url") {
-    if (!/^(https?:\/\/|data:image\/)/.test(image.url))
-      throw invalidResponse("it contains a URL that is not valid");
+    if (!isImageUrl(image.url)) throw invalidResponse("it contains a URL that is not valid");
     const mustFetch =
       stream ||
       deliverAs === "b64_json" ||

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
+import { isDataUrl } from "../lib/url-scheme.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
@@ -14,7 +15,6 @@ import type {
   ImageSource,
   Target,
 } from "../upstream/contract.ts";
-import { isDataUrl } from "../upstream/download/inline-url.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";

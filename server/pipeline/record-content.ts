@@ -3,6 +3,7 @@
  * it is sent. A failure is logged, the content is deleted, and the client gets the response unchanged.
  */
 import type { ContentFile } from "../../contract/admin.ts";
+import { splitInlineImage } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
 import type { BodyChunk, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
@@ -189,20 +190,18 @@ function shownRequest(query: LimitedQuery): {
   };
 }
 
-const dataUrl = /^data:(image\/[\w.+-]+);base64,/;
-
 function linkOf(source: ImageSource): string | undefined {
   if (source.kind === "file_id") return source.id;
-  return source.kind === "url" && !dataUrl.test(source.url) ? source.url : undefined;
+  return source.kind === "url" && !splitInlineImage(source.url) ? source.url : undefined;
 }
 
 function uploadOf(source: ImageSource): Upload | undefined {
   if (source.kind === "file") return uploadedFile(source.file);
-  const head = source.kind === "url" ? dataUrl.exec(source.url) : null;
-  if (!head || source.kind !== "url") return undefined;
-  const base64 = source.url.slice(head[0].length);
+  const inline = source.kind === "url" ? splitInlineImage(source.url) : undefined;
+  if (!inline) return undefined;
+  const { type, base64 } = inline;
   const size = Math.floor((base64.length * 3) / 4);
-  return { field: "images", filename: "", type: head[1] ?? "", size, base64: async () => base64 };
+  return { field: "images", filename: "", type, size, base64: async () => base64 };
 }
 
 const uploadedFile = (file: FilePart): Upload => {

@@ -11,6 +11,7 @@
 import { itemsOf } from "../embeddings/split.ts";
 import { inspectVector } from "../embeddings/vector-formats.ts";
 import { imageTypeOf } from "../images/image-head.ts";
+import { isImageUrl } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { TargetResponse } from "../limits/target-limits.ts";
 import type { PermittedModel } from "../request/caller.ts";
@@ -134,8 +135,7 @@ async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<I
 
 function checkImage(image: ImageContent): void {
   if (image.kind === "url") {
-    if (!/^(https?:\/\/|data:image\/)/.test(image.url))
-      throw invalidResponse("it contains a URL that is not valid");
+    if (!isImageUrl(image.url)) throw invalidResponse("it contains a URL that is not valid");
   } else if (imageTypeOf(image) === undefined)
     throw invalidResponse("it contains data that is not an image");
 }

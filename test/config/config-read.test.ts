@@ -85,6 +85,13 @@ describe("a valid file", () => {
     expect(upstreams.get("l")?.options).toEqual({ path: "./model", pooling: "cls" });
   });
 
+  test("has base URLs in one spelling: scheme and host in lower case, the path unchanged", () => {
+    const { upstreams } = accepted(`upstreams:
+  - { id: m, kind: mistral, apiKey: k, baseUrl: "HTTPS://API.Mistral.ai/V1/" }
+`);
+    expect(upstreams.get("m")?.baseUrl).toBe("https://api.mistral.ai/V1");
+  });
+
   test("may be empty, have only comments, or leave lists blank", () => {
     for (const text of ["", "\n# nothing yet\n", "models:\nkeys:\nupstreams:\n", "{}", "\uFEFF{}"])
       expect(accepted(text).models.size).toBe(2);
@@ -196,6 +203,7 @@ describe("an invalid file is refused with a plain message:", () => {
     ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
     ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot contain a variable"],
     ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a URL"],
+    ["a URL without slashes", upstream("baseUrl: 'http:gpu-box'"), "must start with http://"],
     ["a URL of another scheme", upstream("baseUrl: file:///etc"), "must start with http://"],
     [
       "a password in a URL",

@@ -56,6 +56,13 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     expect(upstreamRequests).toMatchObject([{ width: 640, height: 320 }]);
   });
 
+  test("reads a data URL whose scheme is in upper case", async () => {
+    const { image_url } = inline(await image(640, 320));
+    const images = [{ image_url: image_url.replace("data:", "DATA:") }];
+    expect((await edit({ images })).status).toBe(200);
+    expect(upstreamRequests).toMatchObject([{ width: 640, height: 320 }]);
+  });
+
   test("uses the size of the image as shown, not as stored", async () => {
     const stored = await image(640, 320);
     const turned = await sharp(stored).jpeg().withMetadata({ orientation: 6 }).toBuffer();

@@ -3,6 +3,7 @@
  * source images. Each is sent, emulated, dropped or refused.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
 import type {
   EditCapabilities,
@@ -209,8 +210,7 @@ export function checkBytes(
   );
 }
 
-const isLink = (source: ImageSource): boolean =>
-  source.kind === "url" && !source.url.startsWith("data:");
+const isLink = (source: ImageSource): boolean => source.kind === "url" && !isDataUrl(source.url);
 
 const unsupportedParameter = (param: string, reason: string): GatewayError =>
   new GatewayError("unknown_parameter", `Unknown parameter: '${param}'. ${reason}. Omit it.`, {

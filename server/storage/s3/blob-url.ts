@@ -32,7 +32,7 @@ export function parseBlobUrl(text: string, env: Environment): BlobLocation {
   }
   const region = url.searchParams.get("region") ?? env.AWS_REGION ?? "us-east-1";
   const endpoint = url.searchParams.get("endpoint") ?? `https://s3.${region}.amazonaws.com`;
-  if (!/^https?:\/\/[^/?#]+\/?$/.test(endpoint)) {
+  if (!/^https?:\/\/[^/?#]+\/?$/i.test(endpoint)) {
     throw invalid("its endpoint must be an http:// or https:// URL without a path");
   }
   const links = url.searchParams.get("links") ?? "gateway";

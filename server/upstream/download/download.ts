@@ -6,6 +6,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
 import { sleep } from "../../lib/timers.ts";
+import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
@@ -21,7 +22,7 @@ import {
   type LinkOrigin,
   toDownloadError,
 } from "./download-error.ts";
-import { isDataUrl, readDataUrl } from "./inline-url.ts";
+import { readDataUrl } from "./inline-url.ts";
 import {
   type CheckedLink,
   type Resolve,

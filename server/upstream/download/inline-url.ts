@@ -1,5 +1,6 @@
 /** Reads `data:` URLs: `data:image/png;base64,…`, or percent-encoded bytes such as %89PNG. No network. */
 
+import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { CollectedImage } from "../collect-image.ts";
 import { checkMagicBytes } from "../detect-image.ts";
 import { DownloadError, downloadErrorToGatewayError, type LinkOrigin } from "./download-error.ts";
@@ -12,8 +13,6 @@ export interface DataUrlOptions {
 }
 
 type Bytes = Extract<CollectedImage, { kind: "bytes" }>;
-
-export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /** The declared media type is ignored: the magic bytes decide. Throws GatewayError. */
 export function readDataUrl(url: string, { maxBytes, origin, svg = false }: DataUrlOptions): Bytes {

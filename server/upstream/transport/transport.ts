@@ -49,7 +49,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   const client = new HttpClient({ maxResponseBytes, clock, trust, ...(tls && { tls }) });
   return {
     send: (request, signal) => {
-      const needsFetch = request.url.startsWith("https://") ? fetchOnly.https : fetchOnly.http;
+      const needsFetch = isEncrypted(request.url) ? fetchOnly.https : fetchOnly.http;
       return needsFetch || !HttpClient.supports(request)
         ? sendByFetch(request, signal, maxResponseBytes)
         : client.send(request, signal);
@@ -57,6 +57,9 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
     close: () => client.close(),
   };
 }
+
+/** Schemes are case-insensitive. */
+const isEncrypted = (url: string): boolean => /^https:/i.test(url);
 
 /** Only `fetch` supports the environment's proxies and the setting that turns certificate verification off. */
 export const needsFetch = (env: Readonly<Record<string, string | undefined>>): FetchOnly => ({
@@ -98,7 +101,7 @@ export class HttpClient {
    */
   static supports({ url, body, streams, method }: UpstreamRequest): boolean {
     if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;
-    return streams ? url.startsWith("http://") : !method;
+    return streams ? !isEncrypted(url) : !method;
   }
 
   /** Throws GatewayError. */

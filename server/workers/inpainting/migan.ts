@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { splitInlineImage } from "../../lib/url-scheme.ts";
 import type {
   BuiltInModel,
   EditQuery,
@@ -163,11 +164,11 @@ async function readEdit({ images, mask, files, options }: EditQuery): Promise<In
 async function readSource(source: ImageSource, param: "image" | "mask"): Promise<Uint8Array> {
   // Copied: Bun's IPC would send the whole buffer that a view is part of.
   if (source.kind === "file") return new Uint8Array(await source.file.bytes());
-  const inline = source.kind === "url" && /^data:image\/[\w.+-]+;base64,/.exec(source.url);
+  const inline = source.kind === "url" ? splitInlineImage(source.url) : undefined;
   if (!inline) {
     throw invalidValue("This model reads uploaded files and base64 data: URLs only.", param);
   }
-  return new Uint8Array(Buffer.from(inline.input.slice(inline[0].length), "base64"));
+  return new Uint8Array(Buffer.from(inline.base64, "base64"));
 }
 
 const invalidValue = (message: string, param: string) =>

@@ -3,6 +3,7 @@
  * accepted only as public links.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
+import { isHttpUrl } from "../../../lib/url-scheme.ts";
 import type { ImageAdapter, Vendor } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -53,7 +54,7 @@ function sourcesOf({ images, model }: EditQuery): ExtraFields {
 }
 
 function linkOf(source: ImageSource, model: string): string {
-  if (source.kind === "url" && /^https?:\/\//i.test(source.url)) return source.url;
+  if (source.kind === "url" && isHttpUrl(source.url)) return source.url;
   throw new GatewayError(
     "invalid_value",
     `Invalid 'image': the model '${model}' takes images only as links. Send JSON with images[].image_url that begins with https://.`,

@@ -114,7 +114,7 @@ export function redact(message: string, { target, model }: ErrorContext): string
     .replace(/\b[sp]k-[\w*-]{4,}|\bkey-(?=[\w*-]*\d)[\w*-]{8,}/g, "***")
     .replace(/\b(org|proj)[-_]\w+/g, "$1-***")
     .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
-    .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
+    .replace(/https?:\/\/[^\s"')]+/gi, (link) => (isPublicLink(link) ? link : "(link)"));
   for (const address of addressesOf(baseUrl)) safe = safe.replaceAll(address, "(upstream)");
   return safe.replace(privateAddress, "(address)").slice(0, maxCharacters);
 }
@@ -129,7 +129,7 @@ const wholeName = (name: string): RegExp =>
 
 /** Links to a vendor's documentation help; links to hosts of the operator's network are not for clients. */
 const isPublicLink = (link: string): boolean =>
-  /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
+  /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/i.test(link);
 
 /** A host without a dot, such as `vllm`, may also be a common word. */
 function addressesOf(baseUrl: string | undefined): string[] {

@@ -2,6 +2,8 @@
  * Reads images in upstream responses: base64, a data URL or a link; and responses with the images in a list called
  * `data`, as OpenAI's, to which vendors add their own fields.
  */
+
+import { isDataUrl, isHttpUrl } from "../../../lib/url-scheme.ts";
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -96,7 +98,7 @@ export const revised = (
 export function imageContentIn(value: unknown): ImageContent | undefined {
   if (value instanceof LongText) return spilledImage(value);
   if (typeof value !== "string" || value === "") return undefined;
-  if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
+  if (isHttpUrl(value)) return { kind: "url", url: value };
   return { kind: "base64", base64: bareBase64(value) };
 }
 
@@ -118,5 +120,5 @@ export const bareBase64 = (text: string): string =>
 /** The length of a data URL's prefix; 0 if there is none. */
 function prefixOf(start: Uint8Array): number {
   const text = Buffer.from(start).toString("latin1");
-  return text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
+  return isDataUrl(text) ? text.indexOf(",") + 1 : 0;
 }
