@@ -147,6 +147,7 @@ export const outboxes: readonly OutboxImplementation[] = [
           folder,
           id: Bun.randomUUIDv7(),
           maxBytes: outboxMaxBytes,
+          compactBytes: outboxMaxBytes / 4,
           // What could not be written is missing in the recovered rows.
           onError: () => undefined,
         }),

@@ -180,6 +180,25 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       },
     );
 
+    law(
+      "an outbox stays below its limit, however many requests begin and end during a long one",
+      async (open, location) => {
+        const outbox = await open();
+        const lasting = reservedRequest("lasting");
+        outbox.reserve(lasting);
+        for (let count = 0; count < 500; count++) {
+          const requestId = `short ${count}`;
+          outbox.reserve(reservedRequest(requestId));
+          outbox.append([row({ requestId, steps: "x".repeat(500) })]);
+          outbox.markStored(1);
+        }
+        const after = row();
+        outbox.append([after]);
+        outbox.close();
+        expect(await implementation.recover(location)).toEqual([after, interruptedRow(lasting)]);
+      },
+    );
+
     law("a refused append leaves no part of its rows", async (open, location) => {
       const outbox = await open();
       const before = row();
