@@ -1,5 +1,9 @@
-/** Bytes split into chunks, as they may arrive over a socket. */
+/** Bytes split into chunks, as they may arrive over a socket, and chunks joined into bytes. */
 import { ChunkedBytes } from "../server/lib/chunked-bytes.ts";
+import { type BorrowedChunks, copyOf } from "../server/lib/owned-bytes.ts";
+
+export const readAll = async (chunks: BorrowedChunks): Promise<Buffer> =>
+  Buffer.concat(await Array.fromAsync(chunks, copyOf));
 
 export function splitIntoChunks(bytes: Buffer, cuts: readonly number[]): ChunkedBytes {
   const offsets = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))];

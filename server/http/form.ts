@@ -3,6 +3,7 @@
  * (files, fields, bytes); files are spooled.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/owned-bytes.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, FormField } from "../request/http-types.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
@@ -104,13 +105,13 @@ async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buf
 
 /** The chunks of a body. Reading can continue after a reader has stopped. */
 class ResumableChunks {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #chunks: AsyncIterator<BorrowedBytes>;
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
+  constructor(chunks: BorrowedChunks) {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  async *chunks(): AsyncGenerator<Uint8Array> {
+  async *chunks(): AsyncGenerator<BorrowedBytes> {
     for (;;) {
       const { done, value } = await this.#chunks.next();
       if (done) return;
@@ -219,7 +220,7 @@ export async function spool(
       size += chunk.length;
       if (size > limits.maxFileBytes) throw tooLarge(name, limits.maxFileBytes);
       if (start.length < sniffLength) {
-        start = Buffer.concat([start, chunk.subarray(0, sniffLength)]).subarray(0, sniffLength);
+        start = joinCopies([start, chunk.subarray(0, sniffLength)]).subarray(0, sniffLength);
       }
       if (!file && size <= limits.memoryBytes && account.takeMemory(chunk.length)) {
         memoryBytes += chunk.length;
@@ -258,7 +259,7 @@ const fileAccess = (
   bytes: () => file.bytes(),
 });
 
-function append(file: UnlinkedTempFile, bytes: Uint8Array): void {
+function append(file: UnlinkedTempFile, bytes: BorrowedBytes): void {
   try {
     file.append(bytes);
   } catch (cause) {

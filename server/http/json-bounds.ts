@@ -9,6 +9,7 @@ import { isAscii } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
 import { maxTextLength } from "../lib/max-text-length.ts";
+import type { BorrowedBytes } from "../lib/owned-bytes.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
@@ -36,7 +37,7 @@ export class JsonBounds {
   }
 
   /** Scans the next bytes of the body. Throws at the first bound that is exceeded. */
-  take(bytes: Uint8Array): void {
+  take(bytes: BorrowedBytes): void {
     const scan = this.#scan;
     scan.take(bytes);
     if (scan.maxDepth > jsonBounds.depth) throw tooDeep();

@@ -5,16 +5,15 @@
  */
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/owned-bytes.ts";
 
 export interface FormPart {
   readonly name: string;
   /** Undefined for a text field. */
   readonly filename: string | undefined;
   readonly type: string | undefined;
-  /**
-   * Must be read to its end before the next part is requested. Each chunk is valid only until the next is requested.
-   */
-  readonly body: AsyncIterable<Buffer>;
+  /** Must be read to its end before the next part is requested. */
+  readonly body: BorrowedChunks;
 }
 
 const maxHeadBytes = 16 * 1024;
@@ -30,12 +29,9 @@ export function boundaryOf(contentType: string): string {
 export const charsetOf = (contentType: string): string | undefined =>
   readHeader(contentType).parameters.get("charset");
 
-/**
- * Yields the parts of a form. An input chunk is used only until the next one is requested, so that its memory can be
- * released.
- */
+/** Yields the parts of a form. */
 export async function* readParts(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: BorrowedChunks,
   boundary: string,
 ): AsyncGenerator<FormPart> {
   // The first delimiter may be at the very beginning; a line break before it makes it like the others.
@@ -51,7 +47,7 @@ export async function* readParts(
     const head = await scan.head(maxHeadBytes);
     if (head.includes(delimiter)) throw invalidForm("a part has no body");
     let read = false;
-    async function* body(): AsyncGenerator<Buffer> {
+    async function* body(): AsyncGenerator<BorrowedBytes> {
       yield* scan.until(delimiter);
       read = true;
     }
@@ -62,20 +58,21 @@ export async function* readParts(
 
 /** A window on the stream: bytes that have arrived and are not used yet. */
 class Scanner {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #chunks: AsyncIterator<BorrowedBytes>;
   #window: Buffer;
 
-  constructor(chunks: AsyncIterable<Uint8Array>, start: Buffer) {
+  constructor(chunks: BorrowedChunks, start: Buffer) {
     this.#chunks = chunks[Symbol.asyncIterator]();
     this.#window = start;
   }
 
   async #more(): Promise<void> {
-    // A copy, because a chunk is released once the next is requested.
+    // A copy: requesting the next chunk ends the loan of this one.
     const left = Buffer.from(this.#window);
     const { done, value } = await this.#chunks.next();
     if (done) throw invalidForm("it ends before its closing boundary");
-    const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    const { buffer, byteOffset, length } = viewOf(value);
+    const chunk = Buffer.from(buffer, byteOffset, length);
     this.#window = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
   }
 
@@ -86,7 +83,7 @@ class Scanner {
   }
 
   /** The bytes before the delimiter, in chunks; the delimiter itself is skipped. */
-  async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
+  async *until(delimiter: Buffer): AsyncGenerator<BorrowedBytes> {
     for (;;) {
       const at = this.#window.indexOf(delimiter);
       const bodyBytes =

@@ -9,6 +9,7 @@ import { freeBuffer } from "../lib/free-buffer.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
+import type { BorrowedBytes } from "../lib/owned-bytes.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
@@ -229,7 +230,7 @@ export async function* readReleasedChunks(
   incoming: IncomingBody,
   maxBytes: number,
   context: BodyContext,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<BorrowedBytes> {
   let shared: ArrayBufferLike | undefined;
   for await (const chunk of readChunks(incoming, maxBytes, context)) {
     const { buffer, length } = chunk;

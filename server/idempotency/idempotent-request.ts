@@ -8,7 +8,13 @@ import { detachableStream } from "../lib/detachable-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { isLargeJson } from "../lib/large-json.ts";
-import type { BodyChunk, IncomingRequest, Operation, StreamedBody } from "../request/http-types.ts";
+import { viewOf } from "../lib/owned-bytes.ts";
+import type {
+  IncomingRequest,
+  Operation,
+  StreamChunk,
+  StreamedBody,
+} from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
@@ -130,7 +136,7 @@ export class IdempotentRequest {
   }
 
   /** Records a stream while it is sent, and reads it to its end if the client disconnects. */
-  recordStream(body: AsyncIterable<BodyChunk>, headers: Headers): AsyncIterable<BodyChunk> {
+  recordStream(body: AsyncIterable<StreamChunk>, headers: Headers): AsyncIterable<StreamChunk> {
     const request = this.#request;
     const { incoming } = this.#options;
     if (!request || (!this.finishesOnDisconnect && !request.hasIdempotencyKey)) return body;
@@ -234,7 +240,7 @@ async function addSource(hash: Hash, source: ImageSource): Promise<void> {
 
 async function addFile(hash: Hash, file: FilePart): Promise<void> {
   hash.update(JSON.stringify([file.field.replace(/\[.*$/, ""), file.size]));
-  for await (const chunk of file.stream()) hash.update(chunk);
+  for await (const chunk of file.stream()) hash.update(viewOf(chunk));
 }
 
 /** Sorts members by name at every depth: their order in a request has no meaning. */

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
+import type { StreamChunk } from "../request/http-types.ts";
 import type { ClaimOutcome } from "../storage/ports/request-claims.ts";
 import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
 
@@ -134,7 +135,7 @@ export class InFlightRequest {
     this.#store.addOrphan(this.#options, fingerprint);
   }
 
-  append(chunk: string | Uint8Array): void {
+  append(chunk: StreamChunk): void {
     // A response with a gap must not be replayed: after the first error nothing more is recorded.
     if (this.#isIncomplete) return;
     try {

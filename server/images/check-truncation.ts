@@ -6,6 +6,7 @@
 
 import { InvalidBase64 } from "../lib/base64-stream.ts";
 import { base64Length } from "../lib/json-stream.ts";
+import { type BorrowedBytes, viewOf } from "../lib/owned-bytes.ts";
 import { invalidResponse } from "../request/error-response.ts";
 import {
   bytesOf,
@@ -113,7 +114,7 @@ function byteLengthOf(image: LoadedImage): number {
  * returns true at the end of the image, false where there is none, and undefined where it needs more bytes.
  */
 interface EndSearch {
-  take(chunk: Uint8Array): boolean | undefined;
+  take(chunk: BorrowedBytes): boolean | undefined;
 }
 
 const iend = 0x49454e44;
@@ -126,7 +127,7 @@ class PngEnd implements EndSearch {
   #headLength = 0;
   #isLast = false;
 
-  take(chunk: Uint8Array): boolean | undefined {
+  take(chunk: BorrowedBytes): boolean | undefined {
     for (let at = 0; at < chunk.length; ) {
       const skipped = Math.min(this.#skip, chunk.length - at);
       this.#skip -= skipped;
@@ -160,7 +161,7 @@ class JpegEnd implements EndSearch {
   #isInScan = false;
   #last: number | undefined;
 
-  take(chunk: Uint8Array): boolean | undefined {
+  take(chunk: BorrowedBytes): boolean | undefined {
     for (let at = 0; at < chunk.length; ) {
       if (this.#isInScan) return this.#search(chunk.subarray(at));
       const skipped = Math.min(this.#skip, chunk.length - at);
@@ -185,8 +186,9 @@ class JpegEnd implements EndSearch {
     return true;
   }
 
-  #search(chunk: Uint8Array): true | undefined {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+  #search(chunk: BorrowedBytes): true | undefined {
+    const { buffer, byteOffset, length } = viewOf(chunk);
+    const bytes = Buffer.from(buffer, byteOffset, length);
     const isSplit = this.#last === endMarker[0] && bytes[0] === endMarker[1];
     this.#last = bytes.at(-1);
     return isSplit || bytes.includes(endMarker) || undefined;

@@ -4,6 +4,7 @@
  */
 import { decodeBase64Stream } from "../lib/base64-stream.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
+import { type BorrowedBytes, copyOf, viewOf } from "../lib/owned-bytes.ts";
 import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { ImageMetadata, LoadedImage } from "../upstream/contract.ts";
 import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";
@@ -68,14 +69,14 @@ async function readHead(image: LoadedImage, bytes: number): Promise<Uint8Array> 
   }
   const { spilled } = image;
   for await (const chunk of spilled.stream()) {
-    if (spilled.encoding === "raw") return chunk.slice(0, bytes);
-    return decodeBase64(chunk, base64Length(bytes));
+    if (spilled.encoding === "raw") return copyOf(chunk.subarray(0, bytes));
+    return decodeBase64(viewOf(chunk), base64Length(bytes));
   }
   return new Uint8Array();
 }
 
-/** All bytes. Each chunk is valid only until the next one is requested. Throws InvalidBase64. */
-export async function* bytesOf(image: LoadedImage): AsyncGenerator<Uint8Array> {
+/** All bytes. Throws InvalidBase64. */
+export async function* bytesOf(image: LoadedImage): AsyncGenerator<BorrowedBytes> {
   if (image.kind === "bytes") yield image.bytes;
   else if (image.kind === "base64") yield Buffer.from(image.base64, "base64");
   else if (image.spilled.encoding === "raw") yield* image.spilled.stream();

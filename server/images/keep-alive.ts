@@ -5,7 +5,7 @@
  */
 import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
-import type { OutgoingResponse, StreamedBody } from "../request/http-types.ts";
+import type { OutgoingResponse, StreamChunk, StreamedBody } from "../request/http-types.ts";
 
 export async function keepAlive(
   outcome: Promise<OutgoingResponse>,
@@ -23,7 +23,7 @@ export async function keepAlive(
 async function* withLeadingSpaces(
   outcome: Promise<OutgoingResponse>,
   ms: number,
-): AsyncGenerator<string | Uint8Array> {
+): AsyncGenerator<StreamChunk> {
   let outgoing: OutgoingResponse | undefined;
   try {
     while (!outgoing) {
@@ -51,8 +51,8 @@ function statusAndHeaders({ status, headers }: OutgoingResponse): string | undef
 /** Inserted as the first member of the response, which is a non-empty JSON object. Clients ignore unknown members. */
 async function* withStatusMember(
   statusJson: string | undefined,
-  chunks: AsyncIterable<string | Uint8Array>,
-): AsyncGenerator<string | Uint8Array> {
+  chunks: AsyncIterable<StreamChunk>,
+): AsyncGenerator<StreamChunk> {
   let isFirst = statusJson !== undefined;
   for await (const chunk of chunks) {
     if (isFirst && chunk.length > 0) {
@@ -63,14 +63,14 @@ async function* withStatusMember(
   }
 }
 
-async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<string | Uint8Array> {
+async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<StreamChunk> {
   if (typeof body === "string" || body instanceof Uint8Array) yield body;
   else if (body instanceof Blob) yield* body.stream();
   else if ("open" in body) yield* readAndClose(body);
   else yield* body;
 }
 
-async function* readAndClose(body: StreamedBody): AsyncGenerator<Uint8Array> {
+async function* readAndClose(body: StreamedBody): AsyncGenerator<StreamChunk> {
   let complete = false;
   try {
     yield* body.open();

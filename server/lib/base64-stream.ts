@@ -1,17 +1,16 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 import { decodeBlocks } from "./codec/index.ts";
+import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./owned-bytes.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";
 }
 
 /**
- * Ignores line breaks. Each chunk is valid only until the next one is requested: all of them use one buffer, since a
- * buffer per chunk would become garbage faster than it is collected. Throws InvalidBase64.
+ * Ignores line breaks. All chunks use one buffer: a buffer for each
+ * would become garbage faster than it is collected. Throws InvalidBase64.
  */
-export async function* decodeBase64Stream(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
   let buffer = new Uint8Array();
   let left: Uint8Array = buffer;
   const decoder = new StrictDecoder();
@@ -25,7 +24,7 @@ export async function* decodeBase64Stream(
       continue;
     }
     // Few characters, or characters outside the base64 alphabet.
-    const bytes = decoder.read(Buffer.concat([left, chunk]));
+    const bytes = decoder.read(joinCopies([left, chunk]));
     left = decoder.left;
     if (bytes.length > 0) yield bytes;
   }
@@ -35,11 +34,11 @@ export async function* decodeBase64Stream(
   if (last.length > 0) yield last;
 }
 
-/** A copy: a chunk is valid only until the next one is requested. */
-const lastOf = (before: Uint8Array, chunk: Uint8Array, length: number): Uint8Array =>
+/** A copy of the last bytes of both. */
+const lastOf = (before: Uint8Array, chunk: BorrowedBytes, length: number): Uint8Array =>
   chunk.length >= length
-    ? new Uint8Array(chunk.subarray(chunk.length - length))
-    : Buffer.concat([before, chunk]).subarray(-length);
+    ? copyOf(chunk.subarray(chunk.length - length))
+    : joinCopies([before, chunk]).subarray(-length);
 
 const alphabet = /^[A-Za-z0-9+/_-]*$/;
 

@@ -2,7 +2,9 @@
  * Finds the separators at which a large JSON object is cut into slices, while its bytes arrive. A list or an object
  * that is much longer than a slice is cut as well, at any depth up to a maximum.
  */
+
 import { JsonScan } from "./json-scan.ts";
+import type { BorrowedBytes } from "./owned-bytes.ts";
 
 /** Lists and objects that are nested deeper are never cut. */
 const maxCutDepth = 16;
@@ -67,7 +69,7 @@ export class JsonCuts extends JsonScan {
     return this.#before;
   }
 
-  override take(bytes: Uint8Array): void {
+  override take(bytes: BorrowedBytes): void {
     super.take(bytes);
     this.#before += bytes.length;
   }

@@ -4,6 +4,7 @@
  * document; the scan takes about a nanosecond a byte. It does not validate: bytes that are not JSON are counted as if
  * they were JSON, and the parser refuses them. The chunks may be cut anywhere.
  */
+import type { BorrowedBytes } from "./owned-bytes.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -38,7 +39,7 @@ export class JsonScan {
   #nextBackslash = -1;
 
   /** The next bytes of the document. */
-  take(bytes: Uint8Array): void {
+  take(bytes: BorrowedBytes): void {
     let at = 0;
     this.#nextQuote = -1;
     this.#nextBackslash = -1;
@@ -58,7 +59,7 @@ export class JsonScan {
   }
 
   /** Scans from an offset outside of strings. Returns the offset after the next opening quote. */
-  #passStructure(bytes: Uint8Array, from: number): number {
+  #passStructure(bytes: BorrowedBytes, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (counted[byte] === 0) continue;
@@ -74,7 +75,7 @@ export class JsonScan {
   }
 
   /** Scans from an offset within a string. Returns the offset after its closing quote. */
-  #passString(bytes: Uint8Array, from: number): number {
+  #passString(bytes: BorrowedBytes, from: number): number {
     let at = from;
     let plain = 0;
     if (this.#escaped) {
@@ -109,7 +110,7 @@ export class JsonScan {
 const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 
 /** The index of the byte. The length of `bytes` if the byte is not found. */
-function indexOf(bytes: Uint8Array, byte: number, from: number): number {
+function indexOf(bytes: BorrowedBytes, byte: number, from: number): number {
   const found = bytes.indexOf(byte, from);
   return found < 0 ? bytes.length : found;
 }

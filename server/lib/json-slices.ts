@@ -4,10 +4,12 @@
  * slice is a run of entries of a list or of fields of an object, such as the entries of `input`. The result is the
  * same as that of JSON.parse.
  */
+
 import { isUtf8 } from "node:buffer";
 import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
+import type { BorrowedBytes } from "./owned-bytes.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;
@@ -75,8 +77,7 @@ export class JsonSlices extends JsonCuts {
     return (this.ready.at(-1)?.to ?? this.#dropped) - this.#dropped;
   }
 
-  /** `bytes` are copied. */
-  override take(bytes: Uint8Array): void {
+  override take(bytes: BorrowedBytes): void {
     super.take(bytes);
     this.#bytes.append(bytes);
   }
@@ -218,7 +219,7 @@ class GrowingBytes {
     return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
   }
 
-  append(chunk: Uint8Array): void {
+  append(chunk: BorrowedBytes): void {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) this.#move(0, Math.max(length, this.#buffer.length * 2));
     this.#buffer.set(chunk, this.#length);

@@ -2,11 +2,12 @@
  * Streams JSON with long strings that are not in memory, chunk by chunk. The total length is known before the first
  * chunk.
  */
+import { type BorrowedBytes, type BorrowedChunks, joinCopies, viewOf } from "./owned-bytes.ts";
 
 /** Each `open` reads the body from its first chunk, unless `isInMemory`: then it can be opened only once. */
 export interface StreamedJson {
   readonly length: number;
-  open(): AsyncIterable<Uint8Array>;
+  open(): BorrowedChunks;
   /** All chunks, if all of them are in memory: they can be sent without `open`. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client. */
@@ -17,7 +18,7 @@ export interface StreamedJson {
 export class StreamedString implements StreamedJson {
   /** Length in characters, without quotes. */
   readonly length: number;
-  readonly open: () => AsyncIterable<Uint8Array>;
+  readonly open: () => BorrowedChunks;
   readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
   /** Written before the streamed characters, within the same string: such as `data:image/png;base64,`. */
   readonly prefix: string;
@@ -26,7 +27,7 @@ export class StreamedString implements StreamedJson {
 
   constructor(
     length: number,
-    open: () => AsyncIterable<Uint8Array>,
+    open: () => BorrowedChunks,
     {
       prefix = "",
       suffix = "",
@@ -65,7 +66,7 @@ export function stringifyStreamed(value: unknown): string | StreamedJson {
 async function* interleave(
   chunks: readonly Uint8Array[],
   texts: readonly StreamedString[],
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<BorrowedBytes> {
   for (const [at, chunk] of chunks.entries()) {
     yield chunk;
     const text = texts[at];
@@ -95,7 +96,7 @@ export function wrapJson(
   if (typeof json === "string") return before + json + after;
   const head = Buffer.from(before);
   const tail = Buffer.from(after);
-  async function* open(): AsyncGenerator<Uint8Array> {
+  async function* open(): AsyncGenerator<BorrowedBytes> {
     yield head;
     yield* (json as StreamedJson).open();
     yield tail;
@@ -107,18 +108,14 @@ export function wrapJson(
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 /** Encodes a stream as base64: three bytes make four characters, and an incomplete group waits for the next chunk. */
-export async function* encodeBase64Stream(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+export async function* encodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
+    const { buffer, byteOffset, length } = viewOf(chunk);
     const bytes =
-      rest.length > 0
-        ? Buffer.concat([rest, chunk])
-        : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      rest.length > 0 ? joinCopies([rest, chunk]) : Buffer.from(buffer, byteOffset, length);
     const whole = bytes.length - (bytes.length % 3);
     if (whole > 0) yield Buffer.from(bytes.toString("base64", 0, whole), "latin1");
-    // A copy: the chunk is valid only until the next one is requested.
     rest = Buffer.from(bytes.subarray(whole));
   }
   if (rest.length > 0) yield Buffer.from(rest.toString("base64"), "latin1");

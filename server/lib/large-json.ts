@@ -6,6 +6,7 @@
 
 import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
+import type { BorrowedBytes } from "./owned-bytes.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
@@ -66,7 +67,7 @@ export class LargeJson {
     return this.#chunks as readonly Buffer[];
   }
 
-  async *open(): AsyncGenerator<Uint8Array> {
+  async *open(): AsyncGenerator<BorrowedBytes> {
     yield* this.chunks();
   }
 

@@ -6,7 +6,7 @@ import type { ContentFile } from "../../contract/admin.ts";
 import { splitInlineImage } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
-import type { BodyChunk, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
+import type { OutgoingResponse, StreamChunk, StreamedBody } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 const maxContentBytes = 16 * 1024 * 1024;
 
 interface ContentWriter {
-  append(chunk: BodyChunk): void;
+  append(chunk: StreamChunk): void;
   commit(): void;
   discard(): void;
 }
@@ -75,7 +75,7 @@ export class RecordedContent {
       return response;
     }
     if ("open" in body) return { ...response, body: this.#copyStreamed(body as StreamedBody) };
-    return { ...response, body: this.#copyIterable(body as AsyncIterable<BodyChunk>) };
+    return { ...response, body: this.#copyIterable(body as AsyncIterable<StreamChunk>) };
   }
 
   discard(): void {
@@ -85,7 +85,7 @@ export class RecordedContent {
   }
 
   #copyStreamed({ chunksInMemory: _, ...body }: StreamedBody): StreamedBody {
-    const copy = (chunk: Uint8Array): void => this.#copy(chunk);
+    const copy = (chunk: StreamChunk): void => this.#copy(chunk);
     return {
       ...body,
       open: async function* () {
@@ -105,9 +105,9 @@ export class RecordedContent {
    * Not a generator: calling `return` on an unstarted generator would skip `body.return()`, and the request would never
    * settle.
    */
-  #copyIterable(body: AsyncIterable<BodyChunk>): AsyncIterable<BodyChunk> {
+  #copyIterable(body: AsyncIterable<StreamChunk>): AsyncIterable<StreamChunk> {
     const iterator = body[Symbol.asyncIterator]();
-    const next = async (): Promise<IteratorResult<BodyChunk>> => {
+    const next = async (): Promise<IteratorResult<StreamChunk>> => {
       try {
         const result = await iterator.next();
         if (result.done) this.#end("complete");
@@ -119,15 +119,15 @@ export class RecordedContent {
         throw error;
       }
     };
-    const end = async (): Promise<IteratorResult<BodyChunk>> => {
+    const end = async (): Promise<IteratorResult<StreamChunk>> => {
       this.#end("incomplete");
       return (await iterator.return?.()) ?? { done: true, value: undefined };
     };
     return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
   }
 
-  #copy(chunk: BodyChunk): void {
-    this.#isTooLarge ||= this.#bytes + Buffer.byteLength(chunk) > maxContentBytes;
+  #copy(chunk: StreamChunk): void {
+    this.#isTooLarge ||= this.#bytes + byteLengthOf(chunk) > maxContentBytes;
     if (!this.#isTooLarge) this.#write(chunk);
   }
 
@@ -137,8 +137,8 @@ export class RecordedContent {
     this.#writer = undefined;
   }
 
-  #write(chunk: BodyChunk): void {
-    this.#bytes += Buffer.byteLength(chunk);
+  #write(chunk: StreamChunk): void {
+    this.#bytes += byteLengthOf(chunk);
     this.#try(() => this.#writer?.append(chunk));
   }
 
@@ -155,6 +155,9 @@ export class RecordedContent {
     this.#recording.onNotStored(this.#requestId, error);
   }
 }
+
+const byteLengthOf = (chunk: StreamChunk): number =>
+  typeof chunk === "string" ? Buffer.byteLength(chunk) : chunk.length;
 
 interface Upload extends Omit<ContentFile, "data"> {
   base64(): Promise<string>;

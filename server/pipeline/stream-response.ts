@@ -8,7 +8,7 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { BodyChunk } from "../request/http-types.ts";
+import type { StreamChunk } from "../request/http-types.ts";
 
 export interface StreamEvent {
   /** Text in memory, or JSON that is read while it is sent. */
@@ -72,7 +72,7 @@ export async function* settleAtEnd(
   chunks: AsyncIterable<StreamEvent>,
   { settle, clear }: Ending,
   signal: AbortSignal,
-): AsyncGenerator<BodyChunk> {
+): AsyncGenerator<StreamChunk> {
   let sent = 0;
   let isSettled = false;
   let heldBack: StreamEvent["body"] = "";
@@ -102,7 +102,7 @@ export async function* settleAtEnd(
 }
 
 /** A body that is read while it is sent is checked here for completeness. */
-async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<BodyChunk> {
+async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<StreamChunk> {
   if (typeof body === "string") {
     if (body !== "") yield body;
     return;

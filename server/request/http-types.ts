@@ -4,6 +4,7 @@
  */
 
 import type { StreamedJson } from "../lib/json-stream.ts";
+import type { BorrowedBytes, BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import type { RequestClient } from "./deadline.ts";
 
@@ -52,12 +53,14 @@ export interface IncomingRequest extends RequestClient {
 
 /** A chunk of a body: text or bytes. */
 export type BodyChunk = string | Uint8Array;
+/** A chunk of a body that is read while it is sent. */
+export type StreamChunk = string | BorrowedBytes;
 export type BodyChunks = readonly BodyChunk[];
 
 /** A long body that is read while it is sent. */
 export interface StreamedBody {
   readonly length: number;
-  open(): AsyncIterable<Uint8Array>;
+  open(): BorrowedChunks;
   /** The same bytes, if all of them are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** Each chunk is in memory until it is sent. Until then, it counts as part of a response that the client has not read. */
@@ -77,7 +80,7 @@ export interface OutgoingResponse {
     /** Chunks that are sent one after the other. */
     | BodyChunks
     | Uint8Array
-    | AsyncIterable<string | Uint8Array>
+    | AsyncIterable<StreamChunk>
     | StreamedBody
     | Blob;
 }

@@ -1,6 +1,7 @@
 /** What every blob store needs from the source of a blob: its size, its bytes, and the error if it cannot be stored. */
 import { decodeBase64Stream, InvalidBase64 } from "../lib/base64-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { BorrowedBytes } from "../lib/owned-bytes.ts";
 import type { BlobSource } from "./ports/blob-store.ts";
 
 /** The maximum size of the blob in bytes: padding and line breaks of base64 count. */
@@ -9,8 +10,8 @@ export const blobSize = (source: BlobSource): number =>
     ? source.length
     : Math.ceil((source.length * 3) / 4);
 
-/** Each chunk is valid only until the next one is requested. Throws InvalidBase64, and the errors of the source. */
-export async function* blobChunks(source: BlobSource): AsyncGenerator<Uint8Array> {
+/** Throws InvalidBase64, and the errors of the source. */
+export async function* blobChunks(source: BlobSource): AsyncGenerator<BorrowedBytes> {
   if (source instanceof Uint8Array) yield source;
   else if (source.encoding === "base64") yield* decodeBase64Stream(source.stream());
   else yield* source.stream();

@@ -5,6 +5,7 @@
  */
 
 import { freeBuffer } from "../lib/free-buffer.ts";
+import type { BorrowedBytes, BorrowedChunks } from "../lib/owned-bytes.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -30,8 +31,8 @@ export interface SpilledBytes {
   readonly range?: FileRange | undefined;
   /** Keeps the file open while another process uses `path` or `range`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
-  /** The stored bytes. Each chunk is valid only until the next one is requested. */
-  stream(): AsyncIterable<Uint8Array>;
+  /** The stored bytes. */
+  stream(): BorrowedChunks;
   /** The stored bytes, if they are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** All stored bytes. */
@@ -143,8 +144,7 @@ export class SpillBuffer {
     return this.#wasRead;
   }
 
-  /** Each chunk is valid only until the next one is requested. */
-  async *stream(from = 0, to = this.#size): AsyncGenerator<Uint8Array> {
+  async *stream(from = 0, to = this.#size): AsyncGenerator<BorrowedBytes> {
     this.#wasRead = true;
     if (this.#file) yield* this.#file.stream(from, to);
     else yield* this.#range(from, to);

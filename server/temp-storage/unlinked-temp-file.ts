@@ -8,6 +8,7 @@ import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../lib/error-code.ts";
+import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/owned-bytes.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
 const chunkBytes = 64 * 1024;
@@ -50,7 +51,8 @@ export class UnlinkedTempFile {
    * Synchronous, into the page cache. If the reader of a body waited here, Bun would read ahead from the socket into
    * chunks of megabytes that become garbage faster than it is collected: 8 x 50 MB took 150 MB that way.
    */
-  append(bytes: Uint8Array): void {
+  append(borrowed: BorrowedBytes): void {
+    const bytes = viewOf(borrowed);
     this.#account?.take(bytes.length);
     let done = 0;
     try {
@@ -77,12 +79,12 @@ export class UnlinkedTempFile {
     return process.platform === "linux" ? `/proc/${process.pid}/fd/${this.#handle.fd}` : undefined;
   }
 
-  /** A new stream from `from` on each call. Each chunk is valid only until the next one is requested. */
-  stream(from = 0, to = this.#size): ReadableStream<Uint8Array> {
+  /** A new stream from `from` on each call. */
+  stream(from = 0, to = this.#size): BorrowedChunks {
     let at = from;
     // One buffer for all chunks, read synchronously from the page cache: waiting for a chunk costs more than the chunk.
     const buffer = new Uint8Array(Math.min(chunkBytes, to - from));
-    return new ReadableStream<Uint8Array>(
+    return new ReadableStream<BorrowedBytes>(
       {
         pull: (controller) => {
           const length = Math.min(buffer.length, to - at);

@@ -6,6 +6,7 @@
 import type { z } from "zod";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   EditQuery,
@@ -38,7 +39,7 @@ export interface UpstreamRequest {
 /** A body too large to buffer: reopened for each attempt, with a known length. */
 export interface StreamedBody {
   readonly length: number;
-  open(): AsyncIterable<Uint8Array>;
+  open(): BorrowedChunks;
 }
 
 /** An upstream's response whose body has not been read. */

@@ -1,5 +1,6 @@
 /** Collects the chunks of an image: in memory when small, spilled to disk when large. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { type BorrowedChunks, copyOf } from "../lib/owned-bytes.ts";
 import type { RequestTemp, SpillBuffer } from "../temp-storage/request-temp.ts";
 import type { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";
@@ -12,7 +13,7 @@ const shortBytes = 128 * 1024;
 const startBytes = 128;
 
 export async function collectImage(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: BorrowedChunks,
   temp: RequestTemp,
 ): Promise<CollectedImage> {
   const shortChunks: Uint8Array[] = [];
@@ -20,10 +21,9 @@ export async function collectImage(
   let buffer: SpillBuffer | undefined;
   for await (const chunk of chunks) {
     size += chunk.length;
-    // Copied, because a chunk is valid only until the next one is read.
-    if (buffer) await put(buffer, [new Uint8Array(chunk)]);
+    if (buffer) await put(buffer, [copyOf(chunk)]);
     else {
-      shortChunks.push(new Uint8Array(chunk));
+      shortChunks.push(copyOf(chunk));
       if (size <= shortBytes) continue;
       buffer = temp.buffer();
       await put(buffer, shortChunks.splice(0));

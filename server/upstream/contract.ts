@@ -6,6 +6,7 @@
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/codec/index.ts";
 import type { Limits } from "../lib/limits.ts";
+import type { BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { Price } from "../lib/price.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";
@@ -193,8 +194,7 @@ export interface FilePart {
   readonly path?: string;
   /** Keeps the file open while another process uses `path`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
-  /** Each chunk is valid only until the next one is read. */
-  stream(): ReadableStream<Uint8Array>;
+  stream(): BorrowedChunks;
   bytes(): Promise<Uint8Array>;
 }
 

@@ -21,6 +21,7 @@ import {
   parseJson,
   withoutByteOrderMark,
 } from "../../server/upstream/transport/upstream-response.ts";
+import { readAll } from "../chunks.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {
@@ -247,7 +248,7 @@ export interface SentPart {
 /** A form as parsed by a strict parser that is independent of the gateway's own. */
 export async function partsOf({ body, headers }: UpstreamRequest): Promise<readonly SentPart[]> {
   if (typeof body !== "object") throw new Error("the body is not a form");
-  const bytes = Buffer.concat(await Array.fromAsync(body.open()));
+  const bytes = await readAll(body.open());
   if (bytes.length !== body.length) throw new Error("the form has another length than announced");
   return readMultipart(bytes, headers["content-type"] ?? "");
 }

@@ -1,8 +1,10 @@
 /** Laws over image vendors: an option that the plan counts as sent is in the upstream request. */
+
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageAdapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { partsOf } from "./adapter-cases.ts";
 import { type Row, rows } from "./image-plan-rows.ts";
 import { optionValues, queryOf } from "./image-requests.ts";
@@ -23,11 +25,7 @@ async function requestOf(query: Query, { adapter, operation, target }: Row): Pro
   if (type.startsWith("multipart/")) {
     return settled([url, otherHeaders, await partsOf({ url, headers, body })]);
   }
-  return settled([
-    url,
-    otherHeaders,
-    Buffer.concat(await Array.fromAsync(body.open())).toString("latin1"),
-  ]);
+  return settled([url, otherHeaders, (await readAll(body.open())).toString("latin1")]);
 }
 
 interface OptionRequest {

@@ -11,6 +11,7 @@ import type {
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { fileOf, upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { query } from "./image-adapter-fixture.ts";
 
@@ -175,7 +176,7 @@ describe("an edit", () => {
     const edit: EditQuery = { ...query(), images: [{ kind: "file", file }], files: [], ...more };
     const body = automatic1111.adapter.edits?.toUpstream(edit, target).body;
     if (typeof body !== "object") throw new Error("it has no image");
-    return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
+    return JSON.parse((await readAll(body.open())).toString());
   };
   const mask = { kind: "file", file } as const;
   const options = { size: "1024x768" };

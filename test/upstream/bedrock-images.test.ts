@@ -4,6 +4,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
 import type { EditQuery, Target, Upstream } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { fileOf } from "../laws/adapter-cases.ts";
 import { bodyOf, query } from "./image-adapter-fixture.ts";
 
@@ -41,9 +42,7 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
 
 async function textOf({ body }: UpstreamRequest): Promise<string> {
   if (typeof body !== "object") return body ?? "";
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body.open()) pieces.push(piece.slice());
-  return Buffer.concat(pieces).toString();
+  return (await readAll(body.open())).toString();
 }
 
 const upstreamRequest = (model: string, imageQuery = query()) =>

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { withMask } from "../../server/upstream/adapters/cloudflare/mask.ts";
 import { FileContent } from "../../server/upstream/adapters/wire/build-request.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { tries } from "../depth.ts";
 
 /** A file that is read in chunks, as from disk. Some chunks are empty. */
@@ -34,7 +35,7 @@ test("the mask and all other parts arrive unchanged, with exactly the declared l
       for (const image_b64 of [undefined, new FileContent(image)]) {
         const body = withMask({ prompt, image_b64 }, mask);
         for (const _ of ["the first attempt", "the second"]) {
-          const sent = Buffer.concat(await Array.fromAsync(body.open()));
+          const sent = await readAll(body.open());
           expect(sent.length).toBe(body.length);
           expect(JSON.parse(sent.toString())).toEqual({
             mask: [...(await mask.bytes())],

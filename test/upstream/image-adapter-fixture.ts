@@ -9,6 +9,7 @@ import type {
   ImageSource,
   Target,
 } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 export const apiKey = "key-0123456789abcdef";
@@ -58,5 +59,5 @@ export const read = async (
 
 export async function bodyOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {
   if (typeof body === "string") return JSON.parse(body);
-  return JSON.parse(Buffer.concat(await Array.fromAsync(body!.open())).toString());
+  return JSON.parse((await readAll(body!.open())).toString());
 }

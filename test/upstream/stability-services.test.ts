@@ -4,6 +4,7 @@ import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
+import { readAll } from "../chunks.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { apiKey, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 
@@ -20,7 +21,7 @@ const editedAt = (model: string, more: Partial<EditQuery> = {}): string =>
 async function formOf(model: string, imageQuery: EditQuery): Promise<string> {
   const { body } = adapter.edits!.toUpstream(imageQuery, targetOf("stability", model));
   if (typeof body === "string" || !body) throw new Error("it is not a form");
-  return Buffer.concat(await Array.fromAsync(body.open())).toString("latin1");
+  return (await readAll(body.open())).toString("latin1");
 }
 
 describe("a generation service", () => {

@@ -21,6 +21,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
+import { readAll } from "../chunks.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 const key = "sk-upstream-0123456789";
@@ -174,7 +175,7 @@ async function showBody(body: UpstreamRequest["body"], type: string): Promise<un
     return JSON.parse(body);
   }
   if (!body) return undefined;
-  const bytes = Buffer.concat(await Array.fromAsync(body.open()));
+  const bytes = await readAll(body.open());
   expect(bytes.length).toBe(body.length);
   expect(bytes.includes(key)).toBe(false);
   return readMultipart(bytes, type).map(({ bytes: content, ...head }) => ({

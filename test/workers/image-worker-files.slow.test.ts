@@ -8,6 +8,7 @@ import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { toFilePart } from "../../server/workers/image/file-part.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import { readAll } from "../chunks.ts";
 import { until } from "../until.ts";
 import {
   bytesIn,
@@ -215,10 +216,9 @@ test("the converted image replaces the upload", async () => {
       "image/webp",
     ]);
     for (let again = 0; again < 2; again++) {
-      const streamed: Uint8Array[] = [];
-      for await (const piece of part.stream()) streamed.push(piece.slice());
-      expect(new Uint8Array(Buffer.concat(streamed))).toEqual(new Uint8Array(await part.bytes()));
-      expect(part.size).toBe(Buffer.concat(streamed).length);
+      const streamed = await readAll(part.stream());
+      expect(new Uint8Array(streamed)).toEqual(new Uint8Array(await part.bytes()));
+      expect(part.size).toBe(streamed.length);
     }
     expect((await worker.inspect(part, never)).width).toBe(size);
   }

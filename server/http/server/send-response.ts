@@ -4,7 +4,14 @@
  * the rest of this one.
  */
 
-import type { BodyChunks, OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
+import { viewOf } from "../../lib/owned-bytes.ts";
+import type {
+  BodyChunk,
+  BodyChunks,
+  OutgoingResponse,
+  StreamChunk,
+  StreamedBody,
+} from "../../request/http-types.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
 import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./socket-writer.ts";
 
@@ -105,7 +112,7 @@ async function sendFromMemory(
   }
 }
 
-/** A chunk is valid only until the next one is read, so the next one is read after this one is sent. */
+/** The next chunk is requested after the last one is sent. */
 async function sendChunks(
   headSent: Promise<void> | undefined,
   { iterator, end, isInMemory }: ChunkSource,
@@ -121,8 +128,9 @@ async function sendChunks(
   try {
     if (headSent) await headSent;
     for (;;) {
-      const { done, value } = await iterator.next();
-      if (done) break;
+      const next = await iterator.next();
+      if (next.done) break;
+      const value = typeof next.value === "string" ? next.value : viewOf(next.value);
       if (value.length === 0) continue;
       length += Buffer.byteLength(value);
       if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
@@ -144,7 +152,7 @@ async function sendChunks(
   }
 }
 
-function writeChunk(value: string | Uint8Array, count: SentCount): Promise<void> | undefined {
+function writeChunk(value: BodyChunk, count: SentCount): Promise<void> | undefined {
   const size = Buffer.byteLength(value).toString(16);
   if (typeof value === "string") return count.write(`${size}\r\n${value}\r\n`);
   if (value.length > maxCopiedBytes) return writeLargeChunk(`${size}\r\n`, value, count);
@@ -180,7 +188,7 @@ class SentCount {
     this.#expected = writer.sentBytes + writer.unsentBytes;
   }
 
-  write(data: string | Uint8Array): Promise<void> | undefined {
+  write(data: BodyChunk): Promise<void> | undefined {
     this.#expected += Buffer.byteLength(data);
     return this.#writer.write(data);
   }
@@ -228,7 +236,7 @@ function lengthOf(body: Body): number | undefined {
 
 /** The chunks of a body, and the callback for their end. */
 interface ChunkSource {
-  readonly iterator: AsyncIterator<string | Uint8Array>;
+  readonly iterator: AsyncIterator<StreamChunk>;
   end(complete: boolean): Promise<void>;
   /** All chunks are in memory until each is sent. */
   readonly isInMemory: boolean;
@@ -246,13 +254,13 @@ function streamedBodyChunks(body: StreamedBody): ChunkSource {
 }
 
 /** A body that cannot be opened fails like one that cannot be read. */
-async function* readStreamedBody(body: StreamedBody): AsyncGenerator<Uint8Array> {
+async function* readStreamedBody(body: StreamedBody): AsyncGenerator<StreamChunk> {
   yield* body.open();
 }
 
-function iterableChunks(body: AsyncIterable<string | Uint8Array> | Blob): ChunkSource {
-  const iterable: AsyncIterable<string | Uint8Array> =
-    body instanceof Blob ? body.stream() : (body as AsyncIterable<string | Uint8Array>);
+function iterableChunks(body: AsyncIterable<StreamChunk> | Blob): ChunkSource {
+  const iterable: AsyncIterable<StreamChunk> =
+    body instanceof Blob ? body.stream() : (body as AsyncIterable<StreamChunk>);
   return {
     iterator: iterable[Symbol.asyncIterator](),
     end: async () => undefined,

@@ -4,6 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../chunked-bytes.ts";
+import type { BorrowedBytes } from "../owned-bytes.ts";
 import { wasm, wasmBuffer } from "./wasm.ts";
 
 /** Characters that the WebAssembly code reads in one step. */
@@ -51,7 +52,7 @@ export function decodeInWasm(length: number): number | undefined {
  * Decodes base64 of any bytes: as many whole steps as the parts together have. Returns the number of characters read: 0
  * without WebAssembly SIMD, or if a character is outside the alphabet.
  */
-export function decodeBlocks(parts: readonly Uint8Array[], into: Uint8Array): number {
+export function decodeBlocks(parts: readonly BorrowedBytes[], into: Uint8Array): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const end = length - (length % step);
   if (!wasm || end === 0) return 0;

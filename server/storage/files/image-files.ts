@@ -4,6 +4,7 @@ import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { type BorrowedBytes, viewOf } from "../../lib/owned-bytes.ts";
 import { extensionOf, typeOfExtension } from "../../lib/sniff-image.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import { blobChunks, blobError, blobSize } from "../blob-source.ts";
@@ -164,7 +165,8 @@ async function write(path: string, source: BlobSource, expires: number): Promise
 }
 
 /** Synchronously, into the page cache: otherwise a hundred concurrent writes would each hold their chunks in memory. */
-function append({ fd }: FileHandle, bytes: Uint8Array): void {
+function append({ fd }: FileHandle, borrowed: BorrowedBytes): void {
+  const bytes = viewOf(borrowed);
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(fd, bytes, done, bytes.length - done);
   }

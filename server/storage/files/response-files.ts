@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { viewOf } from "../../lib/owned-bytes.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type {
   ResponseMetadata,
@@ -66,7 +67,7 @@ export class ResponseFiles implements ResponseStore {
     };
     return {
       append: (chunk) => {
-        const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+        const bytes = typeof chunk === "string" ? Buffer.from(chunk) : viewOf(chunk);
         if (this.#storedBytes + bytes.length > maxBytes)
           throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
         if (!disk.hasRoom(bytes.length, "response"))

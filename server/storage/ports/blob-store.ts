@@ -1,5 +1,7 @@
 /** Storage of images that clients get as links: in the data folder, or in an object store. */
 
+import type { BorrowedChunks } from "../../lib/owned-bytes.ts";
+
 /** Bytes, or a stream that is read while it is stored: raw, or base64 as it was received. */
 export type BlobSource = Uint8Array | StreamedSource;
 
@@ -7,7 +9,7 @@ export interface StreamedSource {
   readonly encoding: "raw" | "base64";
   /** The length before decoding. */
   readonly length: number;
-  stream(): AsyncIterable<Uint8Array>;
+  stream(): BorrowedChunks;
 }
 
 export interface BlobMetadata {

@@ -1,9 +1,11 @@
 /** Content store: prompts, inputs, vectors and images of requests, for models that store them. */
 
+import type { BorrowedBytes } from "../../lib/owned-bytes.ts";
+
 /** Writes the content of one request. */
 export interface ContentWriter {
   /** Throws StoreFullError or the error of the file system. */
-  append(chunk: string | Uint8Array): void;
+  append(chunk: string | BorrowedBytes): void;
   /** Publishes the content. */
   commit(): void;
   /** Deletes the content. Never throws. */

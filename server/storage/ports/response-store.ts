@@ -1,5 +1,7 @@
 /** Response store: the interface to stored responses, which are replayed for idempotent requests. */
 
+import type { BorrowedBytes } from "../../lib/owned-bytes.ts";
+
 /** Metadata that is stored with a response, to replay it. */
 export interface ResponseMetadata {
   readonly requestId: string;
@@ -15,7 +17,7 @@ export interface StoredResponse extends ResponseMetadata {
 
 /** Writes a response to disk. */
 export interface ResponseWriter {
-  append(chunk: string | Uint8Array): void;
+  append(chunk: string | BorrowedBytes): void;
   /** Publishes the response under these names (lookup keys), in addition to the names of earlier calls. */
   commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;
   discard(): Promise<void>;

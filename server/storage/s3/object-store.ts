@@ -6,6 +6,7 @@
 import { S3Client, type S3File } from "bun";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { type BorrowedChunks, viewOf } from "../../lib/owned-bytes.ts";
 import { runConcurrently } from "../../lib/tasks.ts";
 import type { BlobLocation } from "./blob-url.ts";
 
@@ -49,7 +50,7 @@ export class ObjectStore {
    * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with
    * the error of the source.
    */
-  async write(key: string, chunks: AsyncIterable<Uint8Array>, type: string): Promise<void> {
+  async write(key: string, chunks: BorrowedChunks, type: string): Promise<void> {
     const source = stoppable(chunks);
     const upload = async (): Promise<void> => {
       try {
@@ -163,7 +164,7 @@ export class ObjectStore {
 }
 
 /** The chunks of a source that is not read any more once it is stopped, and the error of the source. */
-function stoppable(source: AsyncIterable<Uint8Array>) {
+function stoppable(source: BorrowedChunks) {
   let isStopped = false;
   const result: { error?: unknown; stop(): void; chunks(): AsyncGenerator<Uint8Array> } = {
     stop: () => {
@@ -173,7 +174,7 @@ function stoppable(source: AsyncIterable<Uint8Array>) {
       try {
         for await (const chunk of source) {
           if (isStopped) throw new Error("the upload has ended");
-          yield chunk;
+          yield viewOf(chunk);
         }
       } catch (error) {
         result.error = error;

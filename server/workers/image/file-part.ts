@@ -26,25 +26,7 @@ export function toFilePart(
     size: spilled.length,
     ...(spilled.path !== undefined && { path: spilled.path }),
     keepOpen: () => spilled.keepOpen?.(),
-    stream: () => streamOf(spilled.stream()),
+    stream: () => spilled.stream(),
     bytes: () => spilled.bytes(),
   };
-}
-
-/** Pull-based: reads a chunk only on demand, because each chunk is valid only until the next. */
-function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const { done, value } = await iterator.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: async () => {
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,6 +1,7 @@
 /** Shared by the AWS adapters: endpoint URLs, settings and request signing. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { viewOf } from "../../../lib/owned-bytes.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { Upstream } from "../../contract.ts";
 import { signatureHeaders } from "./sigv4.ts";
@@ -50,7 +51,7 @@ export const signedStreamFor =
   async (request: UpstreamRequest, upstream: Upstream, now: number): Promise<UpstreamRequest> => {
     if (typeof request.body !== "object") return signRequest(request, upstream, service, now);
     const hash = createHash("sha256");
-    for await (const chunk of request.body.open()) hash.update(chunk);
+    for await (const chunk of request.body.open()) hash.update(viewOf(chunk));
     return signRequest(request, upstream, service, now, hash.digest("hex"));
   };
 

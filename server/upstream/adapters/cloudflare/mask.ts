@@ -1,6 +1,7 @@
 /** A JSON body with the mask in the form that Workers AI takes: an array of the bytes of its file. */
 
 import { stringifyStreamed } from "../../../lib/json-stream.ts";
+import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
 import type { StreamedBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";
 
@@ -12,7 +13,7 @@ export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
   const others = streamed(stringifyStreamed(fields));
   const head = Buffer.from('{"mask":[');
   const tail = Buffer.from("],");
-  async function* open(): AsyncGenerator<Uint8Array> {
+  async function* open(): AsyncGenerator<BorrowedBytes> {
     yield head;
     let before = "";
     for await (const chunk of mask.stream()) {

@@ -12,6 +12,7 @@ import {
   stringifyStreamed,
 } from "../../../lib/json-stream.ts";
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
+import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedBody, UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, FilePart, ImageSource, Target, Upstream } from "../../contract.ts";
@@ -83,7 +84,7 @@ function writeForm(parts: readonly Part[]): { contentType: string; body: Streame
     (sum, { head, part }) => sum + head.length + ("file" in part ? part.file.size : 0) + 2,
     end.length,
   );
-  async function* write(): AsyncGenerator<Uint8Array> {
+  async function* write(): AsyncGenerator<BorrowedBytes> {
     for (const { head, part } of encodedParts) {
       yield head;
       if ("file" in part) yield* part.file.stream();

@@ -7,6 +7,7 @@ import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
+import type { BorrowedChunks } from "../../../lib/owned-bytes.ts";
 import type {
   FileRange,
   RequestTemp,
@@ -65,7 +66,7 @@ export class LongText implements SpilledBytes {
     return this.#buffer.keepOpen();
   }
 
-  stream(): AsyncIterable<Uint8Array> {
+  stream(): BorrowedChunks {
     return this.#buffer.stream(this.#from, this.#from + this.length);
   }
 
