@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PricePart, ShownPrice } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
-import type { Price } from "../lib/price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
+import type { Price } from "../upstream/price.ts";
 
 /** Empty: no price is known. */
 export function modelPrices(model: Model): readonly ShownPrice[] {

@@ -6,7 +6,6 @@
 import type { ParameterPolicy } from "../images/plan/image-plan.ts";
 import { planImage } from "../images/plan/plan.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { TokenPrice } from "../lib/price.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import {
   estimateImageTokens,
@@ -29,6 +28,7 @@ import type {
 } from "../upstream/contract.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import { resolutionOf } from "../upstream/image-sizes.ts";
+import type { TokenPrice } from "../upstream/price.ts";
 import type { Estimate } from "./budgets.ts";
 
 /** The usual size of an image without a size parameter; some models generate slightly more. */

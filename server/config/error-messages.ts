@@ -4,7 +4,7 @@
 import type { z } from "zod";
 import { nearestMatch } from "../lib/edit-distance.ts";
 import { kinds, retiredKinds } from "../upstream/kinds.ts";
-import { renamedPriceKeys } from "./price.ts";
+import { renamedPriceKeys } from "./price-schema.ts";
 import type { Note, Path } from "./problem.ts";
 import { entriesWithoutKind, knownKeys } from "./schema.ts";
 

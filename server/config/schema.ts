@@ -7,7 +7,7 @@ import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
 import { type Kind, kinds } from "../upstream/kinds.ts";
 import { budgetKeys } from "./budget.ts";
 import { limitKeys } from "./limits.ts";
-import { embeddingPrice, imagePrice, priceKeys } from "./price.ts";
+import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";
 import { storeContentKeys } from "./store-content.ts";
 import { webhookKeys, webhooksSchema } from "./webhooks.ts";
 

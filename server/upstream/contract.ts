@@ -7,8 +7,8 @@ import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/codec/index.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { BorrowedChunks } from "../lib/owned-bytes.ts";
-import type { Price } from "../lib/price.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
+import type { Price } from "./price.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 

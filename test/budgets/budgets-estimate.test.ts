@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import { ObservedCosts } from "../../server/budgets/charge-request.ts";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
 import type { ParameterPolicy } from "../../server/config/snapshot.ts";
-import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
 import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
@@ -14,6 +13,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
+import type { Price } from "../../server/upstream/price.ts";
 
 const target = (kind: string, model: string, price?: Price): Target => ({
   upstream: { id: kind, kind, headers: {}, options: {} },

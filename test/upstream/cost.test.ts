@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { sumUsage } from "../../server/images/image-usage.ts";
-import type { Price } from "../../server/lib/price.ts";
 import { costOf, type Delivered } from "../../server/upstream/catalog/prices/index.ts";
+import type { Price } from "../../server/upstream/price.ts";
 
 const dollars = fc.double({ min: 0, max: 1000, noNaN: true });
 const count = fc.nat({ max: 1_000_000 });

@@ -1,5 +1,5 @@
 /** List prices of fal. */
-import type { Price } from "../../../lib/price.ts";
+import type { Price } from "../../price.ts";
 import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
 
 /** The price of edits is unknown: separate editing endpoints have their prices on other pages. */

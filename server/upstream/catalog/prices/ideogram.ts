@@ -1,5 +1,5 @@
 /** Ideogram's list prices: by rendering speed, which clients choose with `quality`. */
-import type { Price } from "../../../lib/price.ts";
+import type { Price } from "../../price.ts";
 import { type ListedPrice, undated } from "./listed.ts";
 
 const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): ListedPrice => ({

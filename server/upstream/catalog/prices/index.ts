@@ -4,8 +4,9 @@
  * that is not listed has no known price. If one required part of a cost is unknown, the whole is unknown: never 0,
  * never a guess.
  */
-import type { Price } from "../../../lib/price.ts";
+
 import type { ExtraFields, Target } from "../../contract.ts";
+import type { Price } from "../../price.ts";
 import { knownEmbedding } from "../index.ts";
 import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";

@@ -1,5 +1,5 @@
 /** A list price of a vendor. Prices change: each row names its source and the date it was read. */
-import type { Price } from "../../../lib/price.ts";
+import type { Price } from "../../price.ts";
 
 export interface ListedPrice {
   /** The kinds of upstream that charge this. */

@@ -3,7 +3,7 @@
  * models: no list has their prices by quality and size, and they are no longer sold. Also without services whose
  * credits are not listed.
  */
-import type { Price } from "../../../lib/price.ts";
+import type { Price } from "../../price.ts";
 import { type ListedPrice, litellm, perImage } from "./listed.ts";
 
 const update = "stability.ai/api-pricing-update-25, effective 2025-08-01";

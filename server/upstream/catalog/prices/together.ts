@@ -1,5 +1,5 @@
 /** List prices of Together: by pixels, or by image. */
-import type { Price } from "../../../lib/price.ts";
+import type { Price } from "../../price.ts";
 import { type ListedPrice, perImage, puter } from "./listed.ts";
 
 const together = (name: string, price: Price): ListedPrice => ({

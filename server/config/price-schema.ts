@@ -1,6 +1,6 @@
 /** `price` in vexel.yaml: the operator's price in US dollars. It overrides the listed price. */
 import { z } from "zod";
-import type { Price } from "../lib/price.ts";
+import type { Price } from "../upstream/price.ts";
 
 const dollars = z.number().min(0).max(100_000);
 
