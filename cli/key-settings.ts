@@ -3,10 +3,10 @@
  * of vexel.yaml.
  */
 
+import { periods } from "../contract/budget-periods.ts";
+import type { Budget, Limits } from "../contract/limits-and-budgets.ts";
 import { keyBody, parameters as parametersSchema } from "../contract/schemas/keys.ts";
-import { budgetOf } from "../server/config/budget.ts";
-import { type Budget, periods } from "../server/lib/budget.ts";
-import type { Limits } from "../server/lib/limits.ts";
+import { budgetOf } from "../server/config/key-budgets.ts";
 import type { KeySettings } from "../server/storage/ports/key-store.ts";
 import { UsageError } from "./command.ts";
 

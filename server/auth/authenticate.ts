@@ -5,8 +5,8 @@
  */
 
 import { timingSafeEqual } from "node:crypto";
-import { keyBudgets } from "../config/budget.ts";
-import { keyLimits } from "../config/limits.ts";
+import { keyBudgets } from "../config/key-budgets.ts";
+import { keyLimits } from "../config/limit-scopes.ts";
 import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

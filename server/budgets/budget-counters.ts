@@ -3,7 +3,7 @@
  * one step, without I/O. Shared counters (`leased-budget-counters.ts`) reserve from slices that they lease in the
  * background. `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
-import type { Budget, BudgetedOwner, BudgetOwner } from "../lib/budget.ts";
+import type { Budget, BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
 
 /** Thresholds that cause an event, in percent. */
 export const thresholds = [50, 80, 100] as const;

@@ -4,7 +4,7 @@
  * refused.
  */
 
-import type { BudgetedOwner } from "../lib/budget.ts";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";

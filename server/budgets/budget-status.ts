@@ -1,5 +1,5 @@
 /** The status of a budget, for the admin API and for errors. */
-import type { Period } from "../lib/budget.ts";
+import type { Period } from "../../contract/budget-periods.ts";
 
 export interface BudgetStatus {
   readonly period: Period;

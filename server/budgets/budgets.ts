@@ -3,16 +3,11 @@
  * the actual cost afterwards. All budgets that a request is charged to are checked in one synchronous step, so
  * concurrent requests cannot spend the same dollar twice. Day and month budgets reset at midnight UTC.
  */
+import { endOfPeriod, type Period, periodNames, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";
-import {
-  type BudgetedOwner,
-  endOfPeriod,
-  type Period,
-  periodNames,
-  periods,
-  type Reservation,
-} from "../lib/budget.ts";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Reservation } from "../request/reservation.ts";
 import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
 import type { BudgetStatus } from "./budget-status.ts";
 import { overBudgetError, priceUnknownError } from "./over-budget.ts";

@@ -2,12 +2,13 @@
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
  * ends.
  */
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";
-import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
+import type { Reservation } from "../request/reservation.ts";
 import type { EmbeddingsQuery, GenerationQuery, ModerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";

@@ -2,7 +2,7 @@
  * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", where the
  * budget requires a price.
  */
-import type { BudgetedOwner } from "../lib/budget.ts";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BudgetStatus } from "./budget-status.ts";
 

@@ -2,15 +2,14 @@
  * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
  * built-in models.
  */
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import type { Limits } from "../lib/limits.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { withTokenPrice } from "../upstream/catalog/prices/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
-import { budgetOf } from "./budget.ts";
 import {
   embeddingWarnings,
   modelShutdownDate,
@@ -18,8 +17,9 @@ import {
   unknownReferenceWarnings,
   unusedGlobWarnings,
 } from "./config-warnings.ts";
+import { budgetOf } from "./key-budgets.ts";
 import { FrozenMap, KeyMap } from "./key-map.ts";
-import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
+import { limitsOf, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";

@@ -5,8 +5,8 @@ import { dimensions, modelMembers, targetMembers } from "../../contract/schemas/
 import { id } from "../../contract/schemas/names.ts";
 import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
 import { type Kind, kinds } from "../upstream/kinds.ts";
-import { budgetKeys } from "./budget.ts";
-import { limitKeys } from "./limits.ts";
+import { budgetKeys } from "./key-budgets.ts";
+import { limitKeys } from "./limit-scopes.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";
 import { storeContentKeys } from "./store-content.ts";
 import { webhookKeys, webhooksSchema } from "./webhooks.ts";

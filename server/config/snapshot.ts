@@ -1,7 +1,6 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
-import type { Budget, BudgetedOwner } from "../lib/budget.ts";
-import type { Limits } from "../lib/limits.ts";
+import type { Budget, BudgetedOwner, Limits } from "../../contract/limits-and-budgets.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 

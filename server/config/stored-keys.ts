@@ -3,11 +3,11 @@
  * that shares the others, so that 100,000 keys are not rebuilt for one.
  */
 import { isDeepStrictEqual } from "node:util";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import type { Limits } from "../lib/limits.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
-import { keyBudgets } from "./budget.ts";
-import { keyLimits, keyScope } from "./limits.ts";
+import { keyBudgets } from "./key-budgets.ts";
+import { keyLimits, keyScope } from "./limit-scopes.ts";
 import type { Key, Project } from "./snapshot.ts";
 
 export interface StoredKeyChange {

@@ -3,7 +3,6 @@
  * up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of characters that
  * are not Latin-1.
  */
-
 import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
 import type { BorrowedBytes } from "./owned-bytes.ts";

@@ -2,7 +2,6 @@
  * Distributed rate limits: counters that replicas share. Each counter leases slices of a shared pool. Without Redis the
  * limits do not fail open: each replica applies its share of a limit.
  */
-
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { LeasedPool, type SharedPools } from "./leased-pool.ts";
 import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";

@@ -1,5 +1,5 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
-import type { Limits } from "../lib/limits.ts";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import {

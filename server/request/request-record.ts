@@ -1,11 +1,11 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
-import type { Reservation } from "../lib/budget.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
 import type { CachePolicy, Priority, Usage } from "./http-types.ts";
 import type { RequestTrace } from "./request-trace.ts";
+import type { Reservation } from "./reservation.ts";
 import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
 
 /** The attempts at targets. */

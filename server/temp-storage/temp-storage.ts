@@ -3,7 +3,6 @@
  * may hold at most as much as is still free (Choudhury and Hahne's rule for shared buffers). One key alone gets half,
  * n keys get 1/(n+1) each, and a key that comes later always finds room.
  */
-
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
 

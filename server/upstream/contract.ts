@@ -3,9 +3,9 @@
  * from the same query.
  */
 
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/codec/index.ts";
-import type { Limits } from "../lib/limits.ts";
 import type { BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
 import type { Price } from "./price.ts";

@@ -1,5 +1,6 @@
 /** Wires budgets: counters, reservations, and threshold events. */
 
+import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../budgets/budget-counters.ts";
 import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
@@ -9,7 +10,6 @@ import {
   type RequestChargingOptions,
 } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
-import type { BudgetOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { SharedPools } from "../limits/leased-pool.ts";

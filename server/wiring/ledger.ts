@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import type { BudgetOwner } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";

@@ -1,7 +1,7 @@
 /** Laws (contract tests) of `BudgetCounters`, for every implementation: local counters, and slices of shared ones. */
 import { describe, expect, type Test, test } from "bun:test";
+import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { BudgetCounter, BudgetCounters } from "../../server/budgets/budget-counters.ts";
-import type { BudgetOwner } from "../../server/lib/budget.ts";
 import { budgeted } from "./budgets-fixture.ts";
 
 type SpentBefore = (owner: BudgetOwner, period: string) => number;

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
-import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const load = (yaml: string) => {

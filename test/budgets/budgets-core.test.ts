@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
-import type { Reservation } from "../../server/lib/budget.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
+import type { Reservation } from "../../server/request/reservation.ts";
 import {
   budgeted,
   certain,

@@ -1,8 +1,8 @@
 /** Budgets without a gateway: earlier spending comes from a map, and emitted events go to a list. */
 
+import type { Budget, BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
-import type { Budget, BudgetedOwner, BudgetOwner } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
 export const noon = Date.UTC(2026, 10, 15, 12);

@@ -1,6 +1,6 @@
 /** Budget sums in the ledger outlive the process, the pruned rows, and a kill at any time. */
 import { describe, expect, test } from "bun:test";
-import type { BudgetOwner } from "../../server/lib/budget.ts";
+import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";

@@ -1,7 +1,7 @@
 /** Budget thresholds: an event when 50, 80 and 100 percent of a budget are spent, once per period. */
 import { expect, test } from "bun:test";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../../server/budgets/budgets.ts";
-import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./budgets-fixture.ts";
 
 const spend = (budgets: Budgets, key: BudgetedOwner, dollars: number, at = noon): void =>

@@ -3,10 +3,11 @@
  * invariants.
  */
 import { expect } from "bun:test";
+import type { BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
-import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Reservation } from "../../server/request/reservation.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 

@@ -3,8 +3,8 @@
  * its seed.
  */
 import { describe, expect, test } from "bun:test";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { Estimate } from "../../server/budgets/budgets.ts";
-import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";

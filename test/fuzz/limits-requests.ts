@@ -1,5 +1,5 @@
 /** Requests of the limits simulation, as the gateway sees them, and the demand of each. */
-import type { Limits } from "../../server/lib/limits.ts";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import type { Demand, Rate } from "../../server/limits/rate-limit-counters.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 

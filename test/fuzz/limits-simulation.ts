@@ -3,8 +3,8 @@
  * canceled.
  */
 import { expect } from "bun:test";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { Limits } from "../../server/lib/limits.ts";
 import { Admission, type AdmissionTicket } from "../../server/limits/admission.ts";
 import type { LimitScope } from "../../server/limits/limiter.ts";
 import {

@@ -1,7 +1,7 @@
 /** Limits and queues in thousands of simulations: bursts, clock jumps, reloads, disconnects. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Limits } from "../../server/lib/limits.ts";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { rates } from "../../server/limits/rate-limit-counters.ts";
 import { demandOf, limitOf, type RequestPlan } from "./limits-requests.ts";
 import {

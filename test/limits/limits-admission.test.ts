@@ -3,8 +3,8 @@
  * error of a request that timed out in the queue says whether it was sent.
  */
 import { expect, test } from "bun:test";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { Limits } from "../../server/lib/limits.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";

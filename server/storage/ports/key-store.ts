@@ -2,8 +2,7 @@
  * Port: the API keys that are created at runtime. Only hashes are stored. Every change has a revision, a number that
  * grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
  */
-import type { Budget } from "../../lib/budget.ts";
-import type { Limits } from "../../lib/limits.ts";
+import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 /** Optional settings of a key. */

@@ -1,5 +1,5 @@
 /** The ledger store: one row per request, and the sums that budgets start from. */
-import type { BudgetOwner } from "../../lib/budget.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "./ledger-row.ts";
 
 /** The store refuses the values of at least one of the rows: the same rows would be refused again. */
@@ -27,8 +27,8 @@ export interface LedgerStore {
  */
 export interface SpendSums {
   /**
-   * US dollars. `period`: a day, a month or "total", as in `lib/budget.ts`. `pending`: rows that may or may not be
-   * stored yet; each counts once. Pruned rows still count.
+   * US dollars. `period`: a day, a month or "total", as in `contract/budget-periods.ts`. `pending`: rows that may or
+   * may not be stored yet; each counts once. Pruned rows still count.
    */
   sumSpent(owner: BudgetOwner, period: string, pending?: readonly LedgerRow[]): number;
 }

@@ -1,5 +1,6 @@
 /** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. Retention drops whole months. */
-import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
+import { periodNames } from "../../../contract/budget-periods.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import { usageExtraRetentionMs } from "../sql/usage-columns.ts";

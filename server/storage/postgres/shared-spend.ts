@@ -2,7 +2,8 @@
  * The spending of all replicas, as stored in PostgreSQL: a local copy of the spend table for budgets, which are
  * checked synchronously. The sums of the current periods are read once, and then only changes.
  */
-import { type BudgetOwner, periodNames } from "../../lib/budget.ts";
+import { periodNames } from "../../../contract/budget-periods.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { SpendTally } from "../sqlite/spend-table.ts";
 import type { PostgresDatabase } from "./database.ts";

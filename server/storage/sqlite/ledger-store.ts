@@ -4,7 +4,7 @@
  */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
-import type { BudgetOwner } from "../../lib/budget.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";

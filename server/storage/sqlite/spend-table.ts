@@ -4,7 +4,8 @@
  * always agree, and it stays when old rows are pruned.
  */
 import type { Statement } from "bun:sqlite";
-import { type BudgetOwner, periodNames, periods } from "../../lib/budget.ts";
+import { periodNames, periods } from "../../../contract/budget-periods.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 

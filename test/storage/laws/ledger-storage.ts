@@ -1,5 +1,5 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
-import type { BudgetOwner } from "../../../server/lib/budget.ts";
+import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";

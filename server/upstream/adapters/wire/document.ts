@@ -2,7 +2,6 @@
  * Streaming JSON reader that moves long strings out: base64 images are decoded as they arrive and spilled to disk when
  * large, and only the remaining JSON is parsed. So a hundred responses of four megabytes take little memory.
  */
-
 import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";

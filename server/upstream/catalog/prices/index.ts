@@ -4,7 +4,6 @@
  * that is not listed has no known price. If one required part of a cost is unknown, the whole is unknown: never 0,
  * never a guess.
  */
-
 import type { ExtraFields, Target } from "../../contract.ts";
 import type { Price } from "../../price.ts";
 import { knownEmbedding } from "../index.ts";

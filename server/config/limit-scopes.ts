@@ -1,7 +1,7 @@
 /** `limits` in vexel.yaml, and the scope names under which usage is counted. */
 import type { z } from "zod";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { limits } from "../../contract/schemas/limits.ts";
-import type { Limits } from "../lib/limits.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Key, Model, Snapshot } from "./snapshot.ts";
 
