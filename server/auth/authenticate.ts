@@ -11,7 +11,7 @@ import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import { keyHash } from "../lib/key-hash.ts";
+import { secretHash } from "../lib/secret-hash.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 
@@ -75,7 +75,7 @@ function findKey(headers: RequestHeaders, snapshot: Snapshot, now: number): Call
       "Incorrect API key provided: it contains a space, and API keys are visible ASCII characters without spaces. Check that the Authorization or api-key header has nothing besides the key.",
     );
   }
-  const hash = keyHash(presented);
+  const hash = secretHash(presented);
   const key = snapshot.keys.get(hash);
   // The timing of the lookup reveals nothing about a key, only about its hash. The comparison is timing-safe (constant
   // time).

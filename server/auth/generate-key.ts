@@ -1,6 +1,6 @@
 /** Generates an API key (virtual key). Its text is shown once; only its hash is stored. */
 import { randomBytes } from "node:crypto";
-import { keyHash } from "../lib/key-hash.ts";
+import { secretHash } from "../lib/secret-hash.ts";
 import type { KeySettings, NewKey } from "../storage/ports/key-store.ts";
 
 export interface GeneratedKey {
@@ -22,5 +22,5 @@ export function generateKey(
   const text = `sk-vx-${randomBytes(32).toString("base64url")}`;
   const id = `key_${randomBytes(8).toString("hex")}`;
   const hint = text.slice(0, 10);
-  return { text, key: { id, name, hash: keyHash(text), hint, models, ...settings, createdAt } };
+  return { text, key: { id, name, hash: secretHash(text), hint, models, ...settings, createdAt } };
 }

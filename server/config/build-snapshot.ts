@@ -4,8 +4,8 @@
  */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { keyHash } from "../lib/key-hash.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
+import { secretHash } from "../lib/secret-hash.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { withTokenPrice } from "../upstream/catalog/prices/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
@@ -90,7 +90,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   }
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
-    const identity = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
+    const identity = { id: `file:${name}`, name, hash: secretHash(key), models: globs };
     const { project, limits, budget, expires, defaults, priority } = more;
     return {
       ...identity,

@@ -4,7 +4,7 @@ import { eventTypes } from "../../contract/events.ts";
 import { webhook as webhookSchema } from "../../contract/schemas/webhooks.ts";
 import { nearestMatch } from "../lib/edit-distance.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import { keyHash } from "../lib/key-hash.ts";
+import { secretHash } from "../lib/secret-hash.ts";
 import type { Webhook } from "./snapshot.ts";
 
 const maxWebhooks = 20;
@@ -25,7 +25,7 @@ export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
 export const webhookKeys = Object.keys(webhook.shape);
 
 /** Derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
-export const webhookId = (address: string): string => `wh_${keyHash(address).slice(0, 16)}`;
+export const webhookId = (address: string): string => `wh_${secretHash(address).slice(0, 16)}`;
 
 export const buildWebhooks = (rows: z.output<typeof webhooksSchema>): [string, Webhook][] =>
   rows.map((row) => {

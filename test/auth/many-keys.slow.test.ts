@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { keyHash } from "../../server/lib/key-hash.ts";
+import { secretHash } from "../../server/lib/secret-hash.ts";
 import { openGatewayFile } from "../../server/storage/sqlite/gateway-database.ts";
 import { startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
@@ -24,7 +24,7 @@ function seed(): void {
      VALUES (?1, ?1, ?2, 'sk-vx', '["*"]', ?3, '{"limits":{"requestsPerMinute":60}}', ?3, ?3)`,
   );
   db.transaction(() => {
-    for (let at = 1; at <= count; at++) insert.run(`key_${at}`, keyHash(textOf(at)), at);
+    for (let at = 1; at <= count; at++) insert.run(`key_${at}`, secretHash(textOf(at)), at);
     db.query("UPDATE revisions SET value = ?1 WHERE name = 'keys'").run(count);
   })();
   db.close();

@@ -11,7 +11,7 @@ import { type LoadOptions, loadSnapshot } from "../../server/config/load-snapsho
 import { describeProblems } from "../../server/config/problem.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
-import { keyHash } from "../../server/lib/key-hash.ts";
+import { secretHash } from "../../server/lib/secret-hash.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-snapshot-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,7 +26,7 @@ function load(text: string, rest: Partial<LoadOptions> = {}) {
 const stored: Key = {
   id: "k1",
   name: "made in the console",
-  hash: keyHash("vx-stored-0123456789"),
+  hash: secretHash("vx-stored-0123456789"),
   models: ["*"],
   source: "store",
 };
@@ -105,15 +105,15 @@ describe("keys", () => {
   const text = "keys: [{ name: web, key: vx-file-0123456789 }]";
   test("are found by the hash of the client's API key, from the file and from the store", () => {
     const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
-    expect(snapshot.keys.get(keyHash("vx-file-0123456789"))).toMatchObject({
+    expect(snapshot.keys.get(secretHash("vx-file-0123456789"))).toMatchObject({
       id: "file:web",
       models: ["*"],
     });
-    expect(snapshot.keys.get(keyHash("vx-stored-0123456789"))?.id).toBe("k1");
+    expect(snapshot.keys.get(secretHash("vx-stored-0123456789"))?.id).toBe("k1");
   });
   test("of the store can be replaced without reading the file, and keys of the file have precedence", () => {
     const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
-    const twin: Key = { ...stored, id: "k2", hash: keyHash("vx-file-0123456789") };
+    const twin: Key = { ...stored, id: "k2", hash: secretHash("vx-file-0123456789") };
     const next = withKeyChanges(snapshot, [
       { key: stored, isRevoked: true },
       { key: twin, isRevoked: false },

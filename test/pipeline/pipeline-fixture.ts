@@ -3,7 +3,7 @@ import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { createLinkStores } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
-import { keyHash } from "../../server/lib/key-hash.ts";
+import { secretHash } from "../../server/lib/secret-hash.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
@@ -11,7 +11,7 @@ import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 
-const hash = keyHash("sk-test");
+const hash = secretHash("sk-test");
 
 /** The key of `incoming`. */
 export const key = {

@@ -4,7 +4,7 @@
  */
 import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { isSameSecret } from "../../lib/key-hash.ts";
+import { isSameSecret } from "../../lib/secret-hash.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
 

@@ -3,7 +3,7 @@
  * ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
  */
 import { randomBytes } from "node:crypto";
-import { keyHash } from "../../lib/key-hash.ts";
+import { secretHash } from "../../lib/secret-hash.ts";
 import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";
 import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
 
@@ -66,7 +66,7 @@ export class Sessions {
 
   /** Undefined: the token is unknown, or its session has ended. */
   async find(token: string): Promise<ActiveSession | undefined> {
-    const stored = await this.#sessions.find(keyHash(token));
+    const stored = await this.#sessions.find(secretHash(token));
     const at = this.#now();
     if (!stored || expiryOf(stored) <= at) return undefined;
     const user = await this.#users.findById(stored.userId);
@@ -107,7 +107,7 @@ interface NewSession extends Pick<StoredSession, "userId" | "csrfToken" | "signe
 
 const newSession = ({ token, at, ...session }: NewSession): StoredSession => ({
   ...session,
-  tokenHash: keyHash(token),
+  tokenHash: secretHash(token),
   issuedAt: at,
   lastSeenAt: at,
   replacedAt: null,

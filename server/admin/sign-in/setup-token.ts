@@ -3,7 +3,7 @@
  * that share a database accept the same token, because a load balancer may send the link to any of them.
  */
 import { hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
-import { keyHash } from "../../lib/key-hash.ts";
+import { secretHash } from "../../lib/secret-hash.ts";
 
 const tokenBytes = 24;
 
@@ -22,10 +22,10 @@ export class SetupToken {
 
   constructor(value: string) {
     this.value = value;
-    this.#hash = Buffer.from(keyHash(value));
+    this.#hash = Buffer.from(secretHash(value));
   }
 
   matches(presented: string): boolean {
-    return timingSafeEqual(Buffer.from(keyHash(presented)), this.#hash);
+    return timingSafeEqual(Buffer.from(secretHash(presented)), this.#hash);
   }
 }

@@ -3,7 +3,7 @@
  * process serves the merged metrics of its workers with the same functions.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { isSameSecret } from "../../lib/key-hash.ts";
+import { isSameSecret } from "../../lib/secret-hash.ts";
 import { toErrorResponse, toGatewayError } from "../../request/error-response.ts";
 import type { RequestHeaders } from "../../request/http-types.ts";
 import { contentTypes, formatMetrics } from "./format-metrics.ts";
