@@ -3,7 +3,7 @@
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
-import { LiveRequests } from "./admin/reads/live-requests.ts";
+import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
@@ -232,7 +232,7 @@ export function build({
   const observers = new Set<RequestObserver>();
   if (metrics) observers.add((record) => metrics.requests.observe(record, clock()));
   if (tracing) observers.add((record) => tracing.observe(record));
-  const live = new LiveRequests({ observers, others: worker?.others.liveRequests });
+  const live = new LiveTail({ observers, others: worker?.others.liveRequests });
   const content = wireStoredContent({
     ...runtime,
     disk: temp.disk,

@@ -73,14 +73,14 @@ export interface TargetValue {
   readonly [option: string]: unknown;
 }
 
-export const policies = ["p2c", "weighted", "cost", "sticky"] as const;
+export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
 
 /** The same members as a model in vexel.yaml. */
 export interface ModelValue {
   readonly kind: "embedding" | "image";
   readonly description?: string;
   readonly targets: readonly TargetValue[];
-  readonly policy?: (typeof policies)[number];
+  readonly policy?: (typeof policyNames)[number];
   readonly timeout?: number;
   readonly limits?: LimitsValue;
   /** Stores prompts, inputs, vectors and images of its requests for this time, such as `24h`. */

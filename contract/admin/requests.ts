@@ -108,7 +108,7 @@ export interface ContentFile {
 }
 
 /** An event `requests` of the live tail. At most ten such events are sent per second. */
-export interface LiveRequests {
+export interface LiveBatch {
   readonly data: readonly ShownRequest[];
   /** Matching requests of the same moment that are left out, because there are too many to read. */
   readonly skipped: number;

@@ -1,6 +1,6 @@
 /** Members of models that the console's form shows. vexel.yaml has more. */
 import { z } from "zod";
-import { policies } from "../admin/entities.ts";
+import { policyNames } from "../admin/entities.ts";
 import { limits } from "./limits.ts";
 import { id } from "./names.ts";
 
@@ -40,7 +40,7 @@ export const modelMembers = {
   targets: z.array(z.strictObject(targetMembers)).min(1),
   description: z.string().max(2000).optional(),
   /** How one of several targets of a tier is selected. */
-  policy: z.enum(policies).optional(),
+  policy: z.enum(policyNames).optional(),
   limits: limits.optional(),
   /** Absent: nothing is stored. */
   storeContent: storeContent.optional(),

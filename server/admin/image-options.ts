@@ -4,7 +4,7 @@ import type { Model } from "../config/snapshot.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { ImageCapabilities, Sizes } from "../upstream/image-capabilities.ts";
 
-export type CapabilitiesOf = (
+export type ImageCapabilitiesOf = (
   target: Target,
   operation: "generations" | "edits",
 ) => ImageCapabilities | undefined;
@@ -14,7 +14,7 @@ type Options = Record<string, readonly string[] | true>;
 export function imageOptions(
   model: Model,
   operation: "generations" | "edits",
-  capabilitiesOf: CapabilitiesOf,
+  capabilitiesOf: ImageCapabilitiesOf,
 ): ImageModelOptions {
   const all: Options = {
     n: Array.from({ length: model.maxImages }, (_, index) => String(index + 1)),
@@ -27,7 +27,7 @@ export function imageOptions(
 }
 
 /** null: no target edits images. */
-export function imageEdits(model: Model, capabilitiesOf: CapabilitiesOf): ShownEdits | null {
+export function imageEdits(model: Model, capabilitiesOf: ImageCapabilitiesOf): ShownEdits | null {
   const edits = model.targets
     .map((target) => capabilitiesOf(target, "edits")?.edits)
     .filter((found) => found !== undefined);

@@ -5,7 +5,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { StreamEvent } from "../pipeline/stream-response.ts";
-import type { Usage } from "../request/http-types.ts";
+import type { RequestUsage } from "../request/http-types.ts";
 import { estimatedField } from "../upstream/adapters/openai/images.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
 import type {
@@ -183,7 +183,7 @@ const unreportedOptions = {
   output_format: "png",
 } as const;
 
-const toLedgerUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
+const toLedgerUsage = (usage: ImageUsage | undefined, images: number): RequestUsage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   images,
 });

@@ -48,7 +48,7 @@ interface Cost {
 }
 
 /** `guessed`: recently observed costs may be a better estimate. */
-export type ImageEstimate = Estimate & { readonly guessed?: true };
+export type ImageCostEstimate = Estimate & { readonly guessed?: true };
 
 export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
@@ -117,7 +117,7 @@ export interface ImageEstimateInput {
   readonly capabilities: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
-export function estimateImages(input: ImageEstimateInput): ImageEstimate {
+export function estimateImages(input: ImageEstimateInput): ImageCostEstimate {
   const { operation, query, targets, policy, capabilities } = input;
   return mostExpensive(
     targets.flatMap((target) => {
@@ -249,7 +249,7 @@ const highestCost = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
   );
 
 /** A target without a known price makes the estimate uncertain; the known prices are used all the same. */
-function mostExpensive(costs: readonly (Cost | undefined)[]): ImageEstimate {
+function mostExpensive(costs: readonly (Cost | undefined)[]): ImageCostEstimate {
   if (costs.length === 0) return { dollars: 0, isCertain: true };
   const { dollars, maxDollars } = highestCost(costs) ?? {};
   return {

@@ -19,7 +19,7 @@ import {
 } from "./config-warnings.ts";
 import { budgetOf } from "./key-budgets.ts";
 import { FrozenMap, KeyMap } from "./key-map.ts";
-import { limitsOf, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
+import { configuredLimits, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
@@ -99,7 +99,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       ...(defaults && { defaults }),
       ...(priority && { priority }),
       ...(project !== undefined && { project }),
-      ...limitsOf(limits),
+      ...configuredLimits(limits),
       ...budgetOf(budget),
       source: "yaml",
     };
@@ -107,7 +107,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const projects = new Map<string, Project>(
     config.projects.map(({ name, limits, budget }) => [
       name,
-      { name, ...limitsOf(limits), ...budgetOf(budget) },
+      { name, ...configuredLimits(limits), ...budgetOf(budget) },
     ]),
   );
   for (const [index, { id }] of fileKeys.entries()) {

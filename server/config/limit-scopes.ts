@@ -16,7 +16,7 @@ interface WithScopes extends WithLimits {
 }
 
 /** Leaves out limits that are not set. Without any limit, the member `limits` is absent. */
-export function limitsOf(given: Given): WithLimits {
+export function configuredLimits(given: Given): WithLimits {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };
 }
@@ -44,13 +44,13 @@ export const keyLimits = (
   ]);
 
 export function modelLimits(id: string, given: Given): WithScopes {
-  const own = limitsOf(given);
+  const own = configuredLimits(given);
   return own.limits ? { ...own, scopes: [modelScope(id)] } : {};
 }
 
 /** The same target, with its limits and its upstream's. */
 export function targetLimits(modelId: string, given: Given, target: Target): Target {
-  const own = limitsOf(given);
+  const own = configuredLimits(given);
   const scopes = [
     ...(target.upstream.limits ? [upstreamScope(target.upstream.id)] : []),
     ...(own.limits ? [targetScope(modelId, target)] : []),

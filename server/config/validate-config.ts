@@ -6,7 +6,7 @@ import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { didYouMean, explainIssue, valueAt } from "./error-messages.ts";
 import { lenientList, lenientText } from "./lenient-view.ts";
-import { limitsOf } from "./limit-scopes.ts";
+import { configuredLimits } from "./limit-scopes.ts";
 import type { Note, Path } from "./problem.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
@@ -74,7 +74,7 @@ function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
     ...(baseUrl !== undefined && { baseUrl }),
     ...(apiKey !== undefined && { apiKey }),
     headers,
-    ...limitsOf(limits),
+    ...configuredLimits(limits),
     options,
   };
 }

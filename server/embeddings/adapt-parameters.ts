@@ -23,16 +23,16 @@ import {
 import { type UnsplittableReason, unsplittableReason } from "./split.ts";
 import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
-export type CapabilitiesOf = (target: Target) => EmbeddingCapabilities;
+export type EmbeddingCapabilitiesOf = (target: Target) => EmbeddingCapabilities;
 
 /** The targets' declared capabilities, corrected according to their responses. */
 interface LearnedCapabilities {
-  readonly capabilities: CapabilitiesOf;
+  readonly capabilities: EmbeddingCapabilitiesOf;
   /** The target accepts `dimensions` but returns the full length: from now on the parameter is not sent to it. */
   markDimensionsIgnored(target: Target): void;
 }
 
-export const learnCapabilities = (capabilities: CapabilitiesOf): LearnedCapabilities => {
+export const learnCapabilities = (capabilities: EmbeddingCapabilitiesOf): LearnedCapabilities => {
   const ignoringDimensions = new WeakSet<Target>();
   return {
     capabilities: (target) => {
@@ -57,7 +57,7 @@ const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolea
  * a client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
-  (capabilities: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (capabilities: EmbeddingCapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (request) => {
     const { query, model, record } = request;
@@ -84,7 +84,7 @@ const namesOf = (
 
 /** Whether a target supports the request's parameters, possibly adapted. */
 export const supportsParameters =
-  (capabilities: CapabilitiesOf) =>
+  (capabilities: EmbeddingCapabilitiesOf) =>
   ({ query, model }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
     const unsplittable = unsplittableReason(query, model);
     if (isPlain(query) && !unsplittable) return true;

@@ -15,7 +15,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
-import { itemsOf, limitsOf, unsplittableReason } from "./split.ts";
+import { itemsOf, strictestLimits, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
@@ -59,7 +59,7 @@ export const batch =
     // Targets belong to a config snapshot: their batchers are garbage-collected with it.
     const batchers = new WeakMap<Target, Batcher>();
     const createBatcher = (target: Target): Batcher => {
-      const limits = limitsOf([capabilities(target)]);
+      const limits = strictestLimits([capabilities(target)]);
       const items = Math.min(limits.items, maxInputs);
       const batcher = new Batcher({
         next,

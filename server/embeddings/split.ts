@@ -35,7 +35,7 @@ export const split = ({
   const limits = new WeakMap<PermittedModel, RequestLoad>();
   const findLimits = (model: PermittedModel): RequestLoad => {
     // The target of a sub-request is selected later, so the sub-request must fit every target.
-    const found = limitsOf(model.targets.map(capabilities));
+    const found = strictestLimits(model.targets.map(capabilities));
     limits.set(model, found);
     return found;
   };
@@ -171,7 +171,7 @@ export function unsplittableReason(
 }
 
 /** The strictest limits among these targets. Infinity if no target has a limit. */
-export function limitsOf(all: readonly EmbeddingCapabilities[]): RequestLoad {
+export function strictestLimits(all: readonly EmbeddingCapabilities[]): RequestLoad {
   let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
   for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
     items = Math.min(items, maxItems);

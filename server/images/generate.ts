@@ -4,7 +4,7 @@
  */
 
 import type { ParameterPolicy } from "../config/snapshot.ts";
-import type { Usage } from "../request/http-types.ts";
+import type { RequestUsage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
@@ -100,7 +100,7 @@ export function planRejection(
   }
 }
 
-const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
+const usageOf = ({ results, usage }: BufferedImageResponse): RequestUsage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   images: results.length,
 });

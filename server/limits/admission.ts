@@ -21,7 +21,7 @@ import {
 } from "./limiter.ts";
 import { overloadedError } from "./load-shedder.ts";
 import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
-import { rateLimitError, writeRateLimitHeaders } from "./rate-limit-headers.ts";
+import { rateLimitExceeded, writeRateLimitHeaders } from "./rate-limit-headers.ts";
 import {
   actualDemand,
   demandOf,
@@ -113,7 +113,7 @@ export class Admission {
       ? await leaseAndTake(scopes, demand, clock)
       : take(scopes, demand, clock());
     const arrivedAt = clock();
-    if (exceeded) throw rateLimitError(exceeded, model.id, limitOwner(exceeded.scope, caller));
+    if (exceeded) throw rateLimitExceeded(exceeded, model.id, limitOwner(exceeded.scope, caller));
     let admittedAt = arrivedAt;
     const release = (outcome: RequestOutcome): void => {
       const now = clock();

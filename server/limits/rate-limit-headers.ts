@@ -18,7 +18,7 @@ const formatCount = (rate: Rate, count: number): string =>
   String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
 
 /** `owner`: the owner of the limit, for the message. */
-export function rateLimitError(exceeded: Shortage, model: string, owner: string): GatewayError {
+export function rateLimitExceeded(exceeded: Shortage, model: string, owner: string): GatewayError {
   const { rate, limit, used, requested, waitMs } = exceeded;
   const type = rate === "tokens" ? "tokens" : "requests";
   const limitText = `${model}${owner} on ${rateNames[rate]}: Limit ${formatCount(rate, limit)}`;

@@ -3,7 +3,7 @@
  * and actual after it has ended.
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Usage } from "../request/http-types.ts";
+import type { RequestUsage } from "../request/http-types.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -49,7 +49,7 @@ const maxTurns = 16;
 const tokensPerTurn = 8192;
 
 export interface RequestOutcome {
-  readonly usage: Usage | undefined;
+  readonly usage: RequestUsage | undefined;
   /** The request was sent to an upstream. */
   readonly wasSent: boolean;
   readonly error: GatewayError | undefined;
@@ -72,7 +72,7 @@ export function actualDemand(estimate: Demand, { usage, wasSent, error }: Reques
   };
 }
 
-function tokensOf(usage: Usage | undefined): number | undefined {
+function tokensOf(usage: RequestUsage | undefined): number | undefined {
   if (usage?.inputTokens === undefined) return undefined;
   return usage.inputTokens + (usage.outputTokens ?? 0);
 }

@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
-import type { Usage } from "../request/http-types.ts";
+import type { RequestUsage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingsResponse,
@@ -35,7 +35,7 @@ export interface TargetLimitOptions {
   /** How long a request that has started waits at a rate limit, so that the work done for it is not lost. */
   readonly waitMs: { readonly embedding: number; readonly image: number };
   /** The plausible usage of a buffered response. Undefined: it is unknown. */
-  readonly usageOf: (response: TargetResponse, query: LimitedQuery) => Usage | undefined;
+  readonly usageOf: (response: TargetResponse, query: LimitedQuery) => RequestUsage | undefined;
 }
 
 export const enforceTargetLimits =
@@ -76,7 +76,7 @@ export const enforceTargetLimits =
         request.queueWait.ms = Math.max(request.queueWait.ms, startedAt - arrivedAt);
       }
       request.record.routing.hasStarted = true;
-      const release = (usage: Usage | undefined, error?: unknown): void => {
+      const release = (usage: RequestUsage | undefined, error?: unknown): void => {
         settle(settledDemand(demand, usage, error));
         admission.release(neededSlots, clock() - startedAt);
       };
@@ -128,7 +128,7 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
         { notSent: true, retryAfterMs: waitMs },
       );
 
-function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
+function settledDemand(demand: Demand, usage: RequestUsage | undefined, thrown: unknown): Demand {
   if (thrown === undefined) return actualDemand(demand, { usage, wasSent: true, error: undefined });
   // Canceled, or a bug: the actual usage is unknown, so the estimate stays counted.
   if (!(thrown instanceof GatewayError)) return demand;
@@ -140,7 +140,7 @@ function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown
 function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
   { record }: StageRequest<Q>,
-  release: (usage: Usage | undefined, error?: unknown) => void,
+  release: (usage: RequestUsage | undefined, error?: unknown) => void,
 ): AsyncIterable<ImageEvent> {
   let released = false;
   const end = (error?: unknown): void => {

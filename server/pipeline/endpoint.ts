@@ -2,7 +2,12 @@
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { PermittedModel } from "../request/caller.ts";
-import type { IncomingRequest, Operation, ResponseBody, Usage } from "../request/http-types.ts";
+import type {
+  IncomingRequest,
+  Operation,
+  RequestUsage,
+  ResponseBody,
+} from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { StreamEvent } from "./stream-response.ts";
@@ -19,7 +24,7 @@ export type WrittenResponse =
       readonly kind: "buffered";
       readonly body: ResponseBody;
       /** For the ledger: the usage that the upstream reported. */
-      readonly usage: Usage | undefined;
+      readonly usage: RequestUsage | undefined;
       /** The number of images in the body. */
       readonly images?: number;
       /** The `usage` in the body was estimated, because the upstream reported none. */
@@ -28,7 +33,7 @@ export type WrittenResponse =
   | {
       readonly kind: "stream";
       readonly chunks: AsyncIterable<StreamEvent>;
-      usage(): Usage | undefined;
+      usage(): RequestUsage | undefined;
     };
 
 export interface WriteContext {

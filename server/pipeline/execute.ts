@@ -16,7 +16,7 @@ import {
   timedOutInQueue,
 } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { CachePolicy, Priority, Usage } from "../request/http-types.ts";
+import type { CachePolicy, Priority, RequestUsage } from "../request/http-types.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
@@ -59,7 +59,7 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
   /** The usage that the upstream reported, and the number of images, for the ledger. */
-  readonly usageOf: (response: A) => Usage | undefined;
+  readonly usageOf: (response: A) => RequestUsage | undefined;
   /** Reads the response before its files are cleared. */
   readonly use: (response: A) => Promise<T>;
 }

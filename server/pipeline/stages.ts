@@ -5,8 +5,8 @@
 
 import {
   adaptParameters,
-  type CapabilitiesOf,
   checkParameters,
+  type EmbeddingCapabilitiesOf,
   learnCapabilities,
   supportsParameters,
 } from "../embeddings/adapt-parameters.ts";
@@ -23,11 +23,11 @@ import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-l
 import type { PermittedModel } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { watchStreamEnd } from "../routing/attempt.ts";
-import { sizeClassOf } from "../routing/health/latency-stats.ts";
+import { requestSizeClassOf } from "../routing/health/latency-stats.ts";
 import { routeRequest } from "../routing/route-request.ts";
 import {
-  embeddingPrice,
-  imagePrice,
+  expectedEmbeddingPrice,
+  expectedImagePrice,
   targetCapacity,
   targetQueue,
 } from "../routing/routing-options.ts";
@@ -51,7 +51,7 @@ export interface StageLists {
 }
 
 export interface EmbeddingStagesOptions extends VerifyOptions {
-  readonly capabilities: CapabilitiesOf;
+  readonly capabilities: EmbeddingCapabilitiesOf;
   readonly cache: CacheStageOptions;
   readonly batch: Omit<BatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
@@ -90,8 +90,8 @@ export const embeddingsStages = (
       routeRequest({
         registry,
         canServe,
-        sizeClassOf,
-        priceOf: embeddingPrice,
+        sizeClassOf: requestSizeClassOf,
+        priceOf: expectedEmbeddingPrice,
         capacity,
         queue,
       }),
@@ -135,7 +135,7 @@ export const imageStages = (
     routeRequest<Q, ImageResponse>({
       registry,
       canServe: (request, target) => canServe(reasonToReject, request, target),
-      priceOf: imagePrice,
+      priceOf: expectedImagePrice,
       capacity,
       queue,
       watchEnd: watchStreamEnd,

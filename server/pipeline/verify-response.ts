@@ -16,7 +16,7 @@ import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { TargetResponse } from "../limits/target-limits.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import { invalidResponse } from "../request/error-response.ts";
-import type { Usage } from "../request/http-types.ts";
+import type { RequestUsage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   BufferedImageResponse,
@@ -285,7 +285,10 @@ function isPlausible(
 }
 
 /** For target limits. Implausible usage is not counted; the verify stages report it. */
-export function plausibleUsage(response: TargetResponse, query: LimitedQuery): Usage | undefined {
+export function plausibleUsage(
+  response: TargetResponse,
+  query: LimitedQuery,
+): RequestUsage | undefined {
   if ("vectors" in response)
     return "input" in query
       ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreImplausible).usage

@@ -97,7 +97,7 @@ export type CachePolicy = "use" | "refresh" | "no-store";
 /** `moderations`: the gateway checks the prompt of an image request. */
 export type Operation = "embeddings" | "generations" | "edits" | "moderations";
 
-export interface Usage {
+export interface RequestUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   /** Images that were generated, whether or not they were delivered. */

@@ -3,7 +3,7 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
-import type { CachePolicy, Priority, Usage } from "./http-types.ts";
+import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { Reservation } from "./reservation.ts";
 import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
@@ -152,7 +152,7 @@ export class RequestRecord {
   cachePolicy: CachePolicy = "use";
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
-  usage: Usage | undefined;
+  usage: RequestUsage | undefined;
   /** Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged. */
   steps: string[] | undefined;
   readonly routing = new RoutingRecord();

@@ -85,11 +85,11 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
  * The expected price, for the `cost` routing policy. Used for comparison only, never charged. Every target gets the
  * same texts, so the price per token is enough to compare.
  */
-export const embeddingPrice = (_: unknown, { tokenPrice }: Target): number | undefined =>
+export const expectedEmbeddingPrice = (_: unknown, { tokenPrice }: Target): number | undefined =>
   tokenPrice;
 
 /** As for embeddings. Undefined for models billed by token: the number of output tokens is not known in advance. */
-export function imagePrice(
+export function expectedImagePrice(
   { query, operation }: StageRequest<GenerationQuery>,
   target: Target,
 ): number | undefined {

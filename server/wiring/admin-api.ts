@@ -6,7 +6,7 @@ import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { type Audit, createAudit } from "../admin/audit.ts";
 import { createClientAddress } from "../admin/client-address.ts";
-import type { CapabilitiesOf } from "../admin/image-options.ts";
+import type { ImageCapabilitiesOf } from "../admin/image-options.ts";
 import {
   createPlayground,
   isPlaygroundPath,
@@ -72,7 +72,7 @@ export interface AdminApiWiringOptions {
   /** Publishes changes of stored entities now, instead of at the next poll. */
   readonly applyEntityChanges: () => Promise<void>;
   readonly connectionTests: Pick<ConnectionTestRoutesOptions, "testConnection" | "sendTestRequest">;
-  readonly capabilitiesOf: CapabilitiesOf;
+  readonly capabilitiesOf: ImageCapabilitiesOf;
   /** Serves requests of the playgrounds. */
   readonly serve: PlaygroundOptions["serve"];
   readonly users: UserStore;

@@ -3,7 +3,7 @@ import type { ShownTarget } from "../../contract/admin.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { createAttention, type FileProblems } from "../admin/reads/attention.ts";
 import { createKeyNames } from "../admin/reads/key-names.ts";
-import type { LiveRequests } from "../admin/reads/live-requests.ts";
+import type { LiveTail } from "../admin/reads/live-tail.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
 import { readableQueries } from "../admin/reads/readable-queries.ts";
 import { budgetRoutes } from "../admin/routes/budgets.ts";
@@ -24,7 +24,7 @@ import type { StoredContent } from "./stored-content.ts";
 export interface ReadSources {
   readonly queries: LedgerQueries;
   readonly ledger: { readonly writable: boolean };
-  readonly live: LiveRequests;
+  readonly live: LiveTail;
   readonly content: Pick<StoredContent, "find">;
   readonly budgets: Budgets;
   readonly admission: Pick<Admission, "usedScope">;

@@ -1,6 +1,6 @@
 /** Estimates of image requests for the admin API, after the checks that the image request itself passes. */
 import type { ImageEstimateRequest } from "../../contract/admin.ts";
-import type { CapabilitiesOf } from "../admin/image-options.ts";
+import type { ImageCapabilitiesOf } from "../admin/image-options.ts";
 import type { EstimateImages } from "../admin/routes/image-estimates.ts";
 import { parseGeneration } from "../api/generations.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
@@ -11,7 +11,7 @@ import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstrea
 import { unrestrictedImages } from "../upstream/image-capabilities.ts";
 
 export const createImageEstimates =
-  (capabilitiesOf: CapabilitiesOf): EstimateImages =>
+  (capabilitiesOf: ImageCapabilitiesOf): EstimateImages =>
   (model, request) => {
     const query = queryOf(request);
     const operation = request.references > 0 ? "edits" : "generations";

@@ -2,7 +2,7 @@
  * A worker process of `VEXEL_WORKERS`: the channel to its supervisor, which collects the reports of the other workers for
  * it, and the check whether workers can run a configuration.
  */
-import type { LiveRequests as LiveBatch, ShownTarget } from "../../contract/admin.ts";
+import type { LiveBatch, ShownTarget } from "../../contract/admin.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
 import type { RequestFilter } from "../admin/reads/request-filter.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";

@@ -1,7 +1,7 @@
 /** The live tail: bounded, sampled, serialized once, and only with requests that the viewer may see. */
 import { afterAll, expect, test } from "bun:test";
-import type { LiveRequests as LiveBatch } from "../../contract/admin.ts";
-import { LiveRequests } from "../../server/admin/reads/live-requests.ts";
+import type { LiveBatch } from "../../contract/admin.ts";
+import { LiveTail } from "../../server/admin/reads/live-tail.ts";
 import type { Caller } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { until } from "../until.ts";
@@ -18,7 +18,7 @@ const recordOf = (id: string, project?: string): RequestRecord => {
 /** Ticks when the test says so. */
 function manualLive(options = {}) {
   const timers = { tick: (): void => undefined, running: 0 };
-  const live = new LiveRequests({
+  const live = new LiveTail({
     ...options,
     repeat: (tick) => {
       timers.tick = tick;

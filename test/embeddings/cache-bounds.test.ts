@@ -3,13 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { EmbeddingCache, entryOverhead } from "../../server/embeddings/cache/embedding-cache.ts";
-import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import { slotSizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { dimensionsOf } from "../../server/embeddings/vector-formats.ts";
 import { tries } from "../depth.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 16);
-const slot = sizeClassOf(8 * 4);
+const slot = slotSizeClassOf(8 * 4);
 const entryBytes = slot + entryOverhead;
 
 /** Room for exactly this many vectors of eight numbers: each has its own slab. */
@@ -64,7 +64,7 @@ describe("a full cache", () => {
       const known = cache.get(`key ${key}`, "float");
       if (!known) continue;
       held++;
-      slots += sizeClassOf(dimensionsOf(known.vector) * 4);
+      slots += slotSizeClassOf(dimensionsOf(known.vector) * 4);
     }
     expect(cache.size).toBe(held);
     expect(slots + held * entryOverhead).toBeLessThanOrEqual(cache.bytes);

@@ -7,7 +7,7 @@ import {
   type EmbeddingCacheOptions,
   entryOverhead,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import { slotSizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
 import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
@@ -34,11 +34,11 @@ const forms = {
 describe("a slot", () => {
   test("fits the usual lengths exactly, wastes little on others, and has few size classes", () => {
     for (const dimensions of [128, 256, 384, 512, 768, 896, 1024, 1536, 2048, 2560, 3072, 4096]) {
-      expect(sizeClassOf(dimensions * 4)).toBe(dimensions * 4);
+      expect(slotSizeClassOf(dimensions * 4)).toBe(dimensions * 4);
     }
     const sizes = new Set<number>();
     for (let bytes = 512; bytes <= 16 * KiB; bytes += 4) {
-      const slot = sizeClassOf(bytes);
+      const slot = slotSizeClassOf(bytes);
       sizes.add(slot);
       expect(slot).toBeGreaterThanOrEqual(bytes);
       expect(slot).toBeLessThanOrEqual(bytes * 1.125);
@@ -139,7 +139,7 @@ describe("with vectors of any length", () => {
           if (what === "set") {
             expect(cache.set(key, { vector: forms[form](vector), tokens: at })).toBe(true);
             latest.set(key, encodeVector(vector));
-            const fits = sizeClassOf(vector.byteLength) <= pageBytes;
+            const fits = slotSizeClassOf(vector.byteLength) <= pageBytes;
             const known = cache.get(key, encoding);
             expect(known?.tokens).toBe(fits ? at : undefined);
           }
@@ -173,14 +173,14 @@ describe("with vectors of any length", () => {
       const length = (i >> 10) % 2 ? 1 + (sizes % 300) : 1 + (sizes % 4000);
       const before = cache.size;
       cache.set(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
-      expect(before - cache.size).toBeLessThanOrEqual(pageBytes / sizeClassOf(1));
+      expect(before - cache.size).toBeLessThanOrEqual(pageBytes / slotSizeClassOf(1));
       expect(cache.get(`key ${i}`, "float")?.vector).toHaveLength(length);
     }
   });
 
   /** The share of the byte limit that vectors and entries take. */
   function fill(cache: EmbeddingCache, maxBytes: number, length: number, rounds: number): number {
-    const entryBytes = sizeClassOf(length * 4) + entryOverhead;
+    const entryBytes = slotSizeClassOf(length * 4) + entryOverhead;
     const count = Math.ceil((maxBytes / entryBytes) * rounds);
     const vector = vectorOf(1, length);
     for (let i = 0; i < count; i++) cache.set(`${length}: ${i}`, { vector, tokens: 1 });

@@ -5,7 +5,7 @@ import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
-import { sizeClassOf } from "../../server/routing/health/latency-stats.ts";
+import { requestSizeClassOf } from "../../server/routing/health/latency-stats.ts";
 import type { TargetChange } from "../../server/routing/health/target-health.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { targetQueue } from "../../server/routing/routing-options.ts";
@@ -174,7 +174,7 @@ export class RoutingSimulation {
     const stage = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
       registry: this.registry,
       ...(!options.noQueue && { queue: targetQueue(admissionIn(this.time)) }),
-      ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf }),
+      ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf: requestSizeClassOf }),
     });
     this.#send = stage(this.#visit);
   }

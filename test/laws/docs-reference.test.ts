@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
-import { policies } from "../../contract/admin.ts";
+import { policyNames } from "../../contract/admin.ts";
 import { type ErrorDefinition, type ErrorKind, errorTable } from "../../contract/errors.ts";
 import manifest from "../../package.json";
 import { buildOpenapi } from "../../server/api/openapi.ts";
@@ -284,6 +284,6 @@ describe("docs/configuration.md", () => {
 
   test("has every policy of target selection and no other", () => {
     const names = firstCodes(sectionOf(path, "Load balancing and failover"));
-    expect(names).toEqual([...policies]);
+    expect(names).toEqual([...policyNames]);
   });
 });

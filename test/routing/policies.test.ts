@@ -2,7 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import type { StageRequest } from "../../server/request/stage.ts";
 import type { Candidate, Policy } from "../../server/routing/policies.ts";
-import { embeddingPrice, imagePrice } from "../../server/routing/routing-options.ts";
+import {
+  expectedEmbeddingPrice,
+  expectedImagePrice,
+} from "../../server/routing/routing-options.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
 import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
@@ -152,7 +155,7 @@ describe("the expected price", () => {
 
   test("of embeddings is the target's price per token, and zero for built-in models", () => {
     const price = (kind: string, model: string) =>
-      embeddingPrice(undefined, withTokenPrice(at(kind, model)));
+      expectedEmbeddingPrice(undefined, withTokenPrice(at(kind, model)));
     expect(price("openai", "text-embedding-3-small")).toBe(0.02);
     expect(price("minilm", "x")).toBe(0);
     expect(price("vllm", "a-model-of-ours")).toBe(undefined);
@@ -160,11 +163,11 @@ describe("the expected price", () => {
 
   test("of images depends on count, size and quality, and is unknown for models billed by token", () => {
     const price = (options: ImageOptions) =>
-      imagePrice(generateImage(options), at("openai", "dall-e-3"));
+      expectedImagePrice(generateImage(options), at("openai", "dall-e-3"));
     expect(price({ size: "1024x1024", quality: "standard" })).toBe(0.04);
     expect(price({ n: 2, size: "1024x1792", quality: "hd" })).toBe(0.24);
     // It is billed by token, and the number of output tokens is not known in advance.
-    expect(imagePrice(generateImage({}), at("openai", "gpt-image-1.5"))).toBe(undefined);
+    expect(expectedImagePrice(generateImage({}), at("openai", "gpt-image-1.5"))).toBe(undefined);
   });
 });
 

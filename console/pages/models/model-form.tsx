@@ -1,7 +1,7 @@
 /** The form of a model: its id, its targets, how one of them is selected, and its limits. */
 import { useWatch } from "react-hook-form";
 import { z } from "zod";
-import { type ModelEntity, policies } from "../../../contract/admin.ts";
+import { type ModelEntity, policyNames } from "../../../contract/admin.ts";
 import { dimensions, modelMembers, targetMembers } from "../../../contract/schemas/models.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -68,7 +68,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
           hint={t("models.form.policyHint")}
           options={[
             { value: "", label: t("upstreams.default") },
-            ...policies.map((policy) => ({ value: policy, label: t(`policy.${policy}`) })),
+            ...policyNames.map((policy) => ({ value: policy, label: t(`policy.${policy}`) })),
           ]}
         />
         <div className="grid gap-3 sm:grid-cols-2">

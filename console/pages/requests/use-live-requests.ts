@@ -1,11 +1,6 @@
 /** Follows requests as they end, by server-sent events. */
 import { useEffect, useState } from "react";
-import type {
-  LiveDropped,
-  LiveRequests,
-  RequestPage,
-  ShownRequest,
-} from "../../../contract/admin.ts";
+import type { LiveBatch, LiveDropped, RequestPage, ShownRequest } from "../../../contract/admin.ts";
 import { call, checkSession, pathWithQuery } from "../../api/client.ts";
 import type { RequestsSearch } from "./requests-search.ts";
 
@@ -58,7 +53,7 @@ export function useLiveRequests(search: RequestsSearch): LiveState {
       if (source.readyState === EventSource.CLOSED) checkSession();
     };
     source.addEventListener("requests", ({ data }: MessageEvent<string>) => {
-      const batch = JSON.parse(data) as LiveRequests;
+      const batch = JSON.parse(data) as LiveBatch;
       setState((before) => ({
         isOpen: true,
         requests: merge(before.requests, batch.data),

@@ -1,14 +1,14 @@
 /** Usage of the ledger as JSON: percentiles from the latency histogram, and the dimensions of the console. */
 import type { UsageDimension, UsageRow, UsageSums } from "../../../contract/admin.ts";
 import {
-  type UsageDimension as LedgerDimension,
-  type UsageSums as LedgerSums,
+  type LedgerDimension,
+  type LedgerSums,
   latencyBoundsMs,
   type UsageGroup,
 } from "../../storage/ports/ledger-queries.ts";
 
 /** A target is an upstream and the name of the model there. */
-export const ledgerDimensions: Readonly<Record<UsageDimension, readonly LedgerDimension[]>> = {
+export const ledgerDimensionsOf: Readonly<Record<UsageDimension, readonly LedgerDimension[]>> = {
   key: ["keyId"],
   project: ["project"],
   model: ["model"],

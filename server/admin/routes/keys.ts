@@ -4,7 +4,7 @@ import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf } from "../../config/key-budgets.ts";
-import { limitsOf } from "../../config/limit-scopes.ts";
+import { configuredLimits } from "../../config/limit-scopes.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -243,7 +243,7 @@ const noActiveKey = (): GatewayError =>
 const settingsOf = (body: z.output<typeof keyBody>): KeySettings => ({
   ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),
   ...(body.project !== undefined && { project: body.project }),
-  ...limitsOf(body.limits),
+  ...configuredLimits(body.limits),
   ...budgetOf(body.budget),
   ...(body.parameters !== undefined && { parameters: body.parameters }),
   ...(body.priority !== undefined && { priority: body.priority }),

@@ -14,7 +14,7 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity, shownOrigin } from "../entities/show-entity.ts";
-import { type CapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
+import { type ImageCapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
 import { modelPrices } from "../model-prices.ts";
 
 const target = z.looseObject({ upstream: z.string(), model: z.string() });
@@ -28,7 +28,7 @@ export interface ModelRoutesOptions extends EntityChangesOptions {
   readonly snapshot: () => Snapshot;
   /** The health of all targets. */
   readonly targets: () => Promise<readonly ShownTarget[]>;
-  readonly capabilitiesOf: CapabilitiesOf;
+  readonly capabilitiesOf: ImageCapabilitiesOf;
 }
 
 export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] {

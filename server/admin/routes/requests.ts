@@ -10,14 +10,14 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 import type { KeyNames } from "../reads/key-names.ts";
-import type { LiveRequests } from "../reads/live-requests.ts";
+import type { LiveTail } from "../reads/live-tail.ts";
 import { requestFilter, requestFilters, text, time } from "../reads/request-filter.ts";
 import { showRequest, showRequestDetail } from "../reads/show-request.ts";
 
 export interface RequestRoutesOptions {
   readonly queries: Pick<LedgerQueries, "list">;
   readonly keyNames: KeyNames;
-  readonly live: Pick<LiveRequests, "open">;
+  readonly live: Pick<LiveTail, "open">;
   /** The stored content of requests, for models with `storeContent`. */
   readonly content: {
     find(model: string, requestId: string): Promise<ExpiringContent | undefined>;

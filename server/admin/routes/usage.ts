@@ -13,7 +13,7 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 import type { KeyNames } from "../reads/key-names.ts";
 import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
-import { ledgerDimensions, showUsage } from "../reads/show-usage.ts";
+import { ledgerDimensionsOf, showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 
 export interface UsageRoutesOptions {
@@ -65,7 +65,7 @@ export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] 
       to,
       interval,
       limit: maxRows,
-      groupBy: dimensions.flatMap((name) => ledgerDimensions[name]),
+      groupBy: dimensions.flatMap((name) => ledgerDimensionsOf[name]),
     };
     return { query, dimensions };
   };

@@ -10,7 +10,7 @@ import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-st
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
-import { LruList, type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
+import { LruList, type Slab, SlabAllocator, slotSizeClassOf } from "./slab-allocator.ts";
 
 export interface CachedEmbedding {
   readonly vector: Vector;
@@ -176,7 +176,7 @@ export class EmbeddingCache {
     if (this.#entries.has(key) || this.#isExpired(madeAt)) return;
     const list = isBulk ? this.#bulk : this.#main;
     const { length } = vector;
-    const slab = this.#makeRoom(sizeClassOf(vector.byteLength), list);
+    const slab = this.#makeRoom(slotSizeClassOf(vector.byteLength), list);
     if (!slab?.write(slab.nextSlot, vector, length)) return;
     list.addNewest(this.#enter(key, list, slab, { length, tokens, madeAt }));
   }
@@ -189,7 +189,7 @@ export class EmbeddingCache {
     // A bulk request that refreshes an entry leaves it in the list of interactive requests.
     const list = isBulk && before?.list !== this.#main ? this.#bulk : this.#main;
     if (before) this.#remove(before);
-    const slab = this.#makeRoom(sizeClassOf(length * 4), list);
+    const slab = this.#makeRoom(slotSizeClassOf(length * 4), list);
     if (!slab) return inspectVector(vector) !== undefined;
     // Written before the slot is allocated: if it is not a vector, nothing has to be undone.
     if (!slab.write(slab.nextSlot, vector, length)) return false;
@@ -213,7 +213,7 @@ export class EmbeddingCache {
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
     if (this.#entries.has(key) || this.#isExpired(madeAt)) return true;
-    const slab = this.#hasRoom(0) ? this.#freeSlab(sizeClassOf(vector.byteLength)) : undefined;
+    const slab = this.#hasRoom(0) ? this.#freeSlab(slotSizeClassOf(vector.byteLength)) : undefined;
     if (!slab) return false;
     slab.write(slab.nextSlot, vector, vector.length);
     const { length } = vector;

@@ -15,7 +15,7 @@ interface SlotOwner<T> {
 const minSlotBytes = 512;
 
 /** Eight size classes per doubling: the usual vector lengths fit exactly, and the number of size classes is bounded. */
-export function sizeClassOf(bytes: number): number {
+export function slotSizeClassOf(bytes: number): number {
   if (bytes <= minSlotBytes) return minSlotBytes;
   const step = 1 << (31 - Math.clz32(bytes - 1) - 3);
   return Math.ceil(bytes / step) * step;

@@ -12,7 +12,7 @@ const sizeBounds = [8192, 65_536, 524_288] as const;
 const [, , largest] = sizeBounds;
 
 /** The size class of an embeddings request: a thousand texts may take a hundred times as long as one. */
-export function sizeClassOf({ input }: EmbeddingsQuery): number {
+export function requestSizeClassOf({ input }: EmbeddingsQuery): number {
   const list = input.kind === "text" ? input.texts : input.tokens;
   const charactersPerUnit = input.kind === "text" ? 1 : 4;
   let sum = 0;

@@ -2,7 +2,7 @@
  * Port: the audit log. It is append-only: entries are never changed. It has no hash chain, so it is not
  * tamper-evident.
  */
-import type { Page, PageRequest } from "./page.ts";
+import type { PageRequest, StoredPage } from "./page.ts";
 
 export interface StoredAuditEntry {
   /** Grows with time: lists are ordered by it. */
@@ -28,7 +28,7 @@ export interface AuditFilter {
 export interface AuditLog {
   append(entry: StoredAuditEntry): Promise<void>;
   /** Newest first. */
-  list(filter: AuditFilter, page: PageRequest): Promise<Page<StoredAuditEntry>>;
+  list(filter: AuditFilter, page: PageRequest): Promise<StoredPage<StoredAuditEntry>>;
   /** Deletes entries older than `before`, Unix milliseconds. */
   prune(before: number): Promise<void>;
 }

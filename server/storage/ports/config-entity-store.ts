@@ -2,7 +2,7 @@
  * Port: configuration entities that are edited at runtime, as JSON. Versions are compared on every write (compare and
  * set), so that two editors do not overwrite each other.
  */
-import type { Page, PageRequest } from "./page.ts";
+import type { PageRequest, StoredPage } from "./page.ts";
 
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -43,7 +43,7 @@ export type ExpectedVersion = number | undefined;
 export interface ConfigEntityStore {
   get(key: EntityKey): Promise<StoredEntity | undefined>;
   /** All entities, ordered by kind and id. */
-  list(page: PageRequest): Promise<Page<StoredEntity>>;
+  list(page: PageRequest): Promise<StoredPage<StoredEntity>>;
   /** Rejects with VersionConflict. `at`: Unix milliseconds. */
   put(
     entity: EntityKey & { readonly value: JsonObject },

@@ -3,7 +3,7 @@
  * grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
  */
 import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
-import type { Page, PageRequest } from "./page.ts";
+import type { PageRequest, StoredPage } from "./page.ts";
 
 /** Optional settings of a key. */
 export interface KeySettings {
@@ -73,7 +73,7 @@ export interface KeyStore {
   /** Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds. */
   expire(id: string, at: number): Promise<boolean>;
   /** All keys, revoked ones included, in the order of their creation. */
-  list(page: PageRequest): Promise<Page<StoredKey>>;
+  list(page: PageRequest): Promise<StoredPage<StoredKey>>;
   /** The revision of the latest change. 0: there was none. */
   revision(): Promise<number>;
   /** The keys that changed after `revision`, at most `limit` of them. */

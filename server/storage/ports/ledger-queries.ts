@@ -2,7 +2,7 @@
  * Queries of the ledger: lists of rows, and usage by hour, day or month. They run off the thread that serves requests.
  */
 import type { LedgerRow } from "./ledger-row.ts";
-import type { Page, PageRequest } from "./page.ts";
+import type { PageRequest, StoredPage } from "./page.ts";
 
 /** Absent: every value. `null`: requests without this value. */
 export interface LedgerFilter {
@@ -39,7 +39,7 @@ export interface LedgerListQuery extends LedgerFilter, PageRequest {
 }
 
 /** A page has fewer rows than its limit, or none, if its search took too long; then `next` continues the search. */
-export interface LedgerPage extends Page<LedgerRow> {
+export interface LedgerPage extends StoredPage<LedgerRow> {
   /**
    * Set if the search reached its time limit before the page was full: every matching row that arrived at or after this
    * time (Unix milliseconds) has been listed.
@@ -47,8 +47,8 @@ export interface LedgerPage extends Page<LedgerRow> {
   readonly scannedUntil?: number;
 }
 
-export const usageDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
-export type UsageDimension = (typeof usageDimensions)[number];
+export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
+export type LedgerDimension = (typeof ledgerDimensions)[number];
 
 export interface UsageQuery extends LedgerFilter {
   /** Unix milliseconds, rounded down to a whole hour (UTC), because usage is stored by the hour. */
@@ -57,7 +57,7 @@ export interface UsageQuery extends LedgerFilter {
   readonly to: number;
   /** The periods (UTC) that usage is summed over. */
   readonly interval: "hour" | "day" | "month" | "total";
-  readonly groupBy?: readonly UsageDimension[] | undefined;
+  readonly groupBy?: readonly LedgerDimension[] | undefined;
   /** The maximum number of groups. */
   readonly limit: number;
 }
@@ -68,7 +68,7 @@ export const latencyBoundsMs = [
 ] as const;
 
 /** Sums over requests that arrived in one hour. */
-export interface UsageSums {
+export interface LedgerSums {
   readonly requests: number;
   /** Requests that ended with an error. */
   readonly errors: number;
@@ -92,12 +92,12 @@ export interface UsageSums {
 }
 
 /** Dimensions that are not in `groupBy` are absent. */
-export interface UsageGroup extends UsageSums, Partial<Record<UsageDimension, string | null>> {
+export interface UsageGroup extends LedgerSums, Partial<Record<LedgerDimension, string | null>> {
   /** The start of the period, Unix milliseconds: of the whole query if the interval is "total". */
   readonly from: number;
 }
 
-export interface Usage {
+export interface UsageReport {
   /** The latest period first, and in it the group with the most requests. */
   readonly groups: readonly UsageGroup[];
   /** There are more groups than the limit. */
@@ -107,6 +107,6 @@ export interface Usage {
 export interface LedgerQueries {
   /** The latest rows first, by hour of arrival and request id. Rows that are still in the outbox are not listed. */
   list(query: LedgerListQuery): Promise<LedgerPage>;
-  usage(query: UsageQuery): Promise<Usage>;
+  usage(query: UsageQuery): Promise<UsageReport>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-export interface Page<T> {
+export interface StoredPage<T> {
   readonly entries: readonly T[];
   /** The cursor of the next page. Absent: this is the last page. */
   readonly next?: string;

@@ -3,8 +3,8 @@ import type {
   LedgerListQuery,
   LedgerPage,
   LedgerQueries,
-  Usage,
   UsageQuery,
+  UsageReport,
 } from "../ports/ledger-queries.ts";
 import { Parameters } from "../sql/database.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
@@ -39,7 +39,7 @@ export class PostgresLedgerQueries implements LedgerQueries {
     return listRows(this.#db, query, { clock: this.#clock, timeMs: listMs });
   }
 
-  async usage(query: UsageQuery): Promise<Usage> {
+  async usage(query: UsageQuery): Promise<UsageReport> {
     const { from, to, interval, groupBy = [], limit } = query;
     const parameters = new Parameters();
     const [start, end] = [parameters.add(from - (from % hourMs)), parameters.add(to)];

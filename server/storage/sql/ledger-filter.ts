@@ -2,7 +2,7 @@
 import {
   type LedgerFilter,
   type LedgerListQuery,
-  usageDimensions,
+  ledgerDimensions,
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
 import { columnOf } from "./usage-columns.ts";
@@ -17,7 +17,7 @@ export function filterOf(
   parameters: Parameters,
 ): string {
   const conditions: string[] = [];
-  for (const dimension of usageDimensions) {
+  for (const dimension of ledgerDimensions) {
     const value = filter[dimension];
     if (value === undefined) continue;
     const column = columnOf(dimension);

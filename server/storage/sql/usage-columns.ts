@@ -1,9 +1,9 @@
 /** The columns of the roll-ups of the ledger, which are the same in SQLite and PostgreSQL. */
 import {
+  type LedgerDimension,
   latencyBoundsMs,
-  type UsageDimension,
+  ledgerDimensions,
   type UsageGroup,
-  usageDimensions,
 } from "../ports/ledger-queries.ts";
 
 export const hourMs = 3_600_000;
@@ -34,14 +34,14 @@ export const sumColumns = [
   ...latencyColumns,
 ] as const;
 
-export const columnOf = (dimension: UsageDimension): string =>
-  groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
+export const columnOf = (dimension: LedgerDimension): string =>
+  groupColumns[ledgerDimensions.indexOf(dimension)] ?? dimension;
 
 /** A row of sums as a group of a usage query. */
 export function toGroup(
   row: Readonly<Record<string, number | string>>,
   from: number,
-  groupBy: readonly UsageDimension[],
+  groupBy: readonly LedgerDimension[],
 ): UsageGroup {
   const sum = (name: string): number => Number(row[name] ?? 0);
   const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);

@@ -9,8 +9,8 @@ import type {
   LedgerListQuery,
   LedgerPage,
   LedgerQueries,
-  Usage,
   UsageQuery,
+  UsageReport,
 } from "../ports/ledger-queries.ts";
 import type { LedgerQueryRequest, LedgerQueryResponse } from "./ledger-query-worker.ts";
 import { StoreError } from "./open-database.ts";
@@ -63,8 +63,8 @@ export class LedgerQueryThread implements LedgerQueries {
     return this.#run({ list }) as Promise<LedgerPage>;
   }
 
-  usage(usage: UsageQuery): Promise<Usage> {
-    return this.#run({ usage }) as Promise<Usage>;
+  usage(usage: UsageQuery): Promise<UsageReport> {
+    return this.#run({ usage }) as Promise<UsageReport>;
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import type { Database } from "bun:sqlite";
 import {
   type LedgerListQuery,
   type LedgerPage,
-  usageDimensions,
+  ledgerDimensions,
   type ValueRange,
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
@@ -113,7 +113,7 @@ function segmentFilter(db: Database, query: LedgerListQuery): (segment: FoundSeg
 }
 
 const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
-  [...usageDimensions, "error" as const].flatMap((term) => {
+  [...ledgerDimensions, "error" as const].flatMap((term) => {
     const value = query[term];
     return value === undefined ? [] : [[term, value] as const];
   });
@@ -123,7 +123,7 @@ const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
  * do not show that: each text alone may be in every segment. Undefined: the query has fewer than two texts.
  */
 function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined {
-  const filtered = usageDimensions.filter((dimension) => query[dimension] !== undefined);
+  const filtered = ledgerDimensions.filter((dimension) => query[dimension] !== undefined);
   if (filtered.length + (query.projects ? 1 : 0) < 2) return undefined;
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
   const hoursIn = (table: string, first: number): number[] => {

@@ -8,7 +8,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
 }
 
-export interface OpenOptions {
+export interface OpenDatabaseOptions {
   readonly path: string;
   readonly busyMs: number;
   /** Migrate the tables to the current schema. */
@@ -25,7 +25,7 @@ export function openDatabase({
   migrations,
   now = 0,
   prepare,
-}: OpenOptions): Database {
+}: OpenDatabaseOptions): Database {
   let db: Database | undefined;
   try {
     db = new Database(path, { create: true, strict: true });

@@ -3,11 +3,11 @@
  */
 import type { Database } from "bun:sqlite";
 import {
-  type Usage,
-  type UsageDimension,
+  type LedgerDimension,
+  ledgerDimensions,
   type UsageGroup,
   type UsageQuery,
-  usageDimensions,
+  type UsageReport,
 } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
@@ -20,7 +20,7 @@ type UsageRow = Record<string, number | string>;
  * Sums one day or month after the other: a range of hours is an index range, and the latest periods may fill the limit.
  * Hours are summed in one query, because they are groups of the table.
  */
-export function readUsage(db: Database, query: UsageQuery): Usage {
+export function readUsage(db: Database, query: UsageQuery): UsageReport {
   const { interval, groupBy = [], limit } = query;
   const columns = groupBy.map(columnOf);
   const grouping = [...(interval === "hour" ? ["hour"] : []), ...columns];
@@ -57,11 +57,11 @@ interface TableRange extends HourRange {
  */
 function sourceOf(
   { table, start, from, to }: TableRange,
-  groupBy: readonly UsageDimension[],
+  groupBy: readonly LedgerDimension[],
   filter: string,
   parameters: Parameters,
 ): string {
-  const last = Math.max(-1, ...groupBy.map((dimension) => usageDimensions.indexOf(dimension)));
+  const last = Math.max(-1, ...groupBy.map((dimension) => ledgerDimensions.indexOf(dimension)));
   const prefix = groupColumns.slice(0, last + 1);
   const condition = `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${filter}`;
   if (table === "usage_by_key" || table === "usage_by_day_and_key") {
@@ -109,7 +109,7 @@ function tablesFor(query: UsageQuery) {
   const { groupBy = [] } = query;
   const needed = new Set([
     ...groupBy,
-    ...usageDimensions.filter((dimension) => query[dimension] !== undefined),
+    ...ledgerDimensions.filter((dimension) => query[dimension] !== undefined),
   ]);
   if (!needed.delete("keyId")) {
     return { hourTable: "usage_without_key", dayTable: "usage_by_day_without_key" } as const;

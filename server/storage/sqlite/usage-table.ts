@@ -13,7 +13,7 @@ import type { PreparedStatements } from "./prepared-statements.ts";
 /** The index of the first latency count in `sumColumns`. */
 const latencyAt = sumColumns.length - latencyColumns.length;
 
-export interface UsageGroup {
+export interface RollupGroup {
   readonly keys: readonly [hour: number, ...texts: string[]];
   /** In the order of `sumColumns`. */
   readonly sums: number[];
@@ -21,13 +21,13 @@ export interface UsageGroup {
 
 /** Sums the new rows of one transaction: most have few keys, models and targets, and one hour. */
 export class UsageTally {
-  readonly #groups = new Map<string, UsageGroup>();
+  readonly #groups = new Map<string, RollupGroup>();
   /** The group of the row before: the next row often belongs to it too. */
-  #last: { readonly row: LedgerRow; readonly group: UsageGroup } | undefined;
+  #last: { readonly row: LedgerRow; readonly group: RollupGroup } | undefined;
 
   add(row: LedgerRow): void {
     const last = this.#last;
-    let group: UsageGroup;
+    let group: RollupGroup;
     if (last && isSameGroup(last.row, row)) group = last.group;
     else {
       group = this.#groupOf(row);
@@ -36,7 +36,7 @@ export class UsageTally {
     addRow(group.sums, row);
   }
 
-  #groupOf(row: LedgerRow): UsageGroup {
+  #groupOf(row: LedgerRow): RollupGroup {
     const keys = [
       hourOf(row),
       row.keyId,
@@ -54,7 +54,7 @@ export class UsageTally {
     return group;
   }
 
-  get groups(): Iterable<UsageGroup> {
+  get groups(): Iterable<RollupGroup> {
     return this.#groups.values();
   }
 }
@@ -176,7 +176,7 @@ interface Position {
 }
 
 /** SQLite compares text by its bytes. */
-const isAddedUp = ([hour, key]: UsageGroup["keys"], done: Position): boolean =>
+const isAddedUp = ([hour, key]: RollupGroup["keys"], done: Position): boolean =>
   hour < done.hour ||
   (hour === done.hour &&
     done.key !== null &&
@@ -212,7 +212,7 @@ export class FinishedUsage {
   }
 
   /** Called after the groups were added to `usage_by_hour`, in the same transaction. */
-  add(groups: Iterable<UsageGroup>): void {
+  add(groups: Iterable<RollupGroup>): void {
     const done = this.#position.get() ?? { hour: 0, key: null };
     let latest = done.hour;
     for (const { keys, sums } of groups) {

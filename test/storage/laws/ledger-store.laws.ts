@@ -1,6 +1,6 @@
 /** Laws (contract tests) of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { UsageQuery, UsageSums } from "../../../server/storage/ports/ledger-queries.ts";
+import type { LedgerSums, UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../../ledger/ledger-fixture.ts";
 import { allPages, awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
@@ -44,7 +44,7 @@ const variedRows = (count: number, from = noon): LedgerRow[] =>
   );
 
 /** The sums that usage must have, without roll-ups. */
-function sumsOf(rows: readonly LedgerRow[]): Omit<UsageSums, "latencyHistogram"> {
+function sumsOf(rows: readonly LedgerRow[]): Omit<LedgerSums, "latencyHistogram"> {
   const sum = (of: (row: LedgerRow) => number | null) =>
     rows.reduce((before, row) => before + (of(row) ?? 0), 0);
   return {

@@ -4,11 +4,7 @@
  * once for all of them. Without viewers, no request is observed. A viewer that reads too slowly loses batches, and gets
  * the number of lost requests.
  */
-import type {
-  LiveRequests as LiveBatch,
-  LiveDropped,
-  ShownRequest,
-} from "../../../contract/admin.ts";
+import type { LiveBatch, LiveDropped, ShownRequest } from "../../../contract/admin.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { RequestFilter } from "./request-filter.ts";
 import { matchesRecord } from "./request-filter.ts";
@@ -16,7 +12,7 @@ import { showRequest } from "./show-request.ts";
 
 type RequestObserver = (record: RequestRecord) => void;
 
-export interface LiveRequestsOptions {
+export interface LiveTailOptions {
   /** Called with each request when it ends. The live tail adds and removes its own observer. */
   readonly observers?: Set<RequestObserver>;
   /** Calls `tick` at this interval until the returned function is called. */
@@ -42,8 +38,8 @@ const encoder = new TextEncoder();
 /** An SSE comment: it keeps the connection open, and detects a viewer that has disconnected. */
 const heartbeat = encoder.encode(":\n\n");
 
-export class LiveRequests {
-  readonly #options: Required<LiveRequestsOptions>;
+export class LiveTail {
+  readonly #options: Required<LiveTailOptions>;
   readonly #audiences = new Map<string, Audience>();
   /** Batches for the viewers of other workers, by filter. */
   readonly #collected = new Map<string, { readonly batch: Batch; ticksLeft: number }>();
@@ -51,7 +47,7 @@ export class LiveRequests {
   #viewers = 0;
   #isClosed = false;
 
-  constructor(options: LiveRequestsOptions = {}) {
+  constructor(options: LiveTailOptions = {}) {
     this.#options = {
       observers: new Set(),
       repeat: repeatUnref,
@@ -187,7 +183,7 @@ class Audience {
   }
 
   /** Takes the requests of the other workers into the next batch. */
-  async collect(others: NonNullable<LiveRequestsOptions["others"]>): Promise<void> {
+  async collect(others: NonNullable<LiveTailOptions["others"]>): Promise<void> {
     if (this.#isCollecting) return;
     this.#isCollecting = true;
     for (const batch of await others(this.batch.filter)) this.batch.add(batch);
