@@ -69,6 +69,8 @@ export const drainGraceMs = 400;
 interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
+  /** Calls the listener after each reload. Absent: the configuration is not reloaded. */
+  readonly onReload?: (listener: () => void) => void;
   /** Why the configuration file was not applied. Undefined, or absent: the file is in force. */
   readonly fileProblem?: () => string | undefined;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
@@ -117,6 +119,7 @@ export interface Gateway {
 export function build({
   settings,
   snapshot,
+  onReload,
   fileProblem,
   builtInModels,
   log,
@@ -180,6 +183,8 @@ export function build({
     onRateLimitExhausted: targetRegistry.reportExhausted.bind(targetRegistry),
   });
   const limits = wireLimits(runtime, replicas?.pools);
+  // Queued requests do not wait for the next request that applies a raised limit.
+  onReload?.(() => limits.admission.applyLimits());
   // The gauges are read only after the parts below are created.
   const metrics = wireMetrics(runtime, {
     startedAt,

@@ -98,6 +98,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     gateway = build({
       settings,
       snapshot: configuration.snapshot,
+      onReload: configuration.onReload,
       fileProblem: configuration.fileProblem,
       builtInModels,
       log,

@@ -5,11 +5,12 @@
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Timers } from "../lib/timers.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
-import { FairQueue, type Waiter } from "./fair-queue.ts";
+import { FairQueue, refreshSlots, type Waiter } from "./fair-queue.ts";
 import {
   Limiter,
   type LimitScope,
@@ -41,8 +42,7 @@ interface AdmissionOptions {
   readonly queueTimeoutMs: { readonly embedding: number; readonly image: number };
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Calls `tick` at an interval until the returned function is called. */
-  readonly repeat: (tick: () => void) => () => void;
+  readonly timers: Timers;
 }
 
 interface AdmissionRequest {
@@ -83,7 +83,8 @@ export class Admission {
   readonly #queue: FairQueue;
   readonly #imageSlots: ConcurrencySlots;
   #limits: Snapshot["limits"];
-  #stop: (() => void) | undefined;
+  /** The next change of a limit that changes with time, while requests wait for its slots. */
+  #refresh: { readonly at: number; readonly timer: unknown } | undefined;
   /** Cache of resolved scopes: a config snapshot uses the same name arrays for all requests of a key to a model. */
   #scopesByNames = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
 
@@ -151,7 +152,7 @@ export class Admission {
 
   /** The scopes of these names that have limits, with their current usage. */
   scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
-    this.#applyLimits();
+    this.applyLimits();
     let byOtherNames = this.#scopesByNames.get(names);
     if (!byOtherNames) {
       byOtherNames = new WeakMap();
@@ -167,7 +168,7 @@ export class Admission {
 
   /** The scope of this id with its usage. Undefined: no request has used it, or it has no limits. */
   usedScope(id: string): LimitScope | undefined {
-    this.#applyLimits();
+    this.applyLimits();
     return this.#limiter.used(id);
   }
 
@@ -185,10 +186,9 @@ export class Admission {
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
     const { key, priority, model, neededSlots, demand, hasStarted, wasSent } = request;
-    const { clock, repeat, queueTimeoutMs } = this.#options;
+    const { clock, timers, queueTimeoutMs } = this.#options;
     const signal = request.signal();
     if (signal.aborted) throw queueAbortError(signal, wasSent);
-    this.#stop ??= repeat(this.#expire);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const now = clock();
     const waiter: Waiter = {
@@ -196,21 +196,26 @@ export class Admission {
       priority,
       neededSlots,
       cost: queueTurnsOf(demand),
-      deadline: now + queueTimeoutMs[model.kind],
       hasStarted,
       admit: () => resolve(),
       reject: (reason) => reject(noSlotError(reason, model.id, neededSlots, wasSent)),
     };
+    // Before `wait`, which admits the request if its limit was lifted meanwhile.
+    this.#refreshAfter(refreshSlots(neededSlots, now), now);
     if (!this.#queue.wait(waiter, now)) throw noSlotError("full", model.id, neededSlots, wasSent);
     const onAbort = (): void => {
       // If the request already holds its slots, its owner releases them.
       this.#queue.cancel(waiter, clock());
       reject(queueAbortError(signal, wasSent));
     };
+    const timer = timers.start(queueTimeoutMs[model.kind], () =>
+      this.#queue.timeOut(waiter, clock()),
+    );
     signal.addEventListener("abort", onAbort);
     try {
       await promise;
     } finally {
+      timers.stop(timer);
       signal.removeEventListener("abort", onAbort);
     }
   }
@@ -235,26 +240,31 @@ export class Admission {
   }
 
   close(): void {
-    this.#stop?.();
-    this.#stop = undefined;
+    if (this.#refresh) this.#options.timers.stop(this.#refresh.timer);
+    this.#refresh = undefined;
   }
 
-  readonly #expire = (): void => {
-    // A reload may have raised limits. Without new requests, only this tick applies them.
-    this.#applyLimits();
-    this.#queue.expire(this.#options.clock());
-    if (this.#queue.size === 0) this.close();
-  };
+  /** One timer for all limits: it is started again only for an earlier change. */
+  #refreshAfter(ms: number, now: number): void {
+    if (ms === Number.POSITIVE_INFINITY || (this.#refresh && this.#refresh.at <= now + ms)) return;
+    this.close();
+    const onChange = (): void => {
+      this.#refresh = undefined;
+      const changedAt = this.#options.clock();
+      this.#refreshAfter(this.#queue.refresh(changedAt), changedAt);
+    };
+    this.#refresh = { at: now + ms, timer: this.#options.timers.start(ms, onChange) };
+  }
 
-  /** Applies the limits of a reloaded configuration. */
-  #applyLimits(): void {
+  /** Applies the limits of a reloaded configuration, and admits the requests for which they leave room. */
+  applyLimits(): void {
     const { limits } = this.#options.snapshot();
     if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
     this.#scopesByNames = new WeakMap();
     this.#limiter.apply(limits ?? new Map(), now);
-    this.#queue.admitWaiting(now);
+    this.#refreshAfter(this.#queue.refresh(now), now);
   }
 }
 

@@ -42,8 +42,13 @@ export class ConcurrencySlots {
     this.inFlight++;
   }
 
-  /** Called at an interval while requests are queued; subclasses may change the limit. */
-  refresh(_now: number): void {}
+  /**
+   * Applies a limit that changes with time. Returns the milliseconds until it may change again. Infinity: only a release
+   * or a reload changes it.
+   */
+  refresh(_now: number): number {
+    return Number.POSITIVE_INFINITY;
+  }
 
   release(heldMs: number): void {
     this.inFlight--;

@@ -15,8 +15,6 @@ export interface Waiter {
   readonly neededSlots: readonly ConcurrencySlots[];
   /** The number of turns that the request takes. */
   readonly cost: number;
-  /** When the wait of the request times out. */
-  readonly deadline: number;
   /** Whether work was already done for the request: then it is neither shed nor timed out. */
   hasStarted(): boolean;
   /** Called when the request holds all of its slots. */
@@ -136,15 +134,24 @@ export class FairQueue {
       for (const priorityClass of Object.values(this.#classes)) priorityClass.clear();
   }
 
-  /** Rejects requests whose wait has timed out. */
-  expire(now: number): void {
-    for (const waiter of [...this.#entries.keys()]) {
-      for (const slots of waiter.neededSlots) slots.refresh(now);
-      if (waiter.deadline > now || waiter.hasStarted()) continue;
-      this.#remove(waiter);
-      waiter.reject("timeout");
+  /** The queue timeout of the request is over. A request that has started stays in the queue. */
+  timeOut(waiter: Waiter, now: number): void {
+    if (waiter.hasStarted() || !this.#remove(waiter)) return;
+    waiter.reject("timeout");
+    this.admitWaiting(now);
+  }
+
+  /**
+   * Applies the limits that change with time, and admits requests. Returns the milliseconds until one of these limits
+   * may change again.
+   */
+  refresh(now: number): number {
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (const { neededSlots } of this.#entries.keys()) {
+      earliestMs = Math.min(earliestMs, refreshSlots(neededSlots, now));
     }
     this.admitWaiting(now);
+    return earliestMs;
   }
 
   /**
@@ -284,6 +291,13 @@ export class FairQueue {
     this.#slotsNumbers.set(slots, existing);
     return existing;
   }
+}
+
+/** Milliseconds until the first of these limits may change. */
+export function refreshSlots(neededSlots: readonly ConcurrencySlots[], now: number): number {
+  let earliestMs = Number.POSITIVE_INFINITY;
+  for (const slots of neededSlots) earliestMs = Math.min(earliestMs, slots.refresh(now));
+  return earliestMs;
 }
 
 /**

@@ -18,6 +18,8 @@ export const leasedRateLimitCounters = (
 
 /** A pool that no replica uses is deleted this long after it is full again. */
 const retentionMs = 60_000;
+/** Other replicas release slots without a notice, so a replica polls for them while requests wait for a slot. */
+const refreshMs = 50;
 
 /**
  * A rate limit that replicas share: a token bucket in a shared pool. While the pool is unreachable, the process has a
@@ -179,9 +181,11 @@ class LeasedSlots extends ConcurrencySlots {
     this.#pool?.refund(1, this.#pools.clock());
   }
 
-  override refresh(now: number): void {
+  override refresh(now: number): number {
+    if (this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
     if (this.waiting > 0 && !this.hasFreeSlot) {
       void this.#pool?.lease(Math.min(this.waiting, this.#sharedLimit), now, 1);
     }
+    return refreshMs;
   }
 }

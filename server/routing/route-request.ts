@@ -103,6 +103,9 @@ class RoutedRequest<Q, A>
         // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
         slots.inFlight--;
         candidate = this.#selectAfterWait(candidate);
+      } else if (candidate.health.concurrency.slots.waiting > 0) {
+        // The hard limit was lifted: earlier requests still wait for it.
+        queue?.admitWaiting();
       }
       try {
         return await this.#attemptWithHedge(candidate);

@@ -1,5 +1,6 @@
 /** Wires admission control: rate limits, concurrency limits, the fair queue and its queue timeouts. */
 
+import { realTimers } from "../lib/timers.ts";
 import { Admission } from "../limits/admission.ts";
 import type { SharedPools } from "../limits/leased-pool.ts";
 import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
@@ -7,9 +8,6 @@ import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import { plausibleUsage } from "../pipeline/verify-response.ts";
 import type { Runtime } from "./runtime.ts";
-
-/** How often queued requests are checked for their timeout, while requests are queued. */
-const expireEveryMs = 50;
 
 /** `pools`: the limits that replicas share. Undefined: each process counts for itself. */
 export function wireLimits(
@@ -29,10 +27,7 @@ export function wireLimits(
     maxWaiting: settings.VEXEL_MAX_QUEUE,
     queueTimeoutMs: waitMs,
     clock,
-    repeat: (expire) => {
-      const timer = setInterval(expire, expireEveryMs);
-      return () => clearInterval(timer);
-    },
+    timers: realTimers,
   });
   return { admission, waitMs, clock, usageOf: plausibleUsage };
 }

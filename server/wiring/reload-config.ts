@@ -48,6 +48,8 @@ type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
+      /** Calls the listener after each reload. */
+      onReload(listener: () => void): void;
       /** Why the file was not applied. Undefined: the file is in force. */
       fileProblem(): string | undefined;
       /** Applies changes of stored keys now, instead of at the next poll. */
@@ -171,6 +173,7 @@ export async function loadConfiguration(
   return {
     ok: true,
     snapshot: holder.current,
+    onReload: (listener) => void holder.subscribe(listener),
     fileProblem: () => fileProblem,
     applyKeyChanges: () => serialize(applyKeyChanges),
     entities: new ConfigEntities({

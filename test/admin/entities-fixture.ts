@@ -81,11 +81,12 @@ export async function startEntityGateway({
     idleMs: 60_000,
     onReady: () => undefined,
   });
-  const { snapshot, fileProblem, applyKeyChanges, applyEntityChanges } = configuration;
+  const { snapshot, onReload, fileProblem, applyKeyChanges, applyEntityChanges } = configuration;
   const gateway = build({
     passwordCost: { memoryCost: 8, timeCost: 1 },
     settings,
     snapshot,
+    onReload,
     fileProblem,
     builtInModels,
     log,

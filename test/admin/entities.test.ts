@@ -40,6 +40,35 @@ const model = (more: object = {}) => ({
   targets: [{ upstream: "cloud", model: "text-embedding-3-small" }],
   ...more,
 });
+
+test("a queued request is served when the admin API raises its limit, before any other request", async () => {
+  const gateway = await start();
+  fake.clear();
+  await gateway.call("POST /upstreams", upstream({ apiKey: "sk-fake" }));
+  const limits = { concurrent: 1 };
+  const { json } = await gateway.call("POST /models", model({ limits, cache: false }));
+  const key = await gateway.call("POST /keys", { name: "app", models: ["search"] });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  fake.script({ until: released });
+  const embed = (input: string) =>
+    fetch(`${gateway.baseURL}/embeddings`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key.json.key}` },
+      body: JSON.stringify({ model: "search", input }),
+    });
+  const first = embed("one");
+  await fake.arrived(1);
+  const queued = embed("two");
+  await Bun.sleep(50);
+  expect(fake.requests).toHaveLength(1);
+  await gateway.call("PUT /models/search", model({ limits: { concurrent: 2 }, cache: false }), {
+    "if-match": `"${json.version}"`,
+  });
+  expect((await queued).status).toBe(200);
+  release();
+  expect((await first).status).toBe(200);
+});
+
 const signingSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
 test("an upstream, a model and a key that were created serve a request of the official SDK at once", async () => {

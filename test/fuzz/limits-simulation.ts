@@ -61,12 +61,19 @@ export class SimulatedRequest {
 const waitMs = { embedding: 5000, image: 30_000 };
 const queue: PermittedModel["kind"][] = ["embedding", "image"];
 
+interface SimulatedTimer {
+  readonly at: number;
+  fire(): void;
+}
+
 export class LimitsSimulation {
   readonly requests: SimulatedRequest[] = [];
   readonly admission: Admission;
   readonly plan: Plan;
   #limits: ReadonlyMap<string, Limits>;
-  #check: (() => void) | undefined;
+  readonly #timers = new Set<SimulatedTimer>();
+  /** The time of the timers, which never goes back. */
+  #elapsed = 0;
   #exact = new Map<string, Map<Rate, ExactCount>>();
   /** The time of the gateway's clock, and the sum of its forward steps. */
   now = 1_000_000.25;
@@ -82,11 +89,13 @@ export class LimitsSimulation {
       maxWaiting: plan.maxWaiting,
       queueTimeoutMs: waitMs,
       clock: () => this.now,
-      repeat: (check) => {
-        this.#check = check;
-        return () => {
-          this.#check = undefined;
-        };
+      timers: {
+        start: (ms, fire) => {
+          const timer = { at: this.#elapsed + ms, fire };
+          this.#timers.add(timer);
+          return timer;
+        },
+        stop: (timer) => void this.#timers.delete(timer as SimulatedTimer),
       },
     });
   }
@@ -197,7 +206,12 @@ export class LimitsSimulation {
     for (const id of this.#limits.keys()) {
       for (const rate of rates) this.scope(id)?.bucket(rate)?.remaining(this.now);
     }
-    this.#check?.();
+    this.#elapsed += Math.max(0, ms);
+    for (const timer of this.#timers) {
+      if (timer.at > this.#elapsed) continue;
+      this.#timers.delete(timer);
+      timer.fire();
+    }
     await settled();
   }
 

@@ -79,26 +79,16 @@ export class VirtualTime implements Timers {
 }
 
 /** Admission whose queue waits in virtual time. It has no other limits. */
-function admissionIn(time: VirtualTime): Admission {
-  const repeat = (tick: () => void): (() => void) => {
-    let timer: unknown;
-    const again = (): void => {
-      timer = time.start(50, again);
-      tick();
-    };
-    timer = time.start(50, again);
-    return () => time.stop(timer);
-  };
-  return new Admission({
+const admissionIn = (time: VirtualTime): Admission =>
+  new Admission({
     counters: localRateLimitCounters,
     snapshot: () => ({}),
     maxImageRequests: 1000,
     maxWaiting: 10_000,
     queueTimeoutMs: { embedding: 5000, image: 30_000 },
     clock: time.clock,
-    repeat,
+    timers: time,
   });
-}
 
 /** Runs pending microtasks: more steps than any promise chain between two timers has. */
 async function drained(): Promise<void> {

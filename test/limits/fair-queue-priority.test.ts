@@ -27,7 +27,6 @@ function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
       priority,
       neededSlots,
       cost,
-      deadline: Infinity,
       isStarted: false,
       hasStarted: () => request.isStarted,
       admit: () => admitted.push(request),

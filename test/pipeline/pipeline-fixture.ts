@@ -4,6 +4,7 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { createLinkStores } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
+import { realTimers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
@@ -66,7 +67,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       maxWaiting: 0,
       queueTimeoutMs: { embedding: 0, image: 0 },
       clock: () => 0,
-      repeat: () => () => undefined,
+      timers: realTimers,
     }),
     responseMemory: new ResponseMemory(1_000_000),
     maxConcurrent: { all: 10, image: 10 },

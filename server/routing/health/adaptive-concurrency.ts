@@ -42,9 +42,11 @@ class HardLimit extends ConcurrencySlots {
     this.limit = Number.POSITIVE_INFINITY;
   }
 
-  override refresh(now: number): void {
+  override refresh(now: number): number {
     const since = now - this.#imposedAt;
-    if (since < 0 || since >= hardLimitMs) this.lift();
+    if (this.isImposed && since >= 0 && since < hardLimitMs) return hardLimitMs - since;
+    this.lift();
+    return Number.POSITIVE_INFINITY;
   }
 }
 
