@@ -14,9 +14,9 @@ import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
 import { validate, withoutNulls } from "../http/read-body.ts";
 import { describeType, refused } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { PermittedModel } from "../request/caller.ts";
+import { maxTextLength } from "../request/max-text-length.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

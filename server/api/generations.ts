@@ -1,8 +1,8 @@
 /** POST /v1/images/generations, and the fields that edits share with it. */
 import { z } from "zod";
 import { validate, withoutNulls } from "../http/read-body.ts";
-import { maxTextLength } from "../lib/max-text-length.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
+import { maxTextLength } from "../request/max-text-length.ts";
 import type { GenerationQuery, ImageOptions, ImageResponse } from "../upstream/contract.ts";
 import { writeImages } from "./image-response.ts";
 

@@ -8,8 +8,8 @@
 import { isAscii } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
-import { maxTextLength } from "../lib/max-text-length.ts";
 import type { BorrowedBytes } from "../lib/owned-bytes.ts";
+import { maxTextLength } from "../request/max-text-length.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */

@@ -33,7 +33,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/api.md",
     "Characters of one embeddings input, and of an image prompt",
     "4,194,304",
-    "server/lib/max-text-length.ts",
+    "server/request/max-text-length.ts",
     "maxTextLength = 4 * 1024 * 1024",
   ],
   ["docs/api.md", "Images in one edit request", "16", "server/api/edits.ts", "maxImages = 16"],

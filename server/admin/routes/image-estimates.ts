@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admin.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { maxTextLength } from "../../lib/max-text-length.ts";
+import { maxTextLength } from "../../request/max-text-length.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
 
