@@ -56,7 +56,7 @@ import { wireTempStorage } from "./wiring/temp-storage.ts";
 import type { OtherWorkers, WorkerReports } from "./wiring/worker-process.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
-const spoolAbove = 256 * 1024;
+const spillUploadsAbove = 256 * 1024;
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
@@ -397,7 +397,7 @@ export function build({
       ),
       form: {
         folder: temp.folder,
-        memoryBytes: spoolAbove,
+        memoryBytes: spillUploadsAbove,
         maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
         maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
         storage: temp.storage,

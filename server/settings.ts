@@ -285,7 +285,7 @@ export const settingsTable = {
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe(
     "Maximum size of a multipart form, all parts together.",
   ),
-  VEXEL_SPOOL_MAX_BYTES: bytes(4096 * MiB).describe(
+  VEXEL_TEMP_STORAGE_BYTES: bytes(4096 * MiB).describe(
     "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",
   ),
   VEXEL_DISK_RESERVE_BYTES: z.coerce

@@ -1,6 +1,6 @@
 /**
  * Reads a multipart form as a stream (ARCHITECTURE.md, step 3), within the body size limit and the upload limits
- * (files, fields, bytes); files are spooled.
+ * (files, fields, bytes); large files are spilled to disk.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/owned-bytes.ts";
@@ -16,7 +16,7 @@ import {
   readReleasedChunks,
 } from "./read-body.ts";
 
-export interface FormLimits extends SpoolLimits {
+export interface FormLimits extends UploadLimits {
   readonly maxFormBytes: number;
   readonly storage: TempStorage;
 }
@@ -33,13 +33,13 @@ export async function readForm(
   context: BodyContext,
   keyId: string,
 ): Promise<Form> {
-  // Checked before any part is spooled: a compressed form has no readable parts.
+  // Checked before any part is stored: a compressed form has no readable parts.
   checkEncoding(incoming.headers);
   const account = limits.storage.account(keyId, "upload");
   // Reserved before the body is read: a client that waits for `100 Continue` has not sent any of the body yet.
   reserve(account, incoming, limits);
   const texts: TextPart[] = [];
-  const files: SpooledFile[] = [];
+  const files: StoredUpload[] = [];
   let textBytes = 0;
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
@@ -50,7 +50,7 @@ export async function readForm(
     for await (const part of readParts(body.chunks(), boundary)) {
       if (isFile(part)) {
         if (files.length >= maxFiles) throw tooMany("files", maxFiles);
-        const file = await spool(part, limits, account);
+        const file = await storeUpload(part, limits, account);
         // A browser sends an empty file field with no name and no bytes: the parameter is absent.
         if (part.filename || file.part.size > 0) files.push(file);
       } else {
@@ -184,27 +184,27 @@ function decoderOf(name: string, charset: string): TextDecoder {
 }
 
 /** The limits of one uploaded file. */
-interface SpoolLimits {
+interface UploadLimits {
   readonly maxFileBytes: number;
   /** Files up to this size stay in memory, while the memory budget allows it. */
   readonly memoryBytes: number;
   readonly folder: string;
 }
 
-interface SpooledFile {
+interface StoredUpload {
   readonly part: FilePart;
   dispose(): Promise<void>;
 }
 
 /**
- * Spools an uploaded file: a small file stays in memory, a larger one is spilled to an unlinked temp file until the
- * request ends. Throws GatewayError, also if the API key has used up its share of temp storage.
+ * Stores an uploaded file until the request ends: a small file in memory, a larger one in an unlinked temp file.
+ * Throws GatewayError, also if the API key has used up its share of temp storage.
  */
-export async function spool(
+export async function storeUpload(
   incoming: FormPart,
-  limits: SpoolLimits,
+  limits: UploadLimits,
   account: TempAccount,
-): Promise<SpooledFile> {
+): Promise<StoredUpload> {
   const { name, body } = incoming;
   const chunks: Buffer[] = [];
   let memoryBytes = 0;

@@ -195,20 +195,20 @@ const maxBytesPerKey = (maxBytes: number, use: DiskUse): number =>
 const tooLarge = (bytes: number, maxKeyBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
-    `The upload has ${bytes} bytes; the gateway has room on disk for ${maxKeyBytes} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
+    `The upload has ${bytes} bytes; the gateway has room on disk for ${maxKeyBytes} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_TEMP_STORAGE_BYTES.`,
   );
 
 const shareUsedUp = (held: number): GatewayError =>
   new GatewayError(
     "upload_limit_reached",
-    `Other requests of this API key hold ${held} bytes of temp storage, which is its share. Wait until they are finished or abort them, send fewer uploads at once, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
+    `Other requests of this API key hold ${held} bytes of temp storage, which is its share. Wait until they are finished or abort them, send fewer uploads at once, or ask the gateway's operator to raise VEXEL_TEMP_STORAGE_BYTES.`,
     { retryAfterMs },
   );
 
 const noRoom = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
-    "The gateway's temp storage is full. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_SPOOL_MAX_BYTES.",
+    "The gateway's temp storage is full. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_TEMP_STORAGE_BYTES.",
     { retryAfterMs },
   );
 

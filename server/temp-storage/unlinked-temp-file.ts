@@ -28,7 +28,7 @@ export class UnlinkedTempFile {
 
   /** `account`: charged for the bytes until the file is closed. Absent: they are not counted. */
   static async create(folder: string, account?: TempAccount): Promise<UnlinkedTempFile> {
-    const path = join(folder, `spool-${randomUUID()}`);
+    const path = join(folder, `temp-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600).catch((error) => {
       if (!isGone(error)) throw error;
       // Only the folder was removed. If its parent folder is gone too, this throws.

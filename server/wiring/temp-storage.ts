@@ -1,4 +1,4 @@
-/** Wires request temp storage: the spool folder, its limits, and the disk reserve for the ledger. */
+/** Wires request temp storage: the folder of the temp files, its limits, and the disk reserve for the ledger. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve, diskSpace } from "../temp-storage/disk-reserve.ts";
@@ -22,7 +22,7 @@ export function wireTempStorage({
   log,
   clock,
 }: Pick<Runtime, "settings" | "log" | "clock">): TempStorageWiring {
-  const folder = emptyFolder(join(settings.VEXEL_DATA, "spool"));
+  const folder = emptyFolder(join(settings.VEXEL_DATA, "temp"));
   const disk = new DiskReserve({
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
     measure: () => diskSpace(settings.VEXEL_DATA),
@@ -32,7 +32,7 @@ export function wireTempStorage({
     },
     clock,
   });
-  const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });
+  const storage = new TempStorage({ maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES, disk });
   const createTemp = requestTemps(folder, new MemoryBudget(memoryBytes), storage);
   return { folder, storage, disk, createTemp };
 }

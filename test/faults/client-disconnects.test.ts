@@ -16,7 +16,7 @@ afterAll(() => setup.close());
 
 const headers = { authorization: `Bearer ${testKey}` };
 const json = { ...headers, "content-type": "application/json" };
-const spooled = () => readdirSync(join(gateway.folder, "spool"));
+const tempFiles = () => readdirSync(join(gateway.folder, "temp"));
 const image = Buffer.concat([
   fakeImage("large", 0, { format: "png", width: 64, height: 64 }),
   Buffer.alloc(700_000, 3),
@@ -41,7 +41,7 @@ async function expectCanceled(before: number): Promise<void> {
     outputTokens: null,
     images: null,
   });
-  await until(() => spooled().length === 0);
+  await until(() => tempFiles().length === 0);
 }
 
 describe("a client disconnect cancels the upstream request", () => {
@@ -135,12 +135,12 @@ describe("a client disconnect during an upload", () => {
         `content-type: multipart/form-data; boundary=b\r\ncontent-length: 5000000\r\n\r\n${head}`,
     );
     socket.write(image);
-    // Long enough for the sent bytes to be spooled to disk.
+    // Long enough for the sent bytes to be spilled to disk.
     await Bun.sleep(200);
     expect(gateway.rows()).toHaveLength(before);
     socket.resetAndDestroy();
     await until(() => gateway.rows().length > before);
-    await until(() => spooled().length === 0);
+    await until(() => tempFiles().length === 0);
     expect(gateway.rows().at(-1)).toMatchObject({ attempts: 0, upstream: null, images: null });
     expect(gateway.rows().at(-1)!.status).toBeWithin(400, 500);
     expect(fake.requests).toHaveLength(0);

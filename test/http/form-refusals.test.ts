@@ -15,19 +15,19 @@ const edge = startGatewayWithFake({
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
-const spoolFolder = join(gateway.folder, "spool");
+const tempFolder = join(gateway.folder, "temp");
 /** Unlinked files are still listed among the open files of the process. */
 const openUploads = () =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(spoolFolder);
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(tempFolder);
     } catch {
       return false;
     }
   });
 afterEach(() => {
   expect(fake.requests).toHaveLength(0);
-  expect(readdirSync(spoolFolder)).toEqual([]);
+  expect(readdirSync(tempFolder)).toEqual([]);
   if (process.platform === "linux") expect(openUploads()).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ describe("a form", () => {
     expect(await expectError(await sendText(body, type), "invalid_form")).toContain(message);
   });
 
-  test("cut off inside an image that is being spooled, is refused", async () => {
+  test("cut off inside an image that is being spilled to disk, is refused", async () => {
     const head = part("image", "", '; filename="a.png"').slice(0, -2);
     const body = Buffer.concat([Buffer.from(head), large(390_000)]);
     await expectError(await sendText(new Uint8Array(body)), "invalid_form");
@@ -146,7 +146,7 @@ describe("a file", () => {
     expect(message).toContain(String(maxFile));
   });
 
-  test("too large is refused also as a mask, after a spooled image", async () => {
+  test("too large is refused also as a mask, after an image on disk", async () => {
     const form = formOf(...usual, ["image", large(300_000)], ["mask", large(maxFile + 1)]);
     await expectError(await send(form), "request_too_large", "mask");
   });

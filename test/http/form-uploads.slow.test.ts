@@ -74,7 +74,7 @@ function startSink() {
 }
 
 const folder = temporaryFolder();
-const spool = join(folder.path, "data", "spool");
+const tempFolder = join(folder.path, "data", "temp");
 let sink: ReturnType<typeof startSink>;
 let gateway: GatewayProcess;
 const start = () => startProcess({ folder: folder.path, yaml: configFor(sink.url) });
@@ -82,8 +82,8 @@ const start = () => startProcess({ folder: folder.path, yaml: configFor(sink.url
 beforeAll(async () => {
   sink = startSink();
   // As a process that was killed would have left it, had its files had names.
-  mkdirSync(join(spool, "a-folder"), { recursive: true });
-  writeFileSync(join(spool, "upload-1"), "left over");
+  mkdirSync(join(tempFolder, "a-folder"), { recursive: true });
+  writeFileSync(join(tempFolder, "upload-1"), "left over");
   gateway = await start();
 });
 afterAll(async () => {
@@ -146,7 +146,7 @@ const openUploads = (): string[] =>
   readdirSync(`/proc/${gateway.pid}/fd`).flatMap((fd) => {
     try {
       const target = readlinkSync(`/proc/${gateway.pid}/fd/${fd}`);
-      return target.startsWith(spool) ? [target] : [];
+      return target.startsWith(tempFolder) ? [target] : [];
     } catch {
       return [];
     }
@@ -155,11 +155,11 @@ const unfinished: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of unfinished.splice(0)) connection.disconnect();
   await until(() => openUploads().length === 0);
-  expect(readdirSync(spool)).toEqual([]);
+  expect(readdirSync(tempFolder)).toEqual([]);
 });
 
-test("files that an earlier process left in the spool folder are removed at start", () => {
-  expect(readdirSync(spool)).toEqual([]);
+test("files that an earlier process left in the temp folder are removed at start", () => {
+  expect(readdirSync(tempFolder)).toEqual([]);
 });
 
 describe("eight uploads of 25 MB at once, without a length", () => {
@@ -215,7 +215,7 @@ describe("eight uploads of 25 MB at once, without a length", () => {
     }
     await until(() => openUploads().length === 8);
     // Unlinked files have no name, so nothing is left of them after a kill.
-    await until(() => readdirSync(spool).length === 0);
+    await until(() => readdirSync(tempFolder).length === 0);
     for (const connection of connections) connection.disconnect();
     await until(() => openUploads().length === 0);
     expect(sink.received).toEqual([]);
@@ -231,10 +231,10 @@ describe("eight uploads of 25 MB at once, without a length", () => {
         if (sent > 5_000_000) break;
       }
     }
-    await until(() => openUploads().length === 2 && readdirSync(spool).length === 0);
+    await until(() => openUploads().length === 2 && readdirSync(tempFolder).length === 0);
     gateway.kill("SIGKILL");
     await gateway.exited;
-    expect(readdirSync(spool)).toEqual([]);
+    expect(readdirSync(tempFolder)).toEqual([]);
     gateway = await start();
     expect(await upload(1)).toBe(200);
   });

@@ -101,7 +101,7 @@ async function expectServed(url: string, folder: string): Promise<void> {
 
 describe("half-sent uploads of one key", () => {
   test("that announce their length are refused beyond the key's share, before their bodies are read", async () => {
-    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    const gateway = start({ VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte) });
     // One key gets 16 MB while it is alone.
     const uploads = await Promise.all(
       Array.from({ length: 40 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
@@ -112,7 +112,7 @@ describe("half-sent uploads of one key", () => {
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("5");
     expect(JSON.parse(response.body).error).toMatchObject({ code: "rate_limit_exceeded" });
-    expect(JSON.parse(response.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
+    expect(JSON.parse(response.body).error.message).toContain("VEXEL_TEMP_STORAGE_BYTES");
     await expectError(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
     // A request that needs no disk space is served for the same key.
     expect((await edit(gateway.url, bearer, 1000)).status).toBe(200);
@@ -125,7 +125,7 @@ describe("half-sent uploads of one key", () => {
   });
 
   test("are refused before the client has sent anything, if it waits for 100 Continue", async () => {
-    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    const gateway = start({ VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte) });
     await halfSent(gateway.url, 14 * megabyte, megabyte);
     await until(() => gateway.inFlight() === 1);
     const connection = await RawConnection.open(gateway.url);
@@ -136,7 +136,7 @@ describe("half-sent uploads of one key", () => {
   });
 
   test("in chunked coding are refused when the share is used up, and another key is served", async () => {
-    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
+    const gateway = start({ VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte) });
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 8; at++) uploads.push(await halfSentChunked(gateway.url, 5 * megabyte));
     await until(() => uploads.filter(({ received }) => received !== "").length >= 5);
@@ -146,18 +146,18 @@ describe("half-sent uploads of one key", () => {
   });
 
   test("that could never fit are refused as too large", async () => {
-    const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(4 * megabyte) });
+    const gateway = start({ VEXEL_TEMP_STORAGE_BYTES: String(4 * megabyte) });
     const message = await expectError(
       await edit(gateway.url, bearer, 3 * megabyte),
       "request_too_large",
     );
-    expect(message).toContain("VEXEL_SPOOL_MAX_BYTES");
+    expect(message).toContain("VEXEL_TEMP_STORAGE_BYTES");
   });
 });
 
 test("uploads that end in any way release all their temp storage", async () => {
   const gateway = start({
-    VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte),
+    VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte),
     VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
     VEXEL_ON_DISCONNECT: "cancel",
   });
@@ -193,17 +193,17 @@ test("uploads that end in any way release all their temp storage", async () => {
   for (let round = 0; round < 12; round++) {
     await Promise.all(endings.map((end) => end().catch(() => undefined)));
     await until(() => gateway.inFlight() === 0);
-    await until(() => openSpoolFiles(gateway.folder) === 0);
+    await until(() => openTempFiles(gateway.folder) === 0);
   }
   const response = await edit(url, bearer, 15.9 * megabyte);
   expect(response.status, await response.text()).toBe(200);
 });
 
 /** Temp files of this process that have no name any more and are still open. */
-const openSpoolFiles = (folder: string): number =>
+const openTempFiles = (folder: string): number =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "spool"));
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "temp"));
     } catch {
       return false;
     }
@@ -211,7 +211,7 @@ const openSpoolFiles = (folder: string): number =>
 
 test("an upload below the minimum rate is ended, and its temp storage released", async () => {
   const gateway = start({
-    VEXEL_SPOOL_MAX_BYTES: String(16 * megabyte),
+    VEXEL_TEMP_STORAGE_BYTES: String(16 * megabyte),
     VEXEL_BODY_TIMEOUT: "1",
     VEXEL_BODY_MIN_RATE: String(10 * megabyte),
   });
@@ -226,10 +226,10 @@ test("an upload below the minimum rate is ended, and its temp storage released",
   expect((await edit(gateway.url, bearer, 7 * megabyte)).status).toBe(200);
 });
 
-test("an upload is served after the spool folder alone was removed", async () => {
+test("an upload is served after the temp folder alone was removed", async () => {
   const gateway = start({});
   expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
-  rmSync(join(gateway.folder, "spool"), { recursive: true });
+  rmSync(join(gateway.folder, "temp"), { recursive: true });
   expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
 });
 

@@ -8,8 +8,8 @@ import {
   inBytes,
   never,
   speckledPng,
-  spooled,
   upload,
+  uploadOnDisk,
 } from "../workers/image-worker-fixture.ts";
 import { checker, dataUrl, edit, file, maskPng, noise, url } from "./preflight-fixture.ts";
 
@@ -108,9 +108,9 @@ describe("uploaded images", () => {
   });
 
   test("no further file is inspected after the request was rejected", async () => {
-    const truncated = await spooled((await speckledPng(64, 64)).subarray(0, 5000));
+    const truncated = await uploadOnDisk((await speckledPng(64, 64)).subarray(0, 5000));
     const others = await Promise.all(
-      Array.from({ length: 6 }, async () => spooled(await speckledPng(300, 300))),
+      Array.from({ length: 6 }, async () => uploadOnDisk(await speckledPng(300, 300))),
     );
     let under = 0;
     const counting: EditRules["imageWorker"] = {

@@ -67,7 +67,7 @@ afterAll(async () => {
 const openTempFiles = (): number =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).includes("/spool/spool-");
+      return readlinkSync(`/proc/self/fd/${fd}`).includes("/temp/temp-");
     } catch {
       return false;
     }

@@ -6,7 +6,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "File size above which an upload goes to disk",
     "256 KiB",
     "server/app.ts",
-    "spoolAbove = 256 * 1024",
+    "spillUploadsAbove = 256 * 1024",
   ],
   [
     "docs/operations.md",

@@ -1,7 +1,7 @@
 /** Request temp storage: each API key has a fair share of it, and every byte is released when its file is closed. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { spool } from "../../server/http/form.ts";
+import { storeUpload } from "../../server/http/form.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { DiskReserve } from "../../server/temp-storage/disk-reserve.ts";
 import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
@@ -73,7 +73,7 @@ test("small uploads stay in memory within the memory budget, and spill to disk b
       for (let left = bytes; left > 0; left -= 100) yield Buffer.alloc(Math.min(100, left), 7);
     };
     const part = { name: "image", filename: "a.png", type: "image/png", body: body() };
-    return spool(part, limits, storage.account("a", "upload"));
+    return storeUpload(part, limits, storage.account("a", "upload"));
   };
   const first = await upload(1000);
   expect(storage.held).toBe(0);

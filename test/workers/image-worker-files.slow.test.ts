@@ -20,8 +20,8 @@ import {
   pixelsOf,
   speckled,
   speckledPng,
-  spooled,
   upload,
+  uploadOnDisk,
   watched,
 } from "./image-worker-fixture.ts";
 
@@ -47,7 +47,7 @@ describe("on Linux", () => {
     const worker = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const pixels = speckled(400, 300, 4);
-    const { part, close } = await spooled(await speckledPng(400, 300));
+    const { part, close } = await uploadOnDisk(await speckledPng(400, 300));
     if (onLinux) {
       expect((await worker.inspect(part, never)).width).toBe(400);
       const made = await worker.convert(part, { format: "png" }, never, temp);
@@ -141,7 +141,7 @@ test("one image whose file is gone does not disable file paths for other images"
     },
   };
   await expect(worker.inspect(gone, never)).rejects.toThrow("The file is closed.");
-  const { part, close } = await spooled(await speckledPng(16, 16));
+  const { part, close } = await uploadOnDisk(await speckledPng(16, 16));
   if (part.path) await worker.inspect(part, never);
   expect(carried(watcher.requests)).toBe(0);
   await close();
@@ -188,13 +188,13 @@ test("the descriptor of a closed file cannot be shared, because its path may lea
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
   const watcher = watched();
   const worker = createImageWorker({ spawn: watcher.spawn });
-  const { part, close } = await spooled(await speckledPng(40, 30));
+  const { part, close } = await uploadOnDisk(await speckledPng(40, 30));
   const inspecting = worker.inspect(part, never);
   // The worker has the path of the file, and is still starting.
   await until(() => watcher.requests.length === 1);
   const closing = close();
   const others = await Promise.all(
-    Array.from({ length: 8 }, async () => spooled(await speckledPng(50, 60))),
+    Array.from({ length: 8 }, async () => uploadOnDisk(await speckledPng(50, 60))),
   );
   const { width, height } = await inspecting;
   expect([width, height]).toEqual([40, 30]);

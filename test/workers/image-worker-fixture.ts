@@ -70,7 +70,7 @@ export const upload = (bytes: Uint8Array, field = "image", filename = "a.png"): 
 });
 
 /** A large file of a form, which is on disk. Reading it in this process fails. */
-export async function spooled(bytes: Uint8Array, field = "image") {
+export async function uploadOnDisk(bytes: Uint8Array, field = "image") {
   const file = await UnlinkedTempFile.create(folder);
   file.append(bytes);
   const { path } = file;

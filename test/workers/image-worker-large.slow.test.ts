@@ -12,8 +12,8 @@ import {
   inBytes,
   never,
   speckled,
-  spooled,
   upload,
+  uploadOnDisk,
   watched,
 } from "./image-worker-fixture.ts";
 
@@ -21,7 +21,7 @@ const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
 async function inspectOnDisk(bytes: Uint8Array, worker = imageWorker) {
-  const { part, close } = await spooled(bytes);
+  const { part, close } = await uploadOnDisk(bytes);
   // If no other process can open the file, the bytes are sent: `part` cannot be read in this process.
   return worker.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
 }

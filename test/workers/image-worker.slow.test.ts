@@ -14,8 +14,8 @@ import {
   newRequestTemp,
   speckled,
   speckledPng,
-  spooled,
   upload,
+  uploadOnDisk,
   watched,
 } from "./image-worker-fixture.ts";
 
@@ -152,7 +152,7 @@ test("a file that is not an image is not decoded", async () => {
 
 test("a file above the limit is rejected before it is read", async () => {
   const small = createImageWorker({ maxBytes: 100 });
-  const { part, close } = await spooled(await speckledPng(64, 64));
+  const { part, close } = await uploadOnDisk(await speckledPng(64, 64));
   await expectError(small.inspect(part, never), "request_too_large", /100 bytes/);
   await close();
 });
