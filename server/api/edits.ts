@@ -1,6 +1,6 @@
 /** POST /v1/images/edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
-import { validate, withoutNulls } from "../http/read-body.ts";
+import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { outOfRange } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { imageUrlPattern } from "../lib/url-scheme.ts";
@@ -91,7 +91,7 @@ async function readJson(
   nameModel: NameModel,
 ): Promise<ParsedRequest<EditQuery>> {
   const value = await incoming.json(keyId);
-  const body = withoutNulls(value);
+  const body = bodyWithoutNulls(value);
   if (body.images === undefined && body.image !== undefined) {
     throw new GatewayError(
       "missing_parameter",
@@ -122,7 +122,7 @@ async function readJson(
 /** A null member of a reference counts as absent too. The schema refuses a reference that is not an object. */
 const withoutNullMembers = (reference: unknown): unknown =>
   typeof reference === "object" && reference !== null && !Array.isArray(reference)
-    ? withoutNulls(reference)
+    ? bodyWithoutNulls(reference)
     : reference;
 
 /** A mask whose members are all null counts as absent. The schema refuses `{}`. */

@@ -11,7 +11,7 @@ import {
 } from "../embeddings/embedding-usage.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
-import { validate, withoutNulls } from "../http/read-body.ts";
+import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { describeType, refused } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -33,7 +33,7 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     read: async (incoming, keyId, nameModel) => {
-      const body = withoutNulls(await incoming.json(keyId));
+      const body = bodyWithoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
       const named = model === body.model ? body : { ...body, model };
       return { query: read(named) };
@@ -52,7 +52,7 @@ export function engineEmbeddingsEndpoint(options: {
   return {
     ...embeddingsEndpoint(options),
     read: async (incoming, keyId, nameModel) => {
-      const { timeout, ...body } = withoutNulls(await incoming.json(keyId));
+      const { timeout, ...body } = bodyWithoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
       return { query: read({ ...body, model }) };
     },

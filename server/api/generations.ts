@@ -1,6 +1,6 @@
 /** POST /v1/images/generations, and the fields that edits share with it. */
 import { z } from "zod";
-import { validate, withoutNulls } from "../http/read-body.ts";
+import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import { maxTextLength } from "../request/max-text-length.ts";
 import type { GenerationQuery, ImageOptions, ImageResponse } from "../upstream/contract.ts";
@@ -113,7 +113,7 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
   kind: "image",
   read: async (incoming, keyId, nameModel) => {
-    const body = withoutNulls(await incoming.json(keyId));
+    const body = bodyWithoutNulls(await incoming.json(keyId));
     const model = nameModel(body.model);
     return { query: parseGeneration({ ...body, model }) };
   },

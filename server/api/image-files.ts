@@ -7,7 +7,11 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import { toErrorResponse } from "../request/error-response.ts";
-import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
+import type {
+  IncomingRequest,
+  OutgoingResponse,
+  StreamedResponseBody,
+} from "../request/http-types.ts";
 
 interface ImageFileStore {
   find(name: string): Promise<StoredImageFile | undefined>;
@@ -64,7 +68,11 @@ export const createImageFiles =
     };
   };
 
-const bodyOf = (content: Pick<Blob, "stream">, length: number, stallMs: number): StreamedBody => ({
+const bodyOf = (
+  content: Pick<Blob, "stream">,
+  length: number,
+  stallMs: number,
+): StreamedResponseBody => ({
   length,
   open: () => readWithin(content.stream(), stallMs),
   close: async () => undefined,

@@ -3,7 +3,11 @@
  * streamed both ways: a body is read no faster than the handler reads it, and a response no faster than the client
  * does.
  */
-import type { IncomingRequest, OutgoingResponse, StreamedBody } from "../request/http-types.ts";
+import type {
+  IncomingRequest,
+  OutgoingResponse,
+  StreamedResponseBody,
+} from "../request/http-types.ts";
 
 /** A request with the members that become a `Request`. */
 export interface BridgedRequest extends IncomingRequest {
@@ -113,7 +117,10 @@ const iterable = (chunks: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> 
   [Symbol.asyncIterator]: () => chunks,
 });
 
-const streamedBody = (stream: ReadableStream<Uint8Array>, length: number): StreamedBody => ({
+const streamedBody = (
+  stream: ReadableStream<Uint8Array>,
+  length: number,
+): StreamedResponseBody => ({
   length,
   open: () => iterable(chunksOf(stream)),
   close: async (complete) => {

@@ -5,7 +5,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/owned-bytes.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
-import type { FilePart, Form, FormField } from "../request/http-types.ts";
+import type { FilePart, Form, MultipartField } from "../request/http-types.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
 import { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
@@ -145,7 +145,7 @@ interface TextPart {
 const charsetField = "_charset_";
 
 /** Decodes the text fields of a form: from UTF-8, unless the form names another charset (RFC 7578, 4.6). */
-function decodeFields(parts: readonly TextPart[]): FormField[] {
+function decodeFields(parts: readonly TextPart[]): MultipartField[] {
   const fallback = parts
     .find(({ name }) => name === charsetField)
     ?.bytes.toString("latin1")

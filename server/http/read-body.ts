@@ -147,7 +147,7 @@ function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): Gate
 /**
  * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.
  */
-export function withoutNulls(body: unknown): Record<string, unknown> {
+export function bodyWithoutNulls(body: unknown): Record<string, unknown> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError(
       "invalid_json",

@@ -13,7 +13,7 @@ import type {
   IncomingRequest,
   Operation,
   StreamChunk,
-  StreamedBody,
+  StreamedResponseBody,
 } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
@@ -41,7 +41,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface ReplayedResponse {
   readonly headers: Headers;
-  readonly body: StreamedBody;
+  readonly body: StreamedResponseBody;
 }
 
 export class IdempotentRequest {

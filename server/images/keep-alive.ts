@@ -5,7 +5,7 @@
  */
 import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
-import type { OutgoingResponse, StreamChunk, StreamedBody } from "../request/http-types.ts";
+import type { OutgoingResponse, StreamChunk, StreamedResponseBody } from "../request/http-types.ts";
 
 export async function keepAlive(
   outcome: Promise<OutgoingResponse>,
@@ -70,7 +70,7 @@ async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<StreamC
   else yield* body;
 }
 
-async function* readAndClose(body: StreamedBody): AsyncGenerator<StreamChunk> {
+async function* readAndClose(body: StreamedResponseBody): AsyncGenerator<StreamChunk> {
   let complete = false;
   try {
     yield* body.open();

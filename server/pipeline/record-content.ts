@@ -6,7 +6,7 @@ import type { ContentFile } from "../../contract/admin.ts";
 import { splitInlineImage } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
-import type { OutgoingResponse, StreamChunk, StreamedBody } from "../request/http-types.ts";
+import type { OutgoingResponse, StreamChunk, StreamedResponseBody } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 
 /**
@@ -74,7 +74,8 @@ export class RecordedContent {
       this.discard();
       return response;
     }
-    if ("open" in body) return { ...response, body: this.#copyStreamed(body as StreamedBody) };
+    if ("open" in body)
+      return { ...response, body: this.#copyStreamed(body as StreamedResponseBody) };
     return { ...response, body: this.#copyIterable(body as AsyncIterable<StreamChunk>) };
   }
 
@@ -84,7 +85,7 @@ export class RecordedContent {
     writer?.discard();
   }
 
-  #copyStreamed({ chunksInMemory: _, ...body }: StreamedBody): StreamedBody {
+  #copyStreamed({ chunksInMemory: _, ...body }: StreamedResponseBody): StreamedResponseBody {
     const copy = (chunk: StreamChunk): void => this.#copy(chunk);
     return {
       ...body,

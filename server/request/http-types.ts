@@ -10,14 +10,14 @@ import type { RequestClient } from "./deadline.ts";
 
 export type { FilePart };
 
-export interface FormField {
+export interface MultipartField {
   readonly name: string;
   readonly value: string;
 }
 
 /** A multipart form, read to its end. Its files may be on disk until `dispose`. */
 export interface Form {
-  readonly fields: readonly FormField[];
+  readonly fields: readonly MultipartField[];
   readonly files: readonly FilePart[];
   dispose(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export type StreamChunk = string | BorrowedBytes;
 export type BodyChunks = readonly BodyChunk[];
 
 /** A long body that is read while it is sent. */
-export interface StreamedBody {
+export interface StreamedResponseBody {
   readonly length: number;
   open(): BorrowedChunks;
   /** The same bytes, if all of them are in memory. */
@@ -81,7 +81,7 @@ export interface OutgoingResponse {
     | BodyChunks
     | Uint8Array
     | AsyncIterable<StreamChunk>
-    | StreamedBody
+    | StreamedResponseBody
     | Blob;
 }
 

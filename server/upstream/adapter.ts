@@ -25,7 +25,7 @@ export interface UpstreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent: a GET request without a body. */
-  readonly body?: string | StreamedBody;
+  readonly body?: string | StreamedRequestBody;
   /** Absent: GET without a body, POST with one. */
   readonly method?: "PUT" | "DELETE" | "POST";
   /** The response may be streamed. Absent: it is buffered. */
@@ -37,7 +37,7 @@ export interface UpstreamRequest {
 }
 
 /** A body too large to buffer: reopened for each attempt, with a known length. */
-export interface StreamedBody {
+export interface StreamedRequestBody {
   readonly length: number;
   open(): BorrowedChunks;
 }

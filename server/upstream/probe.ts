@@ -8,7 +8,7 @@ import { openaiList } from "./connection-test/list-models.ts";
 import type { Upstream } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
-import type { Send } from "./transport/transport.ts";
+import type { SendUpstreamRequest } from "./transport/transport.ts";
 
 export interface Probe {
   readonly upstream: string;
@@ -19,7 +19,7 @@ export interface Probe {
 }
 
 export interface ProbeOptions {
-  readonly send: Send;
+  readonly send: SendUpstreamRequest;
   readonly timeoutMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;

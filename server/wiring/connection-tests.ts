@@ -3,10 +3,10 @@ import type { ConnectionTestRoutesOptions } from "../admin/routes/connection-tes
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { systemResolve } from "../upstream/download/ssrf-guard.ts";
-import type { FetchOnly, Send } from "../upstream/transport/transport.ts";
+import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/transport.ts";
 
 export interface ConnectionTestsOptions {
-  readonly send: Send;
+  readonly send: SendUpstreamRequest;
   readonly fetchOnly: FetchOnly;
   readonly upstreamClient: Pick<UpstreamClient, "embeddings" | "generations">;
   readonly createTemp: (keyId: string) => RequestTemp;

@@ -4,7 +4,7 @@ import type { ImageCapabilitiesOf } from "../admin/image-options.ts";
 import type { EstimateImages } from "../admin/routes/image-estimates.ts";
 import { parseGeneration } from "../api/generations.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
-import { withoutNulls } from "../http/read-body.ts";
+import { bodyWithoutNulls } from "../http/read-body.ts";
 import { planRejection } from "../images/generate.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
 import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";
@@ -31,7 +31,7 @@ const anyImage: ImageSource = { kind: "url", url: "https://example.invalid/image
 /** An estimate may be requested before the prompt is written. */
 function queryOf(request: ImageEstimateRequest): GenerationQuery | EditQuery {
   const { model, prompt, options, references, mask } = request;
-  const query = parseGeneration({ ...withoutNulls(options), model, prompt: prompt || " " });
+  const query = parseGeneration({ ...bodyWithoutNulls(options), model, prompt: prompt || " " });
   if (references === 0) return query;
   const images = Array.from({ length: references }, () => anyImage);
   return { ...query, images, files: [], ...(mask && { mask: anyImage }) };

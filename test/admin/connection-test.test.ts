@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 import { upstreamOf } from "../../server/config/schema.ts";
-import { connectionSteps } from "../../server/upstream/connection-test/connection-steps.ts";
+import { runConnectionSteps } from "../../server/upstream/connection-test/connection-steps.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -33,7 +33,7 @@ async function run(upstream: object, more: object = {}) {
 }
 
 test("a name server that does not answer fails the DNS step after its timeout", async () => {
-  const [dns, tcp] = await connectionSteps(new URL("https://cloud.example/v1"), {
+  const [dns, tcp] = await runConnectionSteps(new URL("https://cloud.example/v1"), {
     resolve: () => Promise.withResolvers<never>().promise,
     timeoutMs: 20,
     clock: () => performance.now(),

@@ -5,18 +5,18 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ByteSocket } from "../../server/http/server/client-socket.ts";
-import { Connection } from "../../server/http/server/connection.ts";
+import { ClientConnection } from "../../server/http/server/connection.ts";
 import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
-import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse, StreamedResponseBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import { chunk } from "./gateway-fixture.ts";
 import { chunkedPost, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("a response that cannot be sent as announced resets the connection:", () => {
   const closed: boolean[] = [];
-  const leaving = (length: number, open: StreamedBody["open"]): StreamedBody => ({
+  const leaving = (length: number, open: StreamedResponseBody["open"]): StreamedResponseBody => ({
     length,
     open,
     close: async (complete) => void closed.push(complete),
@@ -198,7 +198,10 @@ describe("a socket that accepts one byte at a time", () => {
       headCacheMs: 1,
     },
   });
-  const untilAccepted = async (socket: NarrowSocket, connection: Connection): Promise<void> => {
+  const untilAccepted = async (
+    socket: NarrowSocket,
+    connection: ClientConnection,
+  ): Promise<void> => {
     for (let quiet = 0; quiet < 10; ) {
       await Promise.resolve();
       const before = socket.accepted.length;
@@ -228,7 +231,7 @@ describe("a socket that accepts one byte at a time", () => {
     // At first it accepts nothing, or more than the characters of a long text and less than its bytes.
     for (const room of [0, 60_000]) {
       const socket = new NarrowSocket(room);
-      const connection = new Connection(
+      const connection = new ClientConnection(
         socket as unknown as ByteSocket,
         contextWith(async () => respondWith(body())),
       );
@@ -252,7 +255,7 @@ describe("a socket that accepts one byte at a time", () => {
   test("gets its own response, although others use the write buffer meanwhile", async () => {
     const sockets = ["first", "second", "third"].map((name) => {
       const socket = new NarrowSocket();
-      const connection = new Connection(
+      const connection = new ClientConnection(
         socket as unknown as ByteSocket,
         contextWith(async () => respondWith(name.repeat(100))),
       );
@@ -269,7 +272,7 @@ describe("a socket that accepts one byte at a time", () => {
   test("is resumed after a large body was read, so that a disconnect is detected", async () => {
     const socket = new NarrowSocket();
     const accepted = gate();
-    const connection = new Connection(
+    const connection = new ClientConnection(
       socket as unknown as ByteSocket,
       contextWith(async ({ body: content }) => {
         await accepted.opened;
@@ -286,7 +289,7 @@ describe("a socket that accepts one byte at a time", () => {
 
   test("is not closed before it has accepted all of a refusal", async () => {
     const socket = new NarrowSocket();
-    const connection = new Connection(
+    const connection = new ClientConnection(
       socket as unknown as ByteSocket,
       contextWith(() => Promise.reject(new Error("no request"))),
     );

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse, StreamedResponseBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
@@ -14,7 +14,7 @@ const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).t
 
 describe("a buffer that is released before the socket has accepted it", () => {
   const closed: boolean[] = [];
-  const inMemory = (pieces: readonly Uint8Array[]): StreamedBody => ({
+  const inMemory = (pieces: readonly Uint8Array[]): StreamedResponseBody => ({
     length: pieces.reduce((sum, piece) => sum + piece.length, 0),
     open: async function* () {
       yield* pieces;
@@ -71,7 +71,7 @@ describe("a throw while a response is written", () => {
 
   test("is reported, resets the connection, and closes the body exactly once", async () => {
     const closed: boolean[] = [];
-    const body: StreamedBody = {
+    const body: StreamedResponseBody = {
       length: 3,
       open: async function* () {
         yield Buffer.from("abc");
@@ -113,7 +113,7 @@ describe("a throw while a response is written", () => {
 
   test("and a second throw during the clean-up are both reported", async () => {
     const other = new Error("another defect");
-    const body: StreamedBody = {
+    const body: StreamedResponseBody = {
       length: 3,
       open: async function* () {},
       close: () => Promise.reject(other),

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ServerRequest } from "../../server/http/server/http-server.ts";
-import type { StreamedBody } from "../../server/request/http-types.ts";
+import type { StreamedResponseBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import {
   chunkedPost,
@@ -97,7 +97,7 @@ describe("a client that disconnects", () => {
         ended.push("pieces");
       }
     }
-    const leaving: StreamedBody = {
+    const leaving: StreamedResponseBody = {
       length: 1e9,
       open: async function* () {
         for (;;) yield Buffer.alloc(100_000);

@@ -5,7 +5,7 @@
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { Connection } from "../../server/upstream/transport/connection.ts";
+import { UpstreamConnection } from "../../server/upstream/transport/connection.ts";
 import {
   bufferedPool,
   ConnectionPool,
@@ -123,7 +123,7 @@ describe("idle connections", () => {
     const trust = new KeepAliveTrust({ clock });
     const pool = new ConnectionPool({ clock, trust, ...bufferedPool });
     try {
-      const open = () => Connection.open(address);
+      const open = () => UpstreamConnection.open(address);
       const [old, young] = [await open(), await open()];
       pool.release("here", old);
       now = 20_000;

@@ -4,7 +4,7 @@
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
+import type { StreamedRequestBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
 import { createTransport, needsFetch } from "../../server/upstream/transport/transport.ts";
 import { selfSigned } from "../certificate-fixture.ts";
@@ -32,7 +32,7 @@ function testSend(ca = certificate.cert) {
   return { send, reported, [Symbol.dispose]: () => sender.close() };
 }
 
-const uploaded = (text: string): StreamedBody => ({
+const uploaded = (text: string): StreamedRequestBody => ({
   length: text.length,
   async *open() {
     yield Buffer.from(text);

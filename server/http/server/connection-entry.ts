@@ -3,7 +3,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ClientSocket } from "./client-socket.ts";
 import type { Holder } from "./connection-holders.ts";
 import type { LimitedConnection } from "./connection-limit.ts";
-import type { RequestHead } from "./parse-head.ts";
+import type { ParsedHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -17,7 +17,7 @@ export interface TableConnection {
   readonly socket: ClientSocket;
   readonly request: HttpRequest | undefined;
   /** The head of the current request, or of the last one if that was recent. */
-  readonly lastHead: RequestHead | undefined;
+  readonly lastHead: ParsedHead | undefined;
   /** A part of the next request head has arrived. */
   readonly hasPartialHead: boolean;
   /** Writes the refusal of a connection beyond the maximum, and closes. */
@@ -76,7 +76,7 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
     return this.#holderOf(this.connection.lastHead);
   }
 
-  #holderOf(head: RequestHead | undefined): Holder {
+  #holderOf(head: ParsedHead | undefined): Holder {
     const keyId = head && this.#server.keyIdOf(head);
     return keyId === undefined ? `address ${this.connection.socket.remoteAddress}` : `key ${keyId}`;
   }
@@ -87,7 +87,7 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
   }
 
   /** A request head has arrived. `isProbe`: the request is served in any case. */
-  admit(head: RequestHead, isProbe: boolean): "serve" | "wait" | "refuse" {
+  admit(head: ParsedHead, isProbe: boolean): "serve" | "wait" | "refuse" {
     this.#hasRequested = true;
     if (!this.#isSurplus || isProbe) return "serve";
     const { limit } = this.#server;

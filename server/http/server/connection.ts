@@ -8,7 +8,7 @@ import type { OutgoingResponse } from "../../request/http-types.ts";
 import { type ByteSocket, ClientSocket, ConnectionPhase } from "./client-socket.ts";
 import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
 import { incompleteBody } from "./http-server.ts";
-import { HeadReader, type RequestHead } from "./parse-head.ts";
+import { HeadReader, type ParsedHead } from "./parse-head.ts";
 import { type RefusedConnection, refuseConnection, refuseHead } from "./refuse-client.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
 import { discardBody, sendResponse } from "./send-response.ts";
@@ -20,8 +20,8 @@ const noBytes = Buffer.alloc(0);
 const maxPipelinedPerTurn = 32;
 const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 
-export class Connection implements TableConnection, RequestConnection, RefusedConnection {
-  readonly entry: ConnectionEntry<Connection>;
+export class ClientConnection implements TableConnection, RequestConnection, RefusedConnection {
+  readonly entry: ConnectionEntry<ClientConnection>;
   readonly socket: ClientSocket;
   readonly #server: ServerContext;
   readonly #headReader = new HeadReader();
@@ -29,7 +29,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
   /** The head of a request that waits until there is room for its connection. */
-  #waitingHead: RequestHead | undefined;
+  #waitingHead: ParsedHead | undefined;
   /** Pipelined requests so far. */
   #pipelined = 0;
 
@@ -45,7 +45,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
     return this.#request;
   }
 
-  get lastHead(): RequestHead | undefined {
+  get lastHead(): ParsedHead | undefined {
     return this.#request?.head ?? this.#headReader.lastHead;
   }
 
@@ -145,7 +145,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
 
   #readHead(bytes: Buffer): void {
     const isFirstPart = !this.hasPartialHead;
-    let head: RequestHead | undefined;
+    let head: ParsedHead | undefined;
     try {
       head = this.#headReader.read(bytes);
     } catch (error) {
@@ -157,7 +157,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
     else if (isFirstPart) this.socket.phase.touch();
   }
 
-  #startRequest(head: RequestHead): void {
+  #startRequest(head: ParsedHead): void {
     const isProbe = this.entry.isSurplus && this.#server.isProbe(head.path);
     const admission = this.entry.admit(head, isProbe);
     if (admission === "refuse") {
@@ -182,7 +182,7 @@ export class Connection implements TableConnection, RequestConnection, RefusedCo
     }
   }
 
-  #handleRequest(head: RequestHead, isProbe: boolean): void {
+  #handleRequest(head: ParsedHead, isProbe: boolean): void {
     const request = new HttpRequest(head, this);
     if (isProbe) request.isLast = true;
     this.#request = request;

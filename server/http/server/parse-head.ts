@@ -30,7 +30,7 @@ const keepAlive = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/;
 /** Body framing: chunked coding, or the length of the body. */
 export type Framing = "chunked" | number;
 
-export class RequestHead {
+export class ParsedHead {
   readonly method: string;
   /** As it was sent: still percent-encoded, without a trailing slash. */
   readonly path: string;
@@ -185,11 +185,11 @@ export class HeadReader {
   #buffered: Buffer = noBytes;
   #bodyStart = 0;
   #rest: Buffer = noBytes;
-  #cachedHead: RequestHead | undefined;
+  #cachedHead: ParsedHead | undefined;
   #cachedBytes: Buffer = noBytes;
 
   /** The last head, for some seconds after its request. */
-  get lastHead(): RequestHead | undefined {
+  get lastHead(): ParsedHead | undefined {
     return this.#cachedHead;
   }
 
@@ -232,7 +232,7 @@ export class HeadReader {
    * Reads the next head from the buffered bytes and `more`. Undefined while the head has not arrived whole. Throws
    * GatewayError.
    */
-  read(more: Buffer): RequestHead | undefined {
+  read(more: Buffer): ParsedHead | undefined {
     this.buffer(more);
     const bytes = this.#buffered;
     const head = this.#find(bytes);
@@ -253,7 +253,7 @@ export class HeadReader {
     return rest;
   }
 
-  #find(bytes: Buffer): RequestHead | undefined {
+  #find(bytes: Buffer): ParsedHead | undefined {
     const cached = this.#cachedBytes;
     if (
       this.#cachedHead &&
@@ -285,9 +285,9 @@ export class HeadReader {
     return undefined;
   }
 
-  #parse(bytes: Buffer, start: number, end: number): RequestHead {
+  #parse(bytes: Buffer, start: number, end: number): ParsedHead {
     this.#clearCache();
-    const head = new RequestHead(bytes.toString("latin1", start, end));
+    const head = new ParsedHead(bytes.toString("latin1", start, end));
     if (this.#bodyStart - start <= maxCachedBytes) {
       this.#cachedHead = head;
       this.#cachedBytes = Buffer.from(bytes.subarray(start, this.#bodyStart));

@@ -8,7 +8,7 @@ import type { DisconnectListener } from "../../request/deadline.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { maxDiscardedBytes } from "./client-socket.ts";
 import type { RequestBody as BodyReader, ServerRequest } from "./http-server.ts";
-import type { Framing, RequestHead } from "./parse-head.ts";
+import type { Framing, ParsedHead } from "./parse-head.ts";
 import { invalidHttp } from "./refuse-client.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
@@ -21,7 +21,7 @@ export interface RequestConnection {
 }
 
 export class HttpRequest implements ServerRequest, BodyListener {
-  readonly head: RequestHead;
+  readonly head: ParsedHead;
   readonly body: RequestBody;
   readonly #connection: RequestConnection;
   /** The connection is closed after the response to this request. */
@@ -32,7 +32,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
   #disconnectListener: DisconnectListener | undefined;
   #isDisconnected = false;
 
-  constructor(head: RequestHead, connection: RequestConnection) {
+  constructor(head: ParsedHead, connection: RequestConnection) {
     this.head = head;
     this.#connection = connection;
     this.body = new RequestBody(head.framing, this);
@@ -95,7 +95,7 @@ export function connectionHeader(
 /** In HTTP/1.0, a body without a length ends when the connection is closed. */
 const endsWithConnection = (
   body: OutgoingResponse["body"],
-  { supportsChunked }: RequestHead,
+  { supportsChunked }: ParsedHead,
 ): boolean =>
   !supportsChunked && typeof body === "object" && !("length" in body) && !(body instanceof Blob);
 

@@ -10,9 +10,9 @@ import type {
   BodyChunks,
   OutgoingResponse,
   StreamChunk,
-  StreamedBody,
+  StreamedResponseBody,
 } from "../../request/http-types.ts";
-import type { Framing, RequestHead } from "./parse-head.ts";
+import type { Framing, ParsedHead } from "./parse-head.ts";
 import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./socket-writer.ts";
 
 /**
@@ -21,7 +21,7 @@ import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./
  */
 export function sendResponse(
   { status, headers, body }: OutgoingResponse,
-  { method, supportsChunked }: RequestHead,
+  { method, supportsChunked }: ParsedHead,
   headerLines: string,
   writer: SocketWriter,
 ): Promise<void> | undefined {
@@ -90,7 +90,7 @@ async function sendHeadOnly(
 async function sendFromMemory(
   headSent: Promise<void> | undefined,
   chunks: readonly Uint8Array[],
-  body: StreamedBody,
+  body: StreamedResponseBody,
   count: SentCount,
 ): Promise<void> {
   let complete = false;
@@ -227,7 +227,7 @@ type Body = Exclude<OutgoingResponse["body"], string | BodyChunks | Uint8Array>;
 
 const isBodyChunks = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
 
-const isStreamedBody = (body: Body): body is StreamedBody => "open" in body;
+const isStreamedBody = (body: Body): body is StreamedResponseBody => "open" in body;
 
 function lengthOf(body: Body): number | undefined {
   if (body instanceof Blob) return body.size;
@@ -245,7 +245,7 @@ interface ChunkSource {
 const chunkSource = (body: Body): ChunkSource =>
   isStreamedBody(body) ? streamedBodyChunks(body) : iterableChunks(body);
 
-function streamedBodyChunks(body: StreamedBody): ChunkSource {
+function streamedBodyChunks(body: StreamedResponseBody): ChunkSource {
   return {
     iterator: readStreamedBody(body),
     end: (complete) => body.close(complete),
@@ -254,7 +254,7 @@ function streamedBodyChunks(body: StreamedBody): ChunkSource {
 }
 
 /** A body that cannot be opened fails like one that cannot be read. */
-async function* readStreamedBody(body: StreamedBody): AsyncGenerator<StreamChunk> {
+async function* readStreamedBody(body: StreamedResponseBody): AsyncGenerator<StreamChunk> {
   yield* body.open();
 }
 

@@ -5,7 +5,7 @@
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { ByteSocket } from "./client-socket.ts";
-import { Connection } from "./connection.ts";
+import { ClientConnection } from "./connection.ts";
 import type { ConnectionEntry } from "./connection-entry.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import type { HttpServer, HttpServerOptions, TlsCredentials } from "./http-server.ts";
@@ -19,7 +19,7 @@ const shutdownLingerMs = 300;
 export function startServer(options: HttpServerOptions): HttpServer {
   const { bodyMs, idleMs, maxConnections } = options.limits;
   const startedAt = options.clock();
-  const limit = new ConnectionLimit<ConnectionEntry<Connection>>(
+  const limit = new ConnectionLimit<ConnectionEntry<ClientConnection>>(
     maxConnections,
     startedAt,
     (report) => options.onConnectionsRefused(report),
@@ -41,7 +41,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
   let stopped = false;
   const allClosed = Promise.withResolvers<void>();
   const listener = acceptSockets(options, {
-    create: (socket, isEncrypted) => new Connection(socket, context, isEncrypted),
+    create: (socket, isEncrypted) => new ClientConnection(socket, context, isEncrypted),
     opened: ({ entry }) => {
       const decision = limit.add(entry);
       if (decision !== "serve") entry.becomeSurplus();
@@ -96,9 +96,9 @@ const handshakeRecord = 0x16;
 
 interface SocketEvents {
   /** Creates the connection of a new socket. `isEncrypted`: its TLS handshake begins. */
-  create(socket: ByteSocket, isEncrypted: boolean): Connection;
-  opened(connection: Connection): void;
-  closed(connection: Connection): void;
+  create(socket: ByteSocket, isEncrypted: boolean): ClientConnection;
+  opened(connection: ClientConnection): void;
+  closed(connection: ClientConnection): void;
   /** The response to a client that speaks plain HTTP where TLS is served. */
   refusePlainHttp(): string;
   onError(error: unknown): void;
@@ -122,11 +122,11 @@ function acceptSockets(
 ): Listener {
   // A client may close its side after the request, and wait for the response.
   const address = { hostname: host, port, allowHalfOpen: true, reusePort };
-  if (!tls) return Bun.listen<Connection>({ ...address, socket: plainHandler(events) });
+  if (!tls) return Bun.listen<ClientConnection>({ ...address, socket: plainHandler(events) });
   return Bun.listen<RawState>({ ...address, socket: upgradingHandler(tls, events) });
 }
 
-function plainHandler(events: SocketEvents): Bun.SocketHandler<Connection> {
+function plainHandler(events: SocketEvents): Bun.SocketHandler<ClientConnection> {
   return {
     open: (socket) => {
       socket.data = events.create(socket, false);
@@ -145,7 +145,7 @@ function plainHandler(events: SocketEvents): Bun.SocketHandler<Connection> {
 }
 
 /** The handler of decrypted bytes. */
-function tlsHandler(events: SocketEvents): Bun.SocketHandler<Connection> {
+function tlsHandler(events: SocketEvents): Bun.SocketHandler<ClientConnection> {
   return {
     ...plainHandler(events),
     open: (socket) => {
@@ -188,7 +188,7 @@ function upgradingHandler(
         tls: { cert, key, ALPNProtocols: alpnProtocols },
         socket: socketHandler,
       };
-      const [raw] = socket.upgradeTLS<Connection>(upgrade);
+      const [raw] = socket.upgradeTLS<ClientConnection>(upgrade);
       (raw as unknown as Bun.Socket<RawState>).data = socket.data;
     },
     // Called with the encrypted bytes, before they are decrypted.

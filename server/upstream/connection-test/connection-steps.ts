@@ -3,7 +3,7 @@ import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin
 import { errorCode } from "../../lib/error-code.ts";
 import { withTimeout } from "../../lib/timers.ts";
 import type { Resolve } from "../download/ssrf-guard.ts";
-import { Connection, type TlsTrust } from "../transport/connection.ts";
+import { type TlsTrust, UpstreamConnection } from "../transport/connection.ts";
 import { NotConnected } from "../transport/transport-error.ts";
 
 export interface ConnectionStepsOptions {
@@ -17,7 +17,7 @@ export interface ConnectionStepsOptions {
 }
 
 /** Resolves with one step each for DNS, TCP and TLS. The steps after a failed one are skipped. */
-export async function connectionSteps(
+export async function runConnectionSteps(
   url: URL,
   { resolve, timeoutMs, clock, tls = {} }: ConnectionStepsOptions,
 ): Promise<readonly ConnectionStep[]> {
@@ -25,8 +25,8 @@ export async function connectionSteps(
   const isEncrypted = url.protocol === "https:";
   const port = url.port === "" ? (isEncrypted ? 443 : 80) : Number(url.port);
   const address = { hostname, port };
-  const open = async (target: Parameters<typeof Connection.open>[0]): Promise<void> => {
-    const connection = await Connection.open(target, { connectMs: timeoutMs });
+  const open = async (target: Parameters<typeof UpstreamConnection.open>[0]): Promise<void> => {
+    const connection = await UpstreamConnection.open(target, { connectMs: timeoutMs });
     connection.close();
   };
   const work: readonly [ConnectionStepName, () => Promise<string> | undefined][] = [

@@ -8,12 +8,12 @@ import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
 import type { Upstream } from "../contract.ts";
 import { createTokenCache } from "../credentials/token-cache.ts";
-import type { Send } from "../transport/transport.ts";
-import { type ConnectionStepsOptions, connectionSteps, skipped } from "./connection-steps.ts";
+import type { SendUpstreamRequest } from "../transport/transport.ts";
+import { type ConnectionStepsOptions, runConnectionSteps, skipped } from "./connection-steps.ts";
 import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
 
 export interface TestConnectionOptions extends ConnectionStepsOptions {
-  readonly send: Send;
+  readonly send: SendUpstreamRequest;
   /** Requests go through a proxy of the environment, so the gateway makes no connection of its own. */
   readonly isProxied: (url: URL) => boolean;
   /** Unix milliseconds. */
@@ -52,7 +52,7 @@ export async function testConnection(
   const url = new URL(free.request.url);
   const steps = options.isProxied(url)
     ? [skipped("dns", "Requests to this address go through a proxy.")]
-    : await connectionSteps(url, options);
+    : await runConnectionSteps(url, options);
   if (steps.some(({ result }) => result === "failed")) {
     const later = [skipped("http", ""), skipped("credential", "")];
     return end({ steps: [...steps, ...later], reachable: false, credential: "unverified" });
@@ -206,7 +206,7 @@ async function isRefusal(
 
 const statusOf = (
   request: UpstreamRequest,
-  send: Send,
+  send: SendUpstreamRequest,
   timeoutMs: number,
 ): Promise<number | undefined> =>
   send(request, AbortSignal.timeout(timeoutMs)).then(

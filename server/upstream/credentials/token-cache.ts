@@ -7,10 +7,10 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
-import type { Send } from "../transport/transport.ts";
+import type { SendUpstreamRequest } from "../transport/transport.ts";
 
 interface TokenCacheOptions {
-  readonly send: Send;
+  readonly send: SendUpstreamRequest;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -103,7 +103,12 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
   };
 }
 
-async function requestToken(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
+async function requestToken(
+  exchange: TokenExchange,
+  upstream: Upstream,
+  now: number,
+  send: SendUpstreamRequest,
+) {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(timeoutError()), exchangeTimeoutMs);
   try {

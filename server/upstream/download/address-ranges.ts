@@ -65,20 +65,20 @@ function listOf(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
-    list.addSubnet(address, Number(bits), familyOf(address));
+    list.addSubnet(address, Number(bits), ipFamilyOf(address));
   }
   return list;
 }
 
 /** Undefined for a name, for an address with a zone, and for another notation. */
-export function familyOf(address: string): "ipv4" | "ipv6" | undefined {
+export function ipFamilyOf(address: string): "ipv4" | "ipv6" | undefined {
   if (isIPv4(address)) return "ipv4";
   return isIPv6(address) && !address.includes("%") ? "ipv6" : undefined;
 }
 
 /** Whether a text is an IP address of the public Internet. */
 export function isPublic(address: string): boolean {
-  const family = familyOf(address);
+  const family = ipFamilyOf(address);
   if (family === undefined || privateAddresses[family].check(address, family)) return false;
   return family === "ipv4" || publicAddresses.check(address, family);
 }
@@ -98,7 +98,7 @@ export const isPrivateName = (host: string): boolean =>
 export function isPrivateHost(hostname: string): boolean {
   // A trailing dot marks a fully qualified name.
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  return isPrivateName(host) || (familyOf(host) !== undefined && !isPublic(host));
+  return isPrivateName(host) || (ipFamilyOf(host) !== undefined && !isPublic(host));
 }
 
 export const hasCredentials = ({ username, password }: URL): boolean =>

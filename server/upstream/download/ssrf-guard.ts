@@ -5,7 +5,7 @@
 import { lookup } from "node:dns/promises";
 import { errorCode } from "../../lib/error-code.ts";
 import type { Address } from "../transport/connection.ts";
-import { familyOf, hasCredentials, isPrivateName, isPublic } from "./address-ranges.ts";
+import { hasCredentials, ipFamilyOf, isPrivateName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
 
 /** An address that the guard has checked, and the request for it. */
@@ -63,7 +63,7 @@ export async function resolvePublicAddresses(
   ) {
     throw privateAddress(`the name or port ${port} is private`);
   }
-  const named = familyOf(host) === undefined;
+  const named = ipFamilyOf(host) === undefined;
   const addresses = named ? await addressesOf(host, resolve) : [host];
   const firstPrivate = isTrusted ? undefined : addresses.find((address) => !isPublic(address));
   // A private address among public ones is an attack or a mistake.

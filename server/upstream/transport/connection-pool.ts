@@ -3,7 +3,7 @@
  * send exactly one response per request. A new connection resolves the host name (DNS) through Bun's cache of at most
  * 30 seconds. The pool bounds idle connections only: concurrency limits bound the open ones (max connections).
  */
-import { type Address, Connection } from "./connection.ts";
+import { type Address, UpstreamConnection } from "./connection.ts";
 
 interface PoolOptions {
   /** Milliseconds, monotonic. */
@@ -30,7 +30,7 @@ export const streamedPool = { idleTimeoutMs: 1000, maxIdle: 8, areCached: false 
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
-  readonly #idle = new Map<string, Connection[]>();
+  readonly #idle = new Map<string, UpstreamConnection[]>();
   #sweeping: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
@@ -39,7 +39,7 @@ export class ConnectionPool {
   }
 
   /** The connection that was used last (LIFO): it is the most likely to be still open. */
-  takeIdle(key: string): Connection | undefined {
+  takeIdle(key: string): UpstreamConnection | undefined {
     const { clock, trust, idleTimeoutMs } = this.#options;
     const idle = this.#idle.get(key);
     if (!idle || !trust.isTrusted(key)) return undefined;
@@ -51,9 +51,9 @@ export class ConnectionPool {
   }
 
   /** Opens a connection. Throws NotConnected. */
-  open(key: string, address: Address): Promise<Connection> {
+  open(key: string, address: Address): Promise<UpstreamConnection> {
     const { areCached } = this.#options;
-    return Connection.open(address, {
+    return UpstreamConnection.open(address, {
       onUnsolicited: (responses) => this.#onUnsolicited(key, areCached ? responses : 0),
     });
   }
@@ -68,7 +68,7 @@ export class ConnectionPool {
   }
 
   /** Returns a connection whose request has ended to the pool. */
-  release(key: string, connection: Connection): void {
+  release(key: string, connection: UpstreamConnection): void {
     if (connection.closed) return;
     const { clock, trust, maxIdle } = this.#options;
     let idle = this.#idle.get(key);

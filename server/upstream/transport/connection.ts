@@ -24,7 +24,7 @@ export interface TlsTrust {
   readonly serverName?: string | undefined;
 }
 
-export interface OpenOptions {
+export interface ConnectOptions {
   /** Called once if an unsolicited response arrives, with the number of earlier responses. */
   readonly onUnsolicited?: ((responses: number) => void) | undefined;
   /** Timeout of the connection and its TLS handshake. */
@@ -44,7 +44,7 @@ export interface Exchange {
   onError(error: unknown): void;
 }
 
-type Socket = Bun.Socket<Connection>;
+type Socket = Bun.Socket<UpstreamConnection>;
 
 /** Above this length, a socket usually does not accept the whole request in one write. */
 const largeRequestLength = 256 * 1024;
@@ -54,7 +54,7 @@ const defaultConnectMs = 30_000;
 /** A connection that left the pool stays open this long, so that the event loop decrypts the bytes that wait on it. */
 const decryptMs = 1000;
 
-export class Connection {
+export class UpstreamConnection {
   closed = false;
   /** When it last became idle, in milliseconds. */
   idleSince = 0;
@@ -85,12 +85,12 @@ export class Connection {
   /** Throws NotConnected. */
   static async open(
     { hostname, port, tls }: Address,
-    { onUnsolicited, connectMs = defaultConnectMs, connect = Bun.connect }: OpenOptions = {},
-  ): Promise<Connection> {
-    const connection = new Connection(tls !== undefined, onUnsolicited);
+    { onUnsolicited, connectMs = defaultConnectMs, connect = Bun.connect }: ConnectOptions = {},
+  ): Promise<UpstreamConnection> {
+    const connection = new UpstreamConnection(tls !== undefined, onUnsolicited);
     const timeout = Promise.withResolvers<never>();
     const timer = setTimeout(() => timeout.reject({ code: "ETIMEDOUT" }), connectMs);
-    const connecting = connect<Connection>({
+    const connecting = connect<UpstreamConnection>({
       hostname,
       port,
       data: connection,
@@ -282,7 +282,7 @@ export class Connection {
   }
 }
 
-const handlers: Bun.SocketHandler<Connection> = {
+const handlers: Bun.SocketHandler<UpstreamConnection> = {
   data: ({ data }, bytes) => data.onData(bytes),
   drain: ({ data }) => data.onDrain(),
   end: ({ data }) => data.onEnd(),
@@ -290,7 +290,7 @@ const handlers: Bun.SocketHandler<Connection> = {
   error: ({ data }, error) => data.onEnd(error),
 };
 
-const secureHandlers: Bun.SocketHandler<Connection> = {
+const secureHandlers: Bun.SocketHandler<UpstreamConnection> = {
   ...handlers,
   handshake: ({ data, authorized }, completed, error) =>
     data.onHandshake(completed && authorized ? undefined : (error ?? { code: "ECONNRESET" })),

@@ -1,11 +1,16 @@
 /** One request and its response, on a pooled or a new connection: with a buffered response, or with a streamed one. */
 import type { LargeJson } from "../../lib/large-json.ts";
-import { type Address, Connection, type Exchange, type OpenOptions } from "./connection.ts";
+import {
+  type Address,
+  type ConnectOptions,
+  type Exchange,
+  UpstreamConnection,
+} from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { type Head, ResponseParser } from "./parse-response.ts";
 import { AmbiguousResponse, ConnectionLost, RequestAborted } from "./transport-error.ts";
 
-export interface Endpoint extends Address {
+export interface UpstreamEndpoint extends Address {
   /** The key of its connections in the pool. */
   readonly key: string;
   readonly host: string;
@@ -14,7 +19,7 @@ export interface Endpoint extends Address {
 
 interface BufferedExchangeOptions {
   readonly pool: ConnectionPool;
-  readonly endpoint: Endpoint;
+  readonly endpoint: UpstreamEndpoint;
   readonly request: string;
   /** A large body, which is sent after `request` and then freed. */
   readonly body?: LargeJson;
@@ -29,7 +34,7 @@ interface BufferedExchangeOptions {
 export class BufferedExchange implements Exchange {
   readonly #options: BufferedExchangeOptions;
   response: ResponseParser;
-  #connection: Connection | undefined;
+  #connection: UpstreamConnection | undefined;
   /** The request was sent on a reused connection, which the upstream may have closed just before. */
   #isReused = false;
 
@@ -57,7 +62,7 @@ export class BufferedExchange implements Exchange {
   onData(): void {
     if (!this.response.done) return;
     const { pool, endpoint, resolve } = this.#options;
-    const connection = this.#connection as Connection;
+    const connection = this.#connection as UpstreamConnection;
     this.#end();
     connection.release();
     pool.release(endpoint.key, connection);
@@ -83,7 +88,7 @@ export class BufferedExchange implements Exchange {
     else this.onError(new RequestAborted());
   };
 
-  #send(connection: Connection): void {
+  #send(connection: UpstreamConnection): void {
     this.#connection = connection;
     connection.send(this.#options.request, this, this.#options.body);
   }
@@ -108,7 +113,7 @@ export class BufferedExchange implements Exchange {
   }
 }
 
-export interface StreamedExchangeOptions extends OpenOptions {
+export interface StreamedExchangeOptions extends ConnectOptions {
   readonly address: Address;
   /** The whole request, head and body. */
   readonly request: string;
@@ -143,7 +148,7 @@ export class StreamedExchange implements Exchange, StreamedResponse {
   readonly #options: StreamedExchangeOptions;
   readonly response: ResponseParser;
   readonly #head = Promise.withResolvers<StreamedResponse>();
-  #connection: Connection | undefined;
+  #connection: UpstreamConnection | undefined;
   #chunks: Uint8Array[] = [];
   #bufferedBytes = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -177,7 +182,7 @@ export class StreamedExchange implements Exchange, StreamedResponse {
     else {
       const opening = pool
         ? pool.connections.open(pool.key, address)
-        : Connection.open(address, this.#options);
+        : UpstreamConnection.open(address, this.#options);
       opening.then(
         (connection) => {
           if (this.#failure) connection.close();
@@ -189,7 +194,7 @@ export class StreamedExchange implements Exchange, StreamedResponse {
     return this.#head.promise;
   }
 
-  #send(connection: Connection): void {
+  #send(connection: UpstreamConnection): void {
     this.#connection = connection;
     connection.send(this.#options.request, this);
   }

@@ -30,14 +30,14 @@ const neverConnectedCodes = new Set([
 const decompressionErrors =
   /^(ZlibError|BrotliDecompressionError|ZstdDecompressionError|Z_\w+|ERR__ERROR_\w+|ERR_BROTLI_\w+|ZSTD_\w+)$/;
 
-export const tooLarge = (max: number): GatewayError =>
+export const responseTooLargeError = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is larger than ${max} bytes.`);
 
 export function toTransportError(error: unknown, signal: AbortSignal, max?: number): GatewayError {
   // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
-  if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
+  if (error instanceof ResponseTooLarge && max !== undefined) return responseTooLargeError(max);
   const code = errorCode(error);
   if (decompressionErrors.test(code)) {
     return new GatewayError("upstream_invalid", "The upstream's response cannot be decompressed.", {

@@ -12,13 +12,16 @@ import {
   streamedPool,
   type Unsolicited,
 } from "./connection-pool.ts";
-import { BufferedExchange, type Endpoint, StreamedExchange } from "./exchange.ts";
+import { BufferedExchange, StreamedExchange, type UpstreamEndpoint } from "./exchange.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { NotConnected, toTransportError } from "./transport-error.ts";
 import { BoundedResponse, BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
 
 /** Throws GatewayError. The response has a status and headers; its body is buffered or arrives in chunks. */
-export type Send = (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>;
+export type SendUpstreamRequest = (
+  request: UpstreamRequest,
+  signal: AbortSignal,
+) => Promise<UpstreamResponse>;
 
 export interface FetchOnly {
   readonly http: boolean;
@@ -38,7 +41,7 @@ interface TransportOptions {
 }
 
 export interface UpstreamTransport {
-  readonly send: Send;
+  readonly send: SendUpstreamRequest;
   /** Closes the idle connections. */
   close(): void;
 }
@@ -86,7 +89,7 @@ export class HttpClient {
   readonly #streamed: ConnectionPool;
   readonly #maxBytes: number;
   readonly #tls: TlsTrust;
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, UpstreamEndpoint>();
 
   constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
     this.#buffered = new ConnectionPool({ clock, trust, ...bufferedPool });
@@ -174,12 +177,12 @@ export class HttpClient {
   }
 
   /** Addresses come from the configuration, so there are few; the map is bounded nevertheless. */
-  #endpointOf(url: string): Endpoint {
+  #endpointOf(url: string): UpstreamEndpoint {
     const cached = this.#endpoints.get(url);
     if (cached) return cached;
     const { protocol, hostname, port, host, pathname, search } = new URL(url);
     const secure = protocol === "https:";
-    const endpoint: Endpoint = {
+    const endpoint: UpstreamEndpoint = {
       hostname: hostname.replace(/^\[|\]$/g, ""),
       port: port === "" ? (secure ? 443 : 80) : Number(port),
       ...(secure && { tls: this.#tls }),
@@ -201,7 +204,7 @@ const lineBreak = /[\r\n\0]/;
 /** The request; only its head where the body is large. */
 function serializeRequest(
   { headers, body, method }: UpstreamRequest,
-  { host, path }: Endpoint,
+  { host, path }: UpstreamEndpoint,
 ): string {
   let head = `${method ?? (body === undefined ? "GET" : "POST")} ${path} HTTP/1.1\r\n`;
   for (const name in headers) {

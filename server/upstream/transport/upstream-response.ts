@@ -16,7 +16,7 @@ import type { UpstreamResponse } from "../adapter.ts";
 import { largeJsonBytes, parseLargeJson, parseUpstreamJson } from "../upstream-json.ts";
 import type { StreamedResponse } from "./exchange.ts";
 import type { ResponseParser } from "./parse-response.ts";
-import { tooLarge, toTransportError } from "./transport-error.ts";
+import { responseTooLargeError, toTransportError } from "./transport-error.ts";
 
 interface BoundedOptions {
   readonly status: number;
@@ -83,7 +83,7 @@ export class BoundedResponse implements UpstreamResponse {
 
   async #whole(maxBytes: number): Promise<Uint8Array> {
     const whole = this.#body ?? (await this.#read(maxBytes));
-    if (whole.length > maxBytes) throw tooLarge(maxBytes);
+    if (whole.length > maxBytes) throw responseTooLargeError(maxBytes);
     if (whole.length <= maxRereadBytes) this.#body = whole;
     return whole;
   }
@@ -110,7 +110,7 @@ export class BoundedResponse implements UpstreamResponse {
     try {
       for await (const chunk of chunks()) {
         length += chunk.length;
-        if (length > max) throw tooLarge(max);
+        if (length > max) throw responseTooLargeError(max);
         yield chunk;
       }
     } catch (error) {
@@ -215,7 +215,7 @@ export class BufferedResponse implements UpstreamResponse {
   async #bytes(max: number): Promise<ChunkedBytes> {
     const { body, coding } = this.#response;
     if (isCompressed(coding)) return decompress(body, coding, max);
-    if (body.length > max) throw tooLarge(max);
+    if (body.length > max) throw responseTooLargeError(max);
     return body;
   }
 }
@@ -262,7 +262,7 @@ async function decompress(body: ChunkedBytes, coding: string, max: number): Prom
   try {
     for await (const chunk of decompressing(chunksOf(body), coding)) {
       length += chunk.length;
-      if (length > max) throw tooLarge(max);
+      if (length > max) throw responseTooLargeError(max);
       if (coding !== "zstd") chunks.push(chunk as Buffer);
     }
     // The stream accepts a truncated zstd body; this function detects it, but has no size limit.

@@ -2,14 +2,14 @@
 
 import { stringifyStreamed } from "../../../lib/json-stream.ts";
 import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
-import type { StreamedBody } from "../../adapter.ts";
+import type { StreamedRequestBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";
 
 /**
  * Each number is padded to a fixed width with spaces, which JSON allows before a number: so the length of the body is
  * known before the file is read. `fields` has at least one member.
  */
-export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
+export function withMask(fields: ExtraFields, mask: FilePart): StreamedRequestBody {
   const others = streamed(stringifyStreamed(fields));
   const head = Buffer.from('{"mask":[');
   const tail = Buffer.from("],");
@@ -33,7 +33,7 @@ export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
   return { length: head.length + numbers + tail.length + others.length - 1, open };
 }
 
-function streamed(body: string | StreamedBody): StreamedBody {
+function streamed(body: string | StreamedRequestBody): StreamedRequestBody {
   if (typeof body !== "string") return body;
   const bytes = Buffer.from(body);
   return {

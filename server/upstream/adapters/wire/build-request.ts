@@ -14,7 +14,7 @@ import {
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
 import { extensionOf } from "../../../lib/sniff-image.ts";
-import type { StreamedBody, UpstreamRequest } from "../../adapter.ts";
+import type { StreamedRequestBody, UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, FilePart, ImageSource, Target, Upstream } from "../../contract.ts";
 
 /** Most upstreams take an object, some a list of objects. */
@@ -71,7 +71,7 @@ const textOf = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** Writes a multipart form as a stream: files go from disk to the socket and are not held in memory. */
-function writeForm(parts: readonly Part[]): { contentType: string; body: StreamedBody } {
+function writeForm(parts: readonly Part[]): { contentType: string; body: StreamedRequestBody } {
   const boundary = `vexel-${crypto.randomUUID()}`;
   const encoder = new TextEncoder();
   const encodedParts = parts.map((part) => ({
