@@ -7,14 +7,17 @@ import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import type { RequestLoad } from "../limits/request-demand.ts";
-import type { Send, StageRequest } from "../request/stage.ts";
+import { queueAbortError } from "../request/deadline.ts";
+import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
-/** A batch that is being filled, or an upstream request that is in flight. */
+/** A batch that is being filled, or an upstream request that is queued or in flight. */
 export interface MemberOwner {
+  /** The batch waits in the gateway: for more requests, or for the limits of its target. */
+  readonly isQueued: boolean;
   /** The signal of a member has fired: its client has disconnected, or its timeout has passed. */
   onAborted(member: BatchMember): void;
 }
@@ -26,6 +29,8 @@ export class BatchMember {
   readonly response: Promise<EmbeddingsResponse>;
   /** The request has a response or an error, or was aborted. */
   isSettled = false;
+  /** An upstream has received the request in a batch that failed. It is sent again in one half of the batch. */
+  wasSent = false;
   /** The batch that this request is part of. It is notified when the signal of the request fires. */
   owner: MemberOwner | undefined;
   readonly #resolve: (response: EmbeddingsResponse) => void;
@@ -60,7 +65,14 @@ export class BatchMember {
   handleEvent(): void {
     // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
-    this.fail(this.request.signal.reason);
+    const { signal, record, queueWait } = this.request;
+    const isQueued = this.owner?.isQueued === true;
+    // The time in the queue says nothing about the target.
+    if (queueWait && isQueued) queueWait.isWaiting = true;
+    const wasSent = this.wasSent || record.routing.reachedUpstream;
+    // Any other reason means that nobody waits for the response, because another attempt has won.
+    const isRequestEnd = signal.reason instanceof GatewayError;
+    this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
     this.owner?.onAborted(this);
   }
 }
@@ -94,6 +106,7 @@ export const sendBatch = (
 ): Promise<void> => {
   const stack: SubBatch[] = [{ members }];
   const bisect = (members: readonly BatchMember[], bisection?: Bisection): void => {
+    for (const member of members) member.wasSent = true;
     const middle = members.length >> 1;
     for (const half of [members.slice(middle), members.slice(0, middle)]) {
       stack.push({ members: half, ...(bisection && { bisection }) });
@@ -159,29 +172,59 @@ const isServerError = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
-function sendJoined(
+async function sendJoined(
   members: readonly BatchMember[],
   input: EmbeddingInput,
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
   for (const { request } of members) request.record.routing.batchSize = members.length;
+  // Later stages write to the request record and to the queue wait of the first member, for all members.
   const { request } = members[0]!;
-  if (members.length === 1) {
-    members[0]!.owner = undefined;
-    return send(request);
-  }
-  const controller = new AbortController();
-  let remaining = members.length;
-  const owner: MemberOwner = {
-    onAborted: (member) => {
-      // The upstream request is canceled only when no member waits for it any more.
-      if (--remaining === 0) controller.abort(member.request.signal.reason);
-    },
-  };
-  for (const member of members) member.owner = owner;
+  const sent = new SentBatch(request, members.length);
+  for (const member of members) member.owner = sent;
+  if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
-  // Later stages write to the request record of the first member, for all members.
-  return send({ ...request, query, signal: controller.signal });
+  try {
+    return await send({ ...request, query, signal: sent.signal });
+  } finally {
+    for (const member of members) copyQueueWait(request.queueWait, member.request.queueWait);
+  }
+}
+
+/** An upstream request for one or several members. */
+class SentBatch implements MemberOwner {
+  readonly #request: StageRequest<EmbeddingsQuery>;
+  #controller: AbortController | undefined;
+  #remaining: number;
+
+  constructor(request: StageRequest<EmbeddingsQuery>, memberCount: number) {
+    this.#request = request;
+    this.#remaining = memberCount;
+  }
+
+  /** Aborted when no member waits for the response any more. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  get isQueued(): boolean {
+    return this.#request.queueWait?.isWaiting === true;
+  }
+
+  onAborted({ request: { queueWait, signal } }: BatchMember): void {
+    copyQueueWait(this.#request.queueWait, queueWait);
+    this.#remaining--;
+    if (this.#remaining === 0) this.#controller?.abort(signal.reason);
+  }
+}
+
+/** The members of a batch wait for the limits of their target together. */
+function copyQueueWait(from: QueueWait | undefined, to: QueueWait | undefined): void {
+  if (!from || !to || from === to) return;
+  to.ms = from.ms;
+  to.isWaiting = from.isWaiting;
+  to.admittedAt = from.admittedAt;
 }
 
 function joinInputs(members: readonly BatchMember[]): EmbeddingInput {

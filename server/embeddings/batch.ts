@@ -205,6 +205,7 @@ class Batcher {
       items: 0,
       tokens: 0,
       bytes: 0,
+      isQueued: true,
       onAborted: (member) => this.#drop(member, batch),
     };
     this.#pending.set(key, batch);

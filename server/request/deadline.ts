@@ -137,8 +137,10 @@ class RequestTimeout extends GatewayError {
 
 /** Why the signal ended a wait in a queue. `wasSent`: an upstream may have received the request before the wait. */
 export function queueAbortError({ reason }: AbortSignal, wasSent: boolean): GatewayError {
-  if (reason instanceof RequestTimeout && !wasSent) return timedOutInQueue();
-  return reason instanceof GatewayError ? reason : clientClosedError();
+  const error = reason instanceof GatewayError ? reason : clientClosedError();
+  if (wasSent) return error;
+  if (error instanceof RequestTimeout) return timedOutInQueue();
+  return error.kind === "client_closed" ? clientClosedError({ notSent: true }) : error;
 }
 
 export const timedOutInQueue = (): GatewayError =>
@@ -148,5 +150,5 @@ export const timedOutInQueue = (): GatewayError =>
     { notSent: true },
   );
 
-export const clientClosedError = (): GatewayError =>
-  new GatewayError("client_closed", "The client closed the connection.");
+export const clientClosedError = (details: { readonly notSent?: true } = {}): GatewayError =>
+  new GatewayError("client_closed", "The client closed the connection.", details);

@@ -25,7 +25,10 @@ export interface StageRequest<Q> {
   readonly record: RequestRecord;
   /** The trace context of one attempt, for its upstream requests. Absent: tracing is off. */
   readonly traceHeaders?: TraceHeaders | undefined;
-  /** The queue wait of one attempt at a target with limits: it says nothing about the latency of the target. */
+  /**
+   * How long one attempt waits in the gateway, in a batch that is being filled or for the limits of its target: that
+   * says nothing about the latency of the target.
+   */
   readonly queueWait?: QueueWait | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
   readonly tried?: TriedTargets | undefined;
@@ -41,6 +44,7 @@ export interface TriedTargets {
 }
 
 export interface QueueWait {
+  /** The wait for the limits of the target. */
   ms: number;
   /** The attempt is still queued. */
   isWaiting: boolean;

@@ -41,8 +41,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   readonly #isHedge: boolean;
   #isProbe = false;
   #timed: TimedAttempt | undefined;
-  /** Undefined: a target without limits has no queue. */
-  readonly #queueWait: QueueWait | undefined;
+  readonly #queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
 
   constructor(
     owner: AttemptedRequest<Q, A>,
@@ -55,7 +54,6 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     this.responseCount = candidate.health.responseCount;
     this.#isRepeated = isRepeated;
     this.#isHedge = isHedge;
-    this.#queueWait = candidate.target.scopes && { ms: 0, isWaiting: false, admittedAt: 0 };
   }
 
   get hedgeAfterMs(): number | undefined {
@@ -166,13 +164,13 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     const now = this.#owner.stage.registry.clock();
     if (this.#timed) {
       this.#timed.endedAt = now;
-      this.#timed.queuedMs = this.#queueWait?.ms ?? 0;
+      this.#timed.queuedMs = this.#queueWait.ms;
     }
     return now;
   }
 
   #durationMs(now: number): number {
-    return now - this.startedAt - (this.#queueWait?.ms ?? 0);
+    return now - this.startedAt - this.#queueWait.ms;
   }
 
   /** A slot of the target is free: queued requests are admitted. */
@@ -192,12 +190,11 @@ const messageOf = (error: unknown): string =>
  * Whether the gateway's own queue caused the timeout: the attempt never left it, or had less time at the target than in
  * the queue. That says nothing about the target.
  */
-const timedOutInQueue = (wait: QueueWait | undefined, error: unknown, now: number): boolean =>
-  wait !== undefined &&
-  (wait.isWaiting ||
-    (wait.ms > now - wait.admittedAt &&
-      error instanceof GatewayError &&
-      error.kind === "upstream_timeout"));
+const timedOutInQueue = (wait: QueueWait, error: unknown, now: number): boolean =>
+  wait.isWaiting ||
+  (wait.ms > now - wait.admittedAt &&
+    error instanceof GatewayError &&
+    error.kind === "upstream_timeout");
 
 /** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
 export function watchStreamEnd(

@@ -2,7 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { clientClosedError, Deadline, SignalClient } from "../../server/request/deadline.ts";
+import type { QueueWait } from "../../server/request/stage.ts";
+import { mayHaveBeenBilled } from "../../server/upstream/may-have-been-billed.ts";
 import {
+  type CountedRequest,
   capabilitiesOf,
   type EmbeddingsSend,
   HeldUpstream,
@@ -148,6 +152,99 @@ describe("a client that disconnects", () => {
       expect(requests.map(({ signal }) => signal.listeners.size)).toEqual([0, 0]);
     }
   });
+});
+
+describe("a request whose timeout passes", () => {
+  /** Aborts the request as its deadline does. */
+  const timeOut = async (request: CountedRequest): Promise<void> => {
+    const client = new SignalClient(new AbortController().signal);
+    const deadline = new Deadline({ client, timeoutMs: 0, clock: () => 0 });
+    await new Promise((resolve) => deadline.signal.addEventListener("abort", resolve));
+    request.signal.abort(deadline.signal.reason);
+  };
+  const withQueueWait = (text: string): CountedRequest & { readonly queueWait: QueueWait } => ({
+    ...requestOf(text),
+    queueWait: { ms: 0, isWaiting: false, admittedAt: 0 },
+  });
+  const inQueue = { kind: "upstream_timeout", details: { notSent: true } };
+  const atUpstream = { kind: "upstream_timeout", details: {} };
+
+  test("while its batch is being filled gets an error that says that no upstream was called", async () => {
+    const { upstream, send, occupy } = setUpBatching();
+    occupy();
+    const request = withQueueWait("a");
+    const outcome = outcomeOf(send(request));
+    await timeOut(request);
+    const { error } = (await outcome) as { error: GatewayError };
+    expect(error).toMatchObject(inQueue);
+    expect(error.message).toStartWith("Timed out while queued: no upstream was called.");
+    // The wait says nothing about the target.
+    expect(request.queueWait.isWaiting).toBe(true);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test.each([1, 2])(
+    "while its batch of %i waits for the limits of the target gets that error",
+    async (count) => {
+      const { upstream, send, occupy, release } = setUpBatching();
+      occupy();
+      const requests = ["a", "b"].slice(0, count).map(withQueueWait);
+      const outcomes = requests.map((request) => outcomeOf(send(request)));
+      await release();
+      const { queueWait } = upstream.requests[1]!.request;
+      queueWait!.isWaiting = true;
+      await timeOut(requests.at(-1)!);
+      expect(await outcomes.at(-1)).toMatchObject({ error: inQueue });
+      expect(requests.at(-1)?.queueWait.isWaiting).toBe(true);
+    },
+  );
+
+  test("while its batch is in flight gets the error of an upstream that does not respond", async () => {
+    const { send, occupy, release } = setUpBatching();
+    occupy();
+    const requests = ["a", "b"].map(withQueueWait);
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
+    await release();
+    await timeOut(requests[1]!);
+    expect(await outcomes[1]).toMatchObject({ error: atUpstream });
+    expect(requests[1]?.queueWait.isWaiting).toBe(false);
+  });
+
+  test("while one half of its failed batch is queued: an upstream was called before", async () => {
+    const { upstream, send, occupy, release } = setUpBatching();
+    occupy();
+    const requests = ["a", "b"].map(withQueueWait);
+    const outcomes = requests.map((request) => outcomeOf(send(request)));
+    await release();
+    upstream.requests[1]?.fail(tooManyTokens());
+    await settled();
+    upstream.requests[2]!.request.queueWait!.isWaiting = true;
+    await timeOut(requests[0]!);
+    expect(await outcomes[0]).toMatchObject({ error: atUpstream });
+  });
+});
+
+test("the client that disconnects while its request is queued is not charged for it", async () => {
+  const { send, occupy } = setUpBatching();
+  occupy();
+  const request = requestOf("a");
+  const outcome = outcomeOf(send(request));
+  request.signal.abort(clientClosedError());
+  const { error } = (await outcome) as { error: GatewayError };
+  expect(error).toMatchObject({ kind: "client_closed", details: { notSent: true } });
+  expect(mayHaveBeenBilled(1, error)).toBe(false);
+});
+
+test("all requests of a batch have its wait for the limits of the target", async () => {
+  const { upstream, send, occupy, release } = setUpBatching();
+  occupy();
+  const waits = ["a", "b"].map(() => ({ ms: 0, isWaiting: false, admittedAt: 0 }));
+  const responses = waits.map((queueWait, at) => send({ ...requestOf(`${at}`), queueWait }));
+  await release();
+  Object.assign(upstream.requests[1]!.request.queueWait!, { ms: 40, admittedAt: 90 });
+  upstream.requests[1]?.respond();
+  await Promise.all(responses);
+  expect(waits).toEqual(Array(2).fill({ ms: 40, isWaiting: false, admittedAt: 90 }));
 });
 
 describe("a batch that fails", () => {

@@ -146,21 +146,31 @@ test("time in the queue does not count as latency of the target", async () => {
   for (const mean of means) expect(mean).toBeWithin(55, meanClientMs / 2);
 });
 
-test("requests that time out in the queue do not eject the only target of a model", async () => {
-  const { fakes, embed, generateImage } = arrange({
-    upstreams: 1,
-    upstreamFields: ", limits: { concurrent: 1 }",
-    embeddingModelFields: ", batch: false",
-    settings: { VEXEL_EMBEDDINGS_TIMEOUT: "2", VEXEL_QUEUE_TIMEOUT: "30" },
-  });
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  fakes[0]!.script({ until: released });
-  const image = generateImage();
-  await fakes[0]!.arrived(1);
-  // An image request holds the only slot of the upstream.
-  const responses = await Promise.all(Array.from({ length: 9 }, embed));
-  expect(responses.map(({ status }) => status)).toEqual(Array(9).fill(504));
-  release();
-  expect((await image).status).toBe(200);
-  expect((await embed()).status).toBe(200);
-});
+test.each([
+  ["alone", ", batch: false"],
+  ["in a batch", ""],
+])(
+  "requests that time out in the queue, %s, do not eject the only target of a model",
+  async (_, fields) => {
+    const { fakes, embed, generateImage } = arrange({
+      upstreams: 1,
+      upstreamFields: ", limits: { concurrent: 1 }",
+      embeddingModelFields: fields,
+      settings: { VEXEL_EMBEDDINGS_TIMEOUT: "2", VEXEL_QUEUE_TIMEOUT: "30" },
+    });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    fakes[0]!.script({ until: released });
+    const image = generateImage();
+    await fakes[0]!.arrived(1);
+    // An image request holds the only slot of the upstream.
+    const responses = await Promise.all(Array.from({ length: 9 }, embed));
+    expect(responses.map(({ status }) => status)).toEqual(Array(9).fill(504));
+    for (const response of responses) {
+      const { error } = (await response.json()) as { error: { message: string } };
+      expect(error.message).toStartWith("Timed out while queued: no upstream was called.");
+    }
+    release();
+    expect((await image).status).toBe(200);
+    expect((await embed()).status).toBe(200);
+  },
+);
