@@ -1,5 +1,5 @@
-// The entry of the single executable, bundled by bin/build-executable.mjs. Like `npm start`, it runs the command line with
-// the environment variables that Bun reads at startup; the process replaces its own program (execve).
+// The entry of the single executable, bundled by bin/build-executable.mjs. Like `npm start`, it runs the command line
+// with the environment variables that Bun reads at startup; the process replaces its own program (execve).
 import environment from "./environment.json" with { type: "json" };
 
 const isPrepared = Object.keys(environment).every((name) => process.env[name] !== undefined);

@@ -1,6 +1,6 @@
 /**
- * A strict fake of S3 in memory: verifies every signature (AWS Signature Version 4, in the header or presigned), the hash
- * of the body and the expiry of a presigned URL, and supports objects, ranges, lists and multipart uploads.
+ * A strict fake of S3 in memory: verifies every signature (AWS Signature Version 4, in the header or presigned), the
+ * hash of the body and the expiry of a presigned URL, and supports objects, ranges, lists and multipart uploads.
  */
 import { createHash, createHmac, randomUUID } from "node:crypto";
 

@@ -1,4 +1,7 @@
-/** Changes of entities. A change names the version that it is based on, so that two administrators do not overwrite each other. */
+/**
+ * Changes of entities. A change names the version that it is based on, so that two administrators do not overwrite each
+ * other.
+ */
 import type { Entity } from "../../contract/admin.ts";
 import { call } from "./client.ts";
 

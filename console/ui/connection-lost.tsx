@@ -1,4 +1,7 @@
-/** Says that the data of the page are old, because the gateway does not respond. The queries are sent again by themselves. */
+/**
+ * Says that the data of the page are old, because the gateway does not respond. The queries are sent again by
+ * themselves.
+ */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { isConnectionProblem } from "../api/client.ts";

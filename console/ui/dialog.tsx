@@ -1,4 +1,7 @@
-/** A modal dialog. It keeps the focus inside and closes with Escape, but not with a click beside it: input would be lost. */
+/**
+ * A modal dialog. It keeps the focus inside and closes with Escape, but not with a click beside it: input would be
+ * lost.
+ */
 import * as Radix from "@radix-ui/react-dialog";
 import { type ReactNode, useRef } from "react";
 import { useT } from "../i18n/messages.ts";

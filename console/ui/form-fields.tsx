@@ -1,4 +1,7 @@
-/** The fields of a form. `name` is the path of the member in the body, and of the errors of the server. An empty input is an absent member. */
+/**
+ * The fields of a form. `name` is the path of the member in the body, and of the errors of the server. An empty input
+ * is an absent member.
+ */
 import type { ComponentProps, ReactNode } from "react";
 import { Controller, type FieldError, get, useFormContext } from "react-hook-form";
 import { Field } from "./field.tsx";

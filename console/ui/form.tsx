@@ -1,4 +1,6 @@
-/** A form of react-hook-form, whose values are validated by the schema with which the server validates the same body. */
+/**
+ * A form of react-hook-form, whose values are validated by the schema with which the server validates the same body.
+ */
 import { zodResolver } from "@hookform/resolvers/zod";
 import type { ReactNode } from "react";
 import {

@@ -1,6 +1,6 @@
 /**
- * GET /openapi.json: the OpenAPI 3.1 document. Its schemas are those of bodies as clients send them, in which `model` is
- * optional. The gateway fills in the default model and then validates with a schema of the same fields that requires
+ * GET /openapi.json: the OpenAPI 3.1 document. Its schemas are those of bodies as clients send them, in which `model`
+ * is optional. The gateway fills in the default model and then validates with a schema of the same fields that requires
  * `model`.
  */
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * An upstream that does not come from the configuration file, and its models. It is built in, or an environment variable
- * provisions it.
+ * An upstream that does not come from the configuration file, and its models. It is built in, or an environment
+ * variable provisions it.
  */
 import type { Upstream } from "../upstream/contract.ts";
 

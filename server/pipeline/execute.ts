@@ -1,7 +1,8 @@
 /**
  * Executes a query without HTTP: response memory, admission (rate limits, concurrency slots), budget reservation,
- * request timeout, and the stages, which route, send and verify it. `executeWithin` runs these steps within the lifetime
- * of an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the ledger row.
+ * request timeout, and the stages, which route, send and verify it. `executeWithin` runs these steps within the
+ * lifetime of an HTTP request. `execute` runs a request of the gateway itself: it creates the lifetime and writes the
+ * ledger row.
  */
 import { resolveModel } from "../auth/authenticate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

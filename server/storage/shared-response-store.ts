@@ -1,7 +1,7 @@
 /**
  * Stored responses that every replica can replay. A response is written to the data folder first, as without shared
- * storage, and copied to the shared storage when it is committed. While that is unreachable, only the replica that stored
- * a response replays it.
+ * storage, and copied to the shared storage when it is committed. While that is unreachable, only the replica that
+ * stored a response replays it.
  */
 import { randomUUID } from "node:crypto";
 import type { ResponseStore, ResponseWriter, StoredResponse } from "./ports/response-store.ts";

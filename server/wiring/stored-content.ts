@@ -1,4 +1,7 @@
-/** Wires the stored content of requests: encrypted, in the data folder or the object store, deleted as the configuration says. */
+/**
+ * Wires the stored content of requests: encrypted, in the data folder or the object store, deleted as the configuration
+ * says.
+ */
 import { join } from "node:path";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ContentRecording } from "../pipeline/record-content.ts";

@@ -1,6 +1,6 @@
 /**
- * A worker process of `VEXEL_WORKERS`: the channel to its supervisor, which collects the reports of the other workers for
- * it, and the check whether workers can run a configuration.
+ * A worker process of `VEXEL_WORKERS`: the channel to its supervisor, which collects the reports of the other workers
+ * for it, and the check whether workers can run a configuration.
  */
 import type { LiveBatch, ShownTarget } from "../../contract/admin.ts";
 import type { ShownStatistics } from "../admin/reads/merge-workers.ts";

@@ -1,4 +1,6 @@
-/** Preloaded into a gateway that several test files share: deletes its folder and ends when the test process has ended. */
+/**
+ * Preloaded into a gateway that several test files share: deletes its folder and ends when the test process has ended.
+ */
 import { rmSync } from "node:fs";
 import "../admin/cheap-passwords.ts";
 

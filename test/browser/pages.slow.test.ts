@@ -1,4 +1,7 @@
-/** Every page of the console: accessible in both themes, and as wide as a phone. Each page is opened once for all checks. */
+/**
+ * Every page of the console: accessible in both themes, and as wide as a phone. Each page is opened once for all
+ * checks.
+ */
 import { expect } from "bun:test";
 import { until } from "../until.ts";
 import { colorRules, seriousFindings } from "./axe.ts";

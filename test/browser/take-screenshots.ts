@@ -1,6 +1,7 @@
 /**
- * Takes screenshots of every page: light, dark, in Chinese, and as wide as a phone. `bun test/browser/take-screenshots.ts FOLDER`.
- * Look at them after a change of the console; docs/images/ keeps those that the documents show.
+ * Takes screenshots of every page: light, dark, in Chinese, and as wide as a phone.
+ * `bun test/browser/take-screenshots.ts FOLDER`. Look at them after a change of the console; docs/images/ keeps those
+ * that the documents show.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

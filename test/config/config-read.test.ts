@@ -1,4 +1,6 @@
-/** vexel.yaml: its values are applied as written, and all of its problems are reported at once, with line and column. */
+/**
+ * vexel.yaml: its values are applied as written, and all of its problems are reported at once, with line and column.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

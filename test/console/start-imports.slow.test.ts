@@ -1,4 +1,7 @@
-/** The console is on by default, so its packages must not be loaded at the start of a gateway whose console is never opened. */
+/**
+ * The console is on by default, so its packages must not be loaded at the start of a gateway whose console is never
+ * opened.
+ */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { root } from "../harness.ts";

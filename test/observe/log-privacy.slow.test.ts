@@ -1,4 +1,6 @@
-/** Privacy: log lines, metrics and spans have names, counts and times; never a request's content, and never a secret. */
+/**
+ * Privacy: log lines, metrics and spans have names, counts and times; never a request's content, and never a secret.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Metrics: what a scrape reports after real requests, who may scrape, and that labels and merging are bounded and right. */
+/**
+ * Metrics: what a scrape reports after real requests, who may scrape, and that labels and merging are bounded and
+ * right.
+ */
 import { expect, test } from "bun:test";
 import { formatMetrics } from "../../server/observe/metrics/format-metrics.ts";
 import { Counter, Histogram } from "../../server/observe/metrics/instruments.ts";

@@ -1,4 +1,6 @@
-/** Traces: spans as a real OTLP/HTTP receiver gets them, W3C context in and out, sampling, and a collector that is away. */
+/**
+ * Traces: spans as a real OTLP/HTTP receiver gets them, W3C context in and out, sampling, and a collector that is away.
+ */
 import { describe, expect, test } from "bun:test";
 import { createLog } from "../../server/observe/log.ts";
 import { readSettings } from "../../server/settings.ts";

@@ -1,4 +1,6 @@
-/** Stores of the content of requests obey the laws of their port, and content waits for an object store that is down. */
+/**
+ * Stores of the content of requests obey the laws of their port, and content waits for an object store that is down.
+ */
 import { expect, test } from "bun:test";
 import { startFakeS3 } from "../fake-s3.ts";
 import { until } from "../until.ts";

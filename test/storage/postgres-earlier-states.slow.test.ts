@@ -1,4 +1,7 @@
-/** Migrations of PostgreSQL from every earlier state, with rows of that state: all rows stay, and the schema is complete. */
+/**
+ * Migrations of PostgreSQL from every earlier state, with rows of that state: all rows stay, and the schema is
+ * complete.
+ */
 import { beforeAll, expect } from "bun:test";
 import { SQL } from "bun";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";

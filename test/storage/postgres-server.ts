@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server for tests, from Debian's package: an unprivileged process with its own folder and port, which can be
- * stopped and started again. Where PostgreSQL is not installed, its tests are skipped; in CI they fail.
+ * A PostgreSQL server for tests, from Debian's package: an unprivileged process with its own folder and port, which can
+ * be stopped and started again. Where PostgreSQL is not installed, its tests are skipped; in CI they fail.
  */
 import { test } from "bun:test";
 import { randomUUID } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * A steady load of official SDK clients through the load balancer. Every HTTP response is recorded with the fault during
- * which it was sent, so that each error can be explained and each completed request be found in the ledger.
+ * A steady load of official SDK clients through the load balancer. Every HTTP response is recorded with the fault
+ * during which it was sent, so that each error can be explained and each completed request be found in the ledger.
  */
 import OpenAI, { APIError } from "openai";
 import { fakeVector } from "../fake-upstream.ts";

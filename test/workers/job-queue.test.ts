@@ -1,4 +1,6 @@
-/** The queue in front of a worker: how many jobs run, how many wait, and what an aborted or failed job leaves behind. */
+/**
+ * The queue in front of a worker: how many jobs run, how many wait, and what an aborted or failed job leaves behind.
+ */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createJobQueue } from "../../server/workers/job-queue.ts";

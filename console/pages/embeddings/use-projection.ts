@@ -1,4 +1,7 @@
-/** Projects vectors to two dimensions: few by PCA at once, more by UMAP in a worker. A new set of vectors ends the previous worker. */
+/**
+ * Projects vectors to two dimensions: few by PCA at once, more by UMAP in a worker. A new set of vectors ends the
+ * previous worker.
+ */
 import { useEffect, useState } from "react";
 import { principalComponents } from "./pca.ts";
 import type { ProjectionReport, ProjectionRequest } from "./umap-worker.ts";

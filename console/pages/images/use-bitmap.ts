@@ -1,4 +1,6 @@
-/** The decoded image that the mask is painted on. Undefined while it is decoded, and if the browser cannot decode it. */
+/**
+ * The decoded image that the mask is painted on. Undefined while it is decoded, and if the browser cannot decode it.
+ */
 import { useEffect, useState } from "react";
 
 export function useBitmap(blob: Blob | undefined): ImageBitmap | undefined {

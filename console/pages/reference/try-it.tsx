@@ -1,6 +1,6 @@
 /**
- * Sends a request as the user typed it: to the data plane with an API key, which stays in this tab; to the admin API with
- * the session.
+ * Sends a request as the user typed it: to the data plane with an API key, which stays in this tab; to the admin API
+ * with the session.
  */
 import { useState } from "react";
 import { useForm } from "react-hook-form";

@@ -1,6 +1,6 @@
 /**
- * Password hashing for users of the console, with argon2id. It is slow and takes memory on purpose, so few passwords are
- * hashed at the same time.
+ * Password hashing for users of the console, with argon2id. It is slow and takes memory on purpose, so few passwords
+ * are hashed at the same time.
  */
 import { maxPasswordLength } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,10 +1,11 @@
 /**
- * Embedding cache in memory, bounded by bytes, with a time to live (TTL) and LRU eviction. The least recently used entry
- * of the right size class is evicted first; if none of the old entries has that size, all entries in the slab of the
- * oldest entry are evicted.
+ * Embedding cache in memory, bounded by bytes, with a time to live (TTL) and LRU eviction. The least recently used
+ * entry of the right size class is evicted first; if none of the old entries has that size, all entries in the slab of
+ * the oldest entry are evicted.
  *
- * Entries of bulk requests are in a list of their own (a probation segment, as in segmented LRU). Once the cache is full,
- * that list has a small share of the cache, so one large batch does not evict the entries of interactive requests.
+ * Entries of bulk requests are in a list of their own (a probation segment, as in segmented LRU). Once the cache is
+ * full, that list has a small share of the cache, so one large batch does not evict the entries of interactive
+ * requests.
  */
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";

@@ -1,4 +1,6 @@
-/** Refuses a data folder with files of earlier states of Vexel, before its first release, which are not read any more. */
+/**
+ * Refuses a data folder with files of earlier states of Vexel, before its first release, which are not read any more.
+ */
 import { readdirSync } from "node:fs";
 import { StoreError } from "../sqlite/open-database.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The SQL statement that appends ledger rows: rows, spend table and roll-ups in one statement, so the three always agree.
- * A row that exists is ignored, and counted no second time.
+ * The SQL statement that appends ledger rows: rows, spend table and roll-ups in one statement, so the three always
+ * agree. A row that exists is ignored, and counted no second time.
  */
 import { rowNames } from "../ledger-row-values.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";

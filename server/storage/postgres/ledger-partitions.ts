@@ -1,6 +1,6 @@
 /**
- * The partitions of the ledger: one table per month (UTC), such as `ledger_2026_11`. A month is created before its first
- * row, and dropped as a whole when its retention is over.
+ * The partitions of the ledger: one table per month (UTC), such as `ledger_2026_11`. A month is created before its
+ * first row, and dropped as a whole when its retention is over.
  */
 
 import type { Queries } from "../sql/database.ts";

@@ -1,6 +1,7 @@
 /**
  * SQLite as a SQL database of the stores. One connection runs one query or transaction after the other: a write of one
- * request is never part of the transaction of another. A lock of another process is awaited without blocking the thread.
+ * request is never part of the transaction of another. A lock of another process is awaited without blocking the
+ * thread.
  */
 import type { Database } from "bun:sqlite";
 import { errorCode } from "../../lib/error-code.ts";

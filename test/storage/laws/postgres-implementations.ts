@@ -1,4 +1,6 @@
-/** The PostgreSQL implementation of each storage port. The location of a storage is the URL of a database of its own. */
+/**
+ * The PostgreSQL implementation of each storage port. The location of a storage is the URL of a database of its own.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** A process that writes to a store until it is killed, and prints the id or name of each write that was acknowledged. */
+/**
+ * A process that writes to a store until it is killed, and prints the id or name of each write that was acknowledged.
+ */
 import { ledgerRow } from "../../ledger/ledger-fixture.ts";
 import type { Implementation } from "./backend.ts";
 import {

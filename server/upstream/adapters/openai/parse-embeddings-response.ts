@@ -1,6 +1,6 @@
 /**
- * Parses an embeddings response. Base64 vectors stay in the received bytes, because they are almost all of the response:
- * only the text around them is parsed as JSON.
+ * Parses an embeddings response. Base64 vectors stay in the received bytes, because they are almost all of the
+ * response: only the text around them is parsed as JSON.
  */
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
