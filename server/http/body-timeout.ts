@@ -1,7 +1,4 @@
-/**
- * Body timeout against slow clients (slowloris): how long to wait for more bytes of a request body. One timer
- * serves all bodies, because its precision of up to a second is enough; so a wait for bytes starts and stops no timer.
- */
+/** Body timeout against slow clients (slowloris): how long to wait for more bytes of a request body. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** The progress of a body so far. */
@@ -13,16 +10,10 @@ export interface Progress {
 
 export interface BodyTimeout {
   /**
-   * Resolves with `take(value)`, or rejects with request_timeout when `chunk` takes too long, or with `broken(error)`
-   * when `chunk` rejects. `progress`: the progress of the whole body, which must also keep the minimum rate.
+   * Resolves with the chunk, or rejects with request_timeout when it takes too long, or with `broken(error)` when
+   * `chunk` rejects. `progress`: the progress of the whole body, which must also keep the minimum rate.
    */
-  wait<T, R>(
-    chunk: Promise<T>,
-    take: (value: T) => R,
-    broken: (error: unknown) => unknown,
-    progress?: Progress,
-  ): Promise<R>;
-  close(): void;
+  wait<T>(chunk: Promise<T>, broken: (error: unknown) => unknown, progress: Progress): Promise<T>;
 }
 
 export interface BodyTimeoutOptions {
@@ -35,59 +26,36 @@ export interface BodyTimeoutOptions {
 }
 
 export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions): BodyTimeout {
-  const pending = new Set<Entry>();
-  const ticker = setInterval(
-    () => {
-      const now = clock();
-      for (const entry of pending) {
-        if (entry.until > now) continue;
-        pending.delete(entry);
-        entry.reject(entry.isTrickling ? belowMinimum(minRate) : bodyTimedOut(idleMs));
-      }
-    },
-    Math.min(1000, idleMs / 4),
-  );
   /**
    * Bounds the total wait for a client that sends a byte now and then (Slowloris): the body of such a client would
    * hold temp storage forever.
    */
   const timeLeft = ({ bytes, waitedMs }: Progress): number =>
     minRate === 0 ? idleMs : idleMs + (bytes / minRate) * 1000 - waitedMs;
-  // The timer need not keep the process alive: each wait belongs to a connection, which does so.
-  ticker.unref();
   return {
     // One promise made by hand: this runs once per request, and Promise.race would make four.
-    wait: (chunk, take, broken, progress) =>
+    wait: (chunk, broken, progress) =>
       new Promise((resolve, reject) => {
         const began = clock();
-        const leftMs = progress ? timeLeft(progress) : idleMs;
+        const leftMs = timeLeft(progress);
         const isTrickling = leftMs < idleMs;
-        const entry = { until: began + Math.min(idleMs, leftMs), isTrickling, reject };
-        pending.add(entry);
+        const timer = setTimeout(
+          () => reject(isTrickling ? belowMinimum(minRate) : bodyTimedOut(idleMs)),
+          Math.max(0, Math.min(idleMs, leftMs)),
+        );
         chunk.then(
           (value) => {
-            pending.delete(entry);
-            if (progress) progress.waitedMs += clock() - began;
-            try {
-              resolve(take(value));
-            } catch (error) {
-              reject(error);
-            }
+            clearTimeout(timer);
+            progress.waitedMs += clock() - began;
+            resolve(value);
           },
           (error) => {
-            pending.delete(entry);
+            clearTimeout(timer);
             reject(broken(error));
           },
         );
       }),
-    close: () => clearInterval(ticker),
   };
-}
-
-interface Entry {
-  readonly until: number;
-  readonly isTrickling: boolean;
-  reject(error: GatewayError): void;
 }
 
 const belowMinimum = (minRate: number): GatewayError =>

@@ -75,10 +75,6 @@ export function listen(options: ListenOptions): Listener {
   return {
     ...server,
     url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
-    stop: async (now) => {
-      await server.stop(now);
-      bodyTimeout.close();
-    },
   };
 }
 

@@ -212,7 +212,7 @@ export async function* readChunks(
   if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
-    const chunk = await context.timeout.wait(content.next(), identity, toIncompleteBody, progress);
+    const chunk = await context.timeout.wait(content.next(), toIncompleteBody, progress);
     if (!chunk) return;
     progress.bytes += chunk.length;
     context.countReceived(chunk.length);
@@ -242,8 +242,6 @@ export async function* readReleasedChunks(
   }
   if (shared) freeBuffer(shared);
 }
-
-const identity = <T>(value: T): T => value;
 
 const toIncompleteBody = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : incompleteBody(error);

@@ -68,7 +68,6 @@ const taker = serve(async ({ head, body: content }) => {
   return respondWith(form.fields.map(({ value }) => value).join());
 });
 afterAll(async () => {
-  bodyTimeout.close();
   for (const served of [reader, teller, taker]) {
     expect(served.errors).toEqual([]);
     expect(served.server.pending()).toBe(0);

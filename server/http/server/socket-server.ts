@@ -35,6 +35,8 @@ export function startServer(options: HttpServerOptions): HttpServer {
     );
     limit.check(context.now);
   };
+  // One tick for all connections: their timeouts need a precision of a second, and every request would restart a timer
+  // of its connection. A disconnect does not wait for the tick: the socket reports it at once.
   const ticker = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
   // The listening socket is what keeps the process alive.
   ticker.unref();
