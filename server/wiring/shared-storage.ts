@@ -58,7 +58,7 @@ export interface SharedStorageOptions {
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
 export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
   const { settings, log, now, clock } = options;
-  const copy = new LastKnownConfig(settings.VEXEL_DATA);
+  const copy = new LastKnownConfig(settings.VEXEL_DATA, now);
   const db = new PostgresDatabase({ url: settings.DATABASE_URL, now });
   try {
     await db.migrate();

@@ -8,7 +8,7 @@ import lock from "../../package-lock.json";
 import sketchManifest from "../../packages/sketch/package.json";
 import maximums from "../../ratchet.json";
 import { root } from "../harness.ts";
-import { codeOf, filesBelow, foldersIn, sources, tests, textOf } from "./tree.ts";
+import { codeOf, filesBelow, foldersIn, sources, tests, textOf, uncommented } from "./tree.ts";
 
 /** The packages of this repository in the lock file. */
 const workspacePath = /^(?:$|packages\/|console$)/;
@@ -180,8 +180,9 @@ describe("imports point one way", () => {
     const wrong = held
       .filter((file) => !file.startsWith("server/storage/"))
       .filter((file) =>
-        /bun:sqlite|\b(?:SELECT \S+ FROM|INSERT INTO|DELETE FROM|CREATE TABLE|PRAGMA)\b/.test(
-          codeOf(file),
+        /bun:sqlite|\b(?:SELECT [^;]* FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|(?:CREATE|ALTER|DROP) TABLE|PRAGMA)\b/.test(
+          // With its strings, most of which are the SQL of one line.
+          uncommented(file),
         ),
       );
     expect(wrong).toEqual([]);
@@ -189,6 +190,22 @@ describe("imports point one way", () => {
       (file) => !file.startsWith("server/storage/sqlite/") && textOf(file).includes("bun:sqlite"),
     );
     expect(outsideSqlite).toEqual([]);
+  });
+
+  test("tables are created and changed by numbered migrations only", () => {
+    const own: Readonly<Record<string, string>> = {
+      "server/storage/sqlite/migrate.ts": "the table of the migrations",
+      "server/storage/postgres/migrate.ts": "the table of the migrations",
+      "server/storage/postgres/ledger-partitions.ts": "one partition of the ledger per month",
+    };
+    const wrong = held
+      .filter((file) => !/^server\/storage\/\w+\/migrations\//.test(file) && !(file in own))
+      .filter((file) =>
+        /\b(?:CREATE|ALTER|DROP) (?:UNIQUE )?(?:TABLE|INDEX|VIEW|TRIGGER|SCHEMA)\b/.test(
+          uncommented(file),
+        ),
+      );
+    expect(wrong).toEqual([]);
   });
 
   test("keys, config entities, responses and cached vectors are used through their ports", () => {

@@ -42,9 +42,12 @@ export const tests = (): string[] =>
 const inPackages = (folder: string): string[] =>
   foldersIn("packages").map((name) => `packages/${name}/${folder}`);
 
-/** Without comments and with empty strings, so that their text is not mistaken for code. */
-export const codeOf = (path: string): string =>
+/** Without comments. */
+export const uncommented = (path: string): string =>
   textOf(path)
     .replace(/\/\*[\s\S]*?\*\//g, "")
-    .replace(/(^|\s)\/\/.*$/gm, "$1")
-    .replace(/"(?:[^"\\\n]|\\.)*"/g, '""');
+    .replace(/(^|\s)\/\/.*$/gm, "$1");
+
+/** Without comments and with empty strings, so that their text is not mistaken for code. */
+export const codeOf = (path: string): string =>
+  uncommented(path).replace(/"(?:[^"\\\n]|\\.)*"/g, '""');

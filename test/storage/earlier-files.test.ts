@@ -8,13 +8,17 @@ import { createConfigEntityStore } from "../../server/storage/sql/config-entity-
 import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { createKeyStore } from "../../server/storage/sql/key-store.ts";
 import { createUserStore } from "../../server/storage/sql/user-store.ts";
+import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { openGatewayFile } from "../../server/storage/sqlite/gateway-database.ts";
+import { LastKnownConfig } from "../../server/storage/sqlite/last-known-config.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import type { Migration } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway.ts";
+import { lastKnownMigrations } from "../../server/storage/sqlite/migrations/last-known.ts";
 import { ledgerMigrations } from "../../server/storage/sqlite/migrations/ledger.ts";
+import { vectorMigrations } from "../../server/storage/sqlite/migrations/vectors.ts";
 import { readUsage } from "../../server/storage/sqlite/read-ledger.ts";
 import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -35,7 +39,24 @@ const files: Readonly<Record<string, SqliteFile>> = {
     migrations: ledgerMigrations,
     open: (folder) => new SqliteLedgerStore({ folder, maxBytes: 0, now: 1 }),
   },
+  vectors: { migrations: vectorMigrations, open: openVectors },
+  "last-known": {
+    migrations: lastKnownMigrations,
+    open: (folder) => new LastKnownConfig(folder, () => 1),
+  },
 };
+
+function openVectors(folder: string): EmbeddingCacheFile {
+  return new EmbeddingCacheFile({
+    folder,
+    maxBytes: 1024 * 1024,
+    keyFormat: 1,
+    now: () => 1,
+    report: (reason) => {
+      throw new Error(reason);
+    },
+  });
+}
 
 const folders: Disposable[] = [];
 afterAll(() => {
@@ -48,11 +69,19 @@ function newFolder(): string {
   return folder.path;
 }
 
+/** `last-known` for `last-known-1-unnumbered`. */
+const nameOf = (state: string): string => state.replace(/-\d.*$/, "");
+
+function fileOf(state: string): SqliteFile {
+  const file = files[nameOf(state)];
+  if (!file) throw new Error(`There is no file ${nameOf(state)}.db`);
+  return file;
+}
+
 /** A folder with a database of this earlier state. */
 function copyOf(state: string): { folder: string; path: string; file: SqliteFile } {
-  const [name = ""] = state.split("-");
-  const file = files[name];
-  if (!file) throw new Error(`There is no file ${name}.db`);
+  const name = nameOf(state);
+  const file = fileOf(state);
   const folder = newFolder();
   const path = join(folder, `${name}.db`);
   using db = new Database(path, { create: true });
@@ -98,14 +127,17 @@ const states = readdirSync(earlierFiles)
   .filter((name) => name.endsWith(".sql"))
   .map((name) => name.slice(0, -".sql".length))
   .sort();
-const numberOf = (state: string): number => Number(state.split("-")[1]);
+const numberOf = (state: string): number => Number(/-(\d+)/.exec(state)?.[1]);
 const firstOf = (state: string): number =>
-  Number.parseInt(files[state.split("-")[0] ?? ""]?.migrations[0]?.name ?? "", 10);
+  Number.parseInt(fileOf(state).migrations[0]?.name ?? "", 10);
 const isIncomplete = (state: string): boolean => state === "ledger-6-without-day-sums";
+/** Cached vectors without a known age are deleted. */
+const isEmptied = (state: string): boolean => state.startsWith("vectors-1");
 
 const migrated = states.filter(
-  (state) => numberOf(state) >= firstOf(state) && !isIncomplete(state),
+  (state) => numberOf(state) >= firstOf(state) && !isIncomplete(state) && !isEmptied(state),
 );
+const emptied = states.filter(isEmptied);
 const refused = states.filter((state) => numberOf(state) < firstOf(state));
 
 test("there is a file for every number before the current one, and for every migration before the newest", () => {
@@ -143,6 +175,28 @@ test.each(migrated)(
     expect(after.get("schema_migrations")?.at(-1)).toMatchObject({ number: last });
   },
 );
+
+test.each(emptied)(
+  "%s is migrated to the schema of a new file, without its rows",
+  async (state) => {
+    const { folder, path, file } = copyOf(state);
+    expect(rowsOf(path).get("vectors")).toHaveLength(2);
+    for (let opening = 0; opening < 2; opening++) await file.open(folder).close();
+    const fresh = newFolder();
+    await file.open(fresh).close();
+    expect(schemaOf(path)).toEqual(schemaOf(join(fresh, "vectors.db")));
+    expect(rowsOf(path).get("vectors")).toEqual([]);
+    expect(rowsOf(path).get("schema_migrations")).toMatchObject(
+      vectorMigrations.map(({ name }) => ({ name })),
+    );
+  },
+);
+
+test("every file of the gateway has numbered migrations, and no state is of another file", () => {
+  const folder = join(import.meta.dir, "../../server/storage/sqlite/migrations");
+  expect(readdirSync(folder)).toHaveLength(Object.keys(files).length);
+  for (const state of states) expect(Object.keys(files)).toContain(nameOf(state));
+});
 
 test.each(refused)(
   "%s is refused unchanged, and the message names the file, its number and the fix",
@@ -250,3 +304,55 @@ test.each(of("ledger"))(
     }
   },
 );
+
+test.each(of("vectors"))(
+  "the embedding cache reads the vectors of %s, and adds to them",
+  async (state) => {
+    const { folder, path } = copyOf(state);
+    const keyOf = (number: number): string => Bun.SHA256.hash(`text ${number}`, "base64");
+    const load = async (cache: EmbeddingCacheFile) => {
+      const loaded: [string, number[], number | undefined, number][] = [];
+      await cache.load((key, vector, tokens, madeAt) => {
+        loaded.push([key, [...vector], tokens, madeAt]);
+        return true;
+      });
+      return loaded.toSorted(([, [a = 0]], [, [b = 0]]) => a - b);
+    };
+    const expected = [
+      [keyOf(1), [1, 1.125, 1.25, 1.375], 7, 1_794_817_200_000],
+      [keyOf(2), [2, 2.125, 2.25, 2.375], undefined, 1_794_817_200_000],
+    ];
+    const cache = openVectors(folder);
+    expect<unknown>(await load(cache)).toEqual(expected);
+    cache.add(keyOf(3), { vector: Float32Array.of(3), tokens: 1 });
+    await cache.close();
+    const again = openVectors(folder);
+    expect<unknown>(await load(again)).toEqual([...expected, [keyOf(3), [3], 1, 1]]);
+    await again.close();
+    using db = new Database(path, { readonly: true });
+    expect(db.query("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 });
+  },
+);
+
+test.each(of("last-known"))("the copy of the configuration reads %s, and is replaced", (state) => {
+  const { folder } = copyOf(state);
+  const copy = new LastKnownConfig(folder, () => 1);
+  expect([copy.revision("keys"), copy.revision("config")]).toEqual([3, 2]);
+  const keys = copy.keys();
+  expect(keys).toMatchObject([
+    { id: "key_0000000000000001", name: "ci-1", project: "web", revokedAt: null },
+    { id: "key_0000000000000002", name: "größer – 大", revokedAt: 1_794_817_260_000 },
+  ]);
+  expect(copy.entities()).toMatchObject([
+    { kind: "model", id: "small", version: 2 },
+    { kind: "upstream", id: "openai", value: { provider: "openai" } },
+  ]);
+  copy.saveKeys([{ ...keys[0]!, name: "renamed" }], 4);
+  copy.saveEntities([], 3);
+  copy.close();
+  const again = new LastKnownConfig(folder, () => 1);
+  expect([again.revision("keys"), again.revision("config")]).toEqual([4, 3]);
+  expect(again.keys()).toMatchObject([{ name: "renamed" }, { name: "größer – 大" }]);
+  expect(again.entities()).toEqual([]);
+  again.close();
+});

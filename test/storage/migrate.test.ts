@@ -13,7 +13,9 @@ import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway.ts";
+import { lastKnownMigrations } from "../../server/storage/sqlite/migrations/last-known.ts";
 import { ledgerMigrations } from "../../server/storage/sqlite/migrations/ledger.ts";
+import { vectorMigrations } from "../../server/storage/sqlite/migrations/vectors.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const step = (name: string): Migration => ({
@@ -71,6 +73,8 @@ test.each([
   ["gateway", gatewayMigrations, 4],
   ["ledger", ledgerMigrations, 6],
   ["events", eventMigrations, 2],
+  ["vectors", vectorMigrations, 1],
+  ["last-known", lastKnownMigrations, 1],
 ] as const)(
   "the numbers of the migrations of %s have no gaps, so that the highest one says which ones a file has",
   (_, migrations, first) => {
@@ -90,6 +94,29 @@ test("a file of a schema before the first migration is refused unchanged, and th
   expect(() => migrate(db, [a, b], 0)).toThrow(
     /schema 2, and the first that is read is 3\)\. Move it away to start with an empty one/,
   );
+  expect(contentOf(db)).toEqual(before);
+});
+
+test("a file without numbers gets the number of its state, and the migrations after it", () => {
+  const db = new Database(":memory:");
+  db.run("CREATE TABLE a (x)");
+  migrate(db, [a, b], 5, () => 3);
+  expect(db.query("SELECT number, name FROM schema_migrations ORDER BY number").all()).toEqual([
+    { number: 3, name: "0003-a" },
+    { number: 4, name: "0004-b" },
+  ]);
+  // Once the file has numbers, only they count.
+  migrate(db, [a, b], 6, () => {
+    throw new Error("the file has numbers");
+  });
+  expect(db.query("SELECT count(*) AS count FROM b").get()).toEqual({ count: 0 });
+});
+
+test("a file without numbers whose state is not known is refused unchanged", () => {
+  const db = new Database(":memory:");
+  db.run("CREATE TABLE other (x)");
+  const before = contentOf(db);
+  expect(() => migrate(db, [a, b], 5, () => 0)).toThrow("it has no schema that this version");
   expect(contentOf(db)).toEqual(before);
 });
 

@@ -42,8 +42,6 @@ interface QueuedVector {
   readonly isBulk: boolean;
 }
 
-/** Changed together with the table: a file of another format is emptied. */
-const fileFormat = 2;
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
 /** The maximum number of evictions per write, which runs on the thread that serves requests. */
@@ -71,7 +69,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     this.#path = join(options.folder, "vectors.db");
     this.#usedNotedAt = options.now();
     try {
-      this.#table = new EmbeddingCacheTable(this.#path, fileFormat * 1000 + options.keyFormat);
+      this.#table = new EmbeddingCacheTable(this.#path, options.keyFormat, options.now());
       this.#ticking = setInterval(
         () => this.#attempt((table) => this.#tick(table)),
         this.#options.groupMs,

@@ -5,6 +5,12 @@
 import type { Database, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
+import {
+  keyFormatVersion,
+  unnumberedVectors,
+  userVersion,
+  vectorMigrations,
+} from "./migrations/vectors.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 
@@ -23,19 +29,6 @@ interface Row {
   readonly used_at: number;
   readonly made_at: number;
 }
-
-const schema = `
-  CREATE TABLE IF NOT EXISTS vectors (
-    id       INTEGER PRIMARY KEY,
-    key      BLOB NOT NULL UNIQUE,
-    vector   BLOB NOT NULL,
-    tokens   INTEGER,
-    checksum INTEGER NOT NULL,
-    used_at  INTEGER NOT NULL,
-    made_at  INTEGER NOT NULL
-  );
-  CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at);
-  CREATE INDEX IF NOT EXISTS vectors_by_age ON vectors (made_at)`;
 
 const pageBytes = 4096;
 /** Rows evicted at a time. */
@@ -56,11 +49,19 @@ export class EmbeddingCacheTable {
   readonly #pages: Statement<{ readonly page_count: number }>;
   readonly #free: Statement<{ readonly freelist_count: number }>;
 
-  constructor(path: string, format: number) {
+  /** `keyFormat`: vectors with keys of another format are deleted. `now`: Unix milliseconds. */
+  constructor(path: string, keyFormat: number, now: number) {
     // Readable by the operator only: vectors reveal something of their texts.
     closeSync(openSync(path, "a", 0o600));
     // Writes run on the thread that serves requests: never wait long for a lock.
-    this.#db = openDatabase({ path, busyMs: 20, prepare: (db) => prepare(db, format) });
+    this.#db = openDatabase({
+      path,
+      busyMs: 20,
+      migrations: vectorMigrations,
+      unnumbered: unnumberedVectors,
+      now,
+      prepare: (db) => prepare(db, keyFormatVersion(keyFormat)),
+    });
     const statements = new PreparedStatements(this.#db);
     this.#statements = statements;
     this.#insert = statements.prepare(
@@ -165,18 +166,15 @@ export class EmbeddingCacheTable {
   }
 }
 
-function prepare(db: Database, format: number): void {
+function prepare(db: Database, version: number): void {
   // Cached vectors are not worth waiting for the disk. A power failure may damage the file, which is then not used.
   db.run("PRAGMA synchronous = OFF");
-  const found = db.query<{ readonly user_version: number }, []>("PRAGMA user_version").get();
-  if (found?.user_version !== format) {
-    db.run("DROP TABLE IF EXISTS vectors");
-    // Takes effect only with VACUUM, which is fast for an empty file.
-    db.run("PRAGMA auto_vacuum = INCREMENTAL");
-    db.run("VACUUM");
-  }
-  db.run(schema);
-  db.run(`PRAGMA user_version = ${format}`);
+  if (userVersion(db) === version) return;
+  db.run("DELETE FROM vectors");
+  // Takes effect only with VACUUM, which is fast for an empty file.
+  db.run("PRAGMA auto_vacuum = INCREMENTAL");
+  db.run("VACUUM");
+  db.run(`PRAGMA user_version = ${version}`);
 }
 
 /** Covers the key, the vector and the tokens: a flipped bit in a vector would otherwise be found months later, if ever. */

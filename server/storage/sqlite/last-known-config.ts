@@ -8,26 +8,23 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredEntity } from "../ports/config-entity-store.ts";
 import type { StoredKey } from "../ports/key-store.ts";
+import { lastKnownMigrations, unnumberedLastKnown } from "./migrations/last-known.ts";
 import { openDatabase } from "./open-database.ts";
-
-const schema = [
-  "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID",
-  "CREATE TABLE IF NOT EXISTS entities (json TEXT NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS revisions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-] as const;
 
 export class LastKnownConfig {
   readonly #db: Database;
 
-  /** Creates the folder if it does not exist. */
-  constructor(folder: string) {
+  /** Creates the folder if it does not exist. `now`: Unix milliseconds. Throws StoreError. */
+  constructor(folder: string, now: () => number) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#db = openDatabase({
       path: join(folder, "last-known.db"),
       busyMs: 50,
+      migrations: lastKnownMigrations,
+      unnumbered: unnumberedLastKnown,
+      now: now(),
       prepare: (db) => {
         db.run("PRAGMA synchronous = NORMAL");
-        for (const statement of schema) db.run(statement);
       },
     });
   }

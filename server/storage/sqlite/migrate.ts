@@ -1,7 +1,7 @@
 /**
  * Applies schema migrations to a SQLite file: numbered and forward only. The table `schema_migrations` records them, so
  * that an earlier version of the gateway refuses a newer file (no downgrade). Files from before the first migration are
- * refused as well.
+ * refused as well, and files without the table unless their number is known otherwise.
  */
 import type { Database } from "bun:sqlite";
 
@@ -21,8 +21,16 @@ const table = `
 const numberOf = (migration: Migration | undefined): number =>
   Number.parseInt(migration?.name ?? "0", 10);
 
+/** The number of the last migration that a file without the table `schema_migrations` has. 0: it is not known. */
+export type UnnumberedState = (db: Database) => number;
+
 /** Applies the migrations that the file lacks, all or none. `now`: Unix milliseconds. */
-export function migrate(db: Database, migrations: readonly Migration[], now: number): void {
+export function migrate(
+  db: Database,
+  migrations: readonly Migration[],
+  now: number,
+  unnumbered: UnnumberedState = () => 0,
+): void {
   const [first, last] = [numberOf(migrations[0]), numberOf(migrations.at(-1))];
   // Without a write lock, so that opening a current file never waits for a writer.
   if (hasTable(db, "schema_migrations") && appliedNumber(db) === last) return;
@@ -30,12 +38,15 @@ export function migrate(db: Database, migrations: readonly Migration[], now: num
   // do.
   const apply = db.transaction(() => {
     const isNew = !hasTable(db, "%");
+    const isNumbered = isNew || hasTable(db, "schema_migrations");
     db.run(table);
-    const applied = appliedNumber(db);
+    const recorded = appliedNumber(db);
+    const applied = isNumbered ? recorded : unnumbered(db);
     if (applied > last) throw new Error(newerSchema(applied, last));
     if (applied < first && !isNew) throw new Error(earlierSchema(applied, first));
-    for (const migration of migrations.filter((each) => numberOf(each) > applied)) {
-      for (const statement of migration.statements) db.run(statement);
+    for (const migration of migrations.filter((each) => numberOf(each) > recorded)) {
+      if (numberOf(migration) > applied)
+        for (const statement of migration.statements) db.run(statement);
       db.query("INSERT INTO schema_migrations (number, name, applied_at) VALUES (?1, ?2, ?3)").run(
         numberOf(migration),
         migration.name,
@@ -46,7 +57,7 @@ export function migrate(db: Database, migrations: readonly Migration[], now: num
   apply.immediate();
 }
 
-const hasTable = (db: Database, pattern: string): boolean =>
+export const hasTable = (db: Database, pattern: string): boolean =>
   db.query("SELECT 1 FROM sqlite_master WHERE name LIKE ?1").get(pattern) !== null;
 
 /** 0: none. */

@@ -1,7 +1,7 @@
 /** Opens a SQLite file in WAL mode, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
 import { errorCode } from "../../lib/error-code.ts";
-import { type Migration, migrate } from "./migrate.ts";
+import { type Migration, migrate, type UnnumberedState } from "./migrate.ts";
 
 /** The message is for the operator of the gateway. */
 export class StoreError extends Error {
@@ -13,6 +13,8 @@ export interface OpenDatabaseOptions {
   readonly busyMs: number;
   /** Migrate the tables to the current schema. */
   readonly migrations?: readonly Migration[];
+  /** For files that were written before their migrations had numbers. */
+  readonly unnumbered?: UnnumberedState;
   /** Unix milliseconds, recorded with the migrations. */
   readonly now?: number;
   /** Runs after the migrations; also detects a file that is not the expected database. */
@@ -23,6 +25,7 @@ export function openDatabase({
   path,
   busyMs,
   migrations,
+  unnumbered,
   now = 0,
   prepare,
 }: OpenDatabaseOptions): Database {
@@ -31,7 +34,7 @@ export function openDatabase({
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${busyMs}`);
     db.run("PRAGMA journal_mode = WAL");
-    if (migrations) migrate(db, migrations, now);
+    if (migrations) migrate(db, migrations, now, unnumbered);
     prepare(db);
     return db;
   } catch (cause) {

@@ -73,7 +73,7 @@ const withCopy = <Store extends KeyStore | ConfigEntityStore>(
 ): Implementation<Store> =>
   inDatabase((url, now) => {
     const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
-    const copy = new LastKnownConfig(folder);
+    const copy = new LastKnownConfig(folder, now);
     const store = create(connect(url, now), copy);
     const close = async (): Promise<void> => {
       await store.close();

@@ -1,0 +1,20 @@
+/**
+ * The migrations of `last-known.db`, in order. A migration that was released is never changed: a new one is appended.
+ */
+import type { Database } from "bun:sqlite";
+import { hasTable, type Migration } from "../migrate.ts";
+
+const tables: Migration = {
+  name: "0001-tables",
+  statements: [
+    "CREATE TABLE keys (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE entities (json TEXT NOT NULL)",
+    "CREATE TABLE revisions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+  ],
+};
+
+export const lastKnownMigrations: readonly Migration[] = [tables];
+
+/** Before the migrations had numbers, the file had the tables of the first one. */
+export const unnumberedLastKnown = (db: Database): number =>
+  ["keys", "entities", "revisions"].every((name) => hasTable(db, name)) ? 1 : 0;

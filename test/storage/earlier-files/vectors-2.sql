@@ -1,0 +1,25 @@
+PRAGMA auto_vacuum=INCREMENTAL;
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE schema_migrations (
+    number     INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+  );
+INSERT INTO schema_migrations VALUES(1,'0001-table',1794817200000);
+INSERT INTO schema_migrations VALUES(2,'0002-age',1794817200000);
+CREATE TABLE vectors (
+      id       INTEGER PRIMARY KEY,
+      key      BLOB NOT NULL UNIQUE,
+      vector   BLOB NOT NULL,
+      tokens   INTEGER,
+      checksum INTEGER NOT NULL,
+      used_at  INTEGER NOT NULL,
+      made_at  INTEGER NOT NULL
+    );
+INSERT INTO vectors VALUES(1,X'900a4469df00ccbfd0c145c6d1e4b7953dd0afafadd7534e3a4019e8d38fc663',X'0000803f0000903f0000a03f0000b03f',7,265918412,1794817200000,1794817200000);
+INSERT INTO vectors VALUES(2,X'ad0387b3bd8652f730ca46d25f9c170af0fd589f42e7f23f5a9e6412d97d7e56',X'00000040000008400000104000001840',NULL,638813612,1794817200000,1794817200000);
+CREATE INDEX vectors_by_use ON vectors (used_at);
+CREATE INDEX vectors_by_age ON vectors (made_at);
+COMMIT;
+PRAGMA user_version=2001;
