@@ -4,7 +4,6 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isImageUrl } from "../lib/url-scheme.ts";
-import { invalidResponse } from "../request/error-response.ts";
 import type {
   BufferedImageResponse,
   ImageContent,
@@ -14,6 +13,7 @@ import type {
   ImageResult,
   StreamedImage,
 } from "../upstream/contract.ts";
+import { invalidResponse } from "../upstream/invalid-response.ts";
 import { checkTruncation } from "./check-truncation.ts";
 import {
   commonMetadata,

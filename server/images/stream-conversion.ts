@@ -2,7 +2,7 @@
  * Converts between streamed and buffered responses: the client gets the form it requested, whatever the upstream sent.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { invalidResponse, toGatewayError } from "../request/error-response.ts";
+import { toGatewayError } from "../request/error-response.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   BufferedImageResponse,
@@ -12,6 +12,7 @@ import type {
   ImageResult,
   StreamedImage,
 } from "../upstream/contract.ts";
+import { invalidResponse } from "../upstream/invalid-response.ts";
 import { splitUsage, sumUsage } from "./image-usage.ts";
 import { missingFor } from "./missing-images.ts";
 

@@ -15,7 +15,6 @@ import { isImageUrl } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { TargetResponse } from "../limits/target-limits.ts";
 import type { PermittedModel } from "../request/caller.ts";
-import { invalidResponse } from "../request/error-response.ts";
 import type { RequestUsage } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
@@ -34,6 +33,7 @@ import type {
   Target,
   Vector,
 } from "../upstream/contract.ts";
+import { invalidResponse } from "../upstream/invalid-response.ts";
 
 export interface VerifyOptions {
   /** Called when a target reports impossible usage. */

@@ -41,7 +41,3 @@ export function toGatewayError(thrown: unknown, signal: AbortSignal | undefined)
     { cause: thrown },
   );
 }
-
-/** The error for an upstream response that failed verification. */
-export const invalidResponse = (message: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${message}.`);

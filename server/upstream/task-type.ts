@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 
-export type Task =
+export type EmbeddingTask =
   | "query"
   | "document"
   | "similarity"
@@ -21,7 +21,7 @@ export interface TaskType {
   readonly field: (typeof taskTypeFields)[number];
   readonly given: string;
   /** The task. Absent for an unknown value: only vendors that define the value itself get it. */
-  readonly meaning?: Task;
+  readonly meaning?: EmbeddingTask;
   /** Other fields of the request with the same task. */
   readonly duplicateFields?: readonly string[];
 }
@@ -29,13 +29,13 @@ export interface TaskType {
 /** A vendor's values by task. A task without a value is not supported. */
 export interface TaskTypeTable {
   readonly field: string;
-  readonly values: Readonly<Partial<Record<Task, string>>>;
+  readonly values: Readonly<Partial<Record<EmbeddingTask, string>>>;
   /** The default for vendors that require a task type. */
   readonly defaultValue?: string;
 }
 
 /** All known spellings, in lower case and with `_` as the separator. */
-const spellings: Readonly<Record<string, Task>> = {
+const spellings: Readonly<Record<string, EmbeddingTask>> = {
   query: "query",
   search_query: "query",
   retrieval_query: "query",

@@ -1,6 +1,6 @@
 /** Every OpenAI-compatible kind, with requests and responses as in OpenAI's own API. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { adapters, openaiEmbeddings } from "../../server/upstream/adapters/index.ts";
+import { adapters, openaiEmbeddingsVendors } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { taskTypeFields } from "../../server/upstream/task-type.ts";
@@ -130,6 +130,6 @@ function caseOf(name: string, target: Target): VendorCase {
 }
 
 export const openaiShapedCases: readonly VendorCase[] = [
-  ...openaiEmbeddings.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
+  ...openaiEmbeddingsVendors.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

@@ -5,8 +5,8 @@ import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import {
   adapters,
-  openaiEmbeddings,
   openaiEmbeddingsOwnImages,
+  openaiEmbeddingsVendors,
 } from "../../server/upstream/adapters/index.ts";
 import type {
   EditQuery,
@@ -58,7 +58,7 @@ const subject = (name: string, options: Record<string, unknown> = {}): Subject =
 
 /** Every OpenAI-compatible adapter, and the second API of the adapter that has two. */
 export const subjects: ReadonlyMap<string, Subject> = new Map([
-  ...openaiEmbeddings.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
+  ...openaiEmbeddingsVendors.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
   ["azure with apiVersion", subject("azure", { apiVersion: "2025-04-01-preview" })],
 ]);
 

@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  openaiEmbeddings,
   openaiEmbeddingsOwnImages,
+  openaiEmbeddingsVendors,
 } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
@@ -64,7 +64,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
 obey(imageAdapters, laws);
 
 test("an adapter without images declares so, and no other does", () => {
-  for (const { kind, adapter } of openaiEmbeddings) {
+  for (const { kind, adapter } of openaiEmbeddingsVendors) {
     if (openaiEmbeddingsOwnImages.some((vendor) => vendor.kind === kind)) continue;
     const servesImages = adapter.generations !== undefined && adapter.edits !== undefined;
     expect(`${kind.name}: ${kind.serves}`).toBe(

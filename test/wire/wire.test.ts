@@ -12,8 +12,8 @@ import type { FilePart, Form, IncomingRequest } from "../../server/request/http-
 import type { Adapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import {
   adapters,
-  openaiEmbeddings,
   openaiEmbeddingsOwnImages,
+  openaiEmbeddingsVendors,
 } from "../../server/upstream/adapters/index.ts";
 import type {
   EmbeddingCapabilities,
@@ -47,7 +47,7 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
 
 /** Azure has two surfaces: the newer one, and deployments with a version. */
 const variants: readonly Variant[] = [
-  ...openaiEmbeddings.map(({ kind: { name }, adapter }) => ({
+  ...openaiEmbeddingsVendors.map(({ kind: { name }, adapter }) => ({
     name,
     adapter,
     target: targetOf(name, {}),

@@ -19,18 +19,12 @@ import type {
   Upstream,
 } from "../contract.ts";
 import type { ImageCapabilities, Sizes } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { asBase64, headersOf, imageJsonRequest, modelPath } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn, revised } from "./wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
-import {
-  codeIn,
-  extraFieldsOf,
-  invalidResponse,
-  listOf,
-  memberOf,
-  textIn,
-} from "./wire/members.ts";
+import { codeIn, extraFieldsOf, listOf, memberOf, textIn } from "./wire/members.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";

@@ -70,7 +70,7 @@ export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
 ];
 
 /** All vendors with OpenAI-compatible embeddings. */
-export const openaiEmbeddings: readonly Vendor[] = [
+export const openaiEmbeddingsVendors: readonly Vendor[] = [
   ...openaiCompatible,
   ...openaiEmbeddingsOwnImages,
 ];
@@ -116,7 +116,11 @@ export const nativeEmbeddings: readonly Vendor[] = [
   triton,
 ];
 
-export const vendors: readonly Vendor[] = [...openaiEmbeddings, ...nativeEmbeddings, ...imageOnly];
+export const vendors: readonly Vendor[] = [
+  ...openaiEmbeddingsVendors,
+  ...nativeEmbeddings,
+  ...imageOnly,
+];
 
 export const adapters: ReadonlyMap<string, Adapter> = new Map(
   vendors.map(({ adapter }) => [adapter.name, adapter]),

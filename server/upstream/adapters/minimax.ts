@@ -2,12 +2,13 @@
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
 import { bearer, imageJsonRequest, openaiEndpoints } from "./wire/build-request.ts";
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn } from "./wire/image-list.ts";
-import { codeIn, invalidResponse, memberOf, textIn } from "./wire/members.ts";
+import { codeIn, memberOf, textIn } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 

@@ -3,10 +3,10 @@ import { EncodedVector } from "../../lib/codec/index.ts";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
 import { readChunks } from "./wire/document-chunks.ts";
-import { invalidResponse } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 

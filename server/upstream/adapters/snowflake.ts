@@ -2,9 +2,10 @@
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { orderByIndex } from "./openai/embeddings.ts";
 import { headersOf, jsonRequest, type WireHeaders } from "./wire/build-request.ts";
-import { invalidResponse, listIn, memberOf } from "./wire/members.ts";
+import { listIn, memberOf } from "./wire/members.ts";
 import { textsOf, usageOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 

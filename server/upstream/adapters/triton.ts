@@ -2,8 +2,9 @@
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
-import { invalidResponse, isCount, listIn, memberOf } from "./wire/members.ts";
+import { isCount, listIn, memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 

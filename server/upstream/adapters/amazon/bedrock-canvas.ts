@@ -11,9 +11,10 @@ import type {
   GenerationQuery,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { FileContent } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
-import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
 /** Two quality tiers, by the names of OpenAI's older models (`standard`, `hd`). */

@@ -16,7 +16,7 @@ import {
 } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 
-export interface Family {
+export interface EmbeddingFamily {
   readonly capabilities: EmbeddingCapabilities;
   body(query: EmbeddingsQuery): ExtraFields;
   vectors(response: unknown): readonly Vector[];
@@ -27,7 +27,7 @@ export interface Family {
 const textOnly = { base64: false, tokens: false } as const;
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
-const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
+const titanOf = (more: Partial<EmbeddingCapabilities>): EmbeddingFamily => ({
   capabilities: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
   body: (query) => ({
     ...query.extraFields,
@@ -42,7 +42,7 @@ const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
  * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: for a text, Titan Multimodal
  * Embeddings has another field for the dimensions, and other dimensions.
  */
-const titanMultimodal: Family = {
+const titanMultimodal: EmbeddingFamily = {
   ...titanOf({ dimensions: [256, 384, 1024] }),
   body: (query) => ({
     ...query.extraFields,
@@ -61,7 +61,7 @@ const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
  * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: the value of
  * `truncate` for truncation at the end, which differs between the versions.
  */
-function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
+function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingFamily {
   const capabilities: EmbeddingCapabilities = {
     ...textOnly,
     maxItems: 96,
@@ -97,7 +97,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
 
 const cohere3 = cohereOf("END", {});
 /** The dimensions follow from the model's name. An ARN has no name, and gets those of Embed 4. */
-const cohereLater = (model: string): Family =>
+const cohereLater = (model: string): EmbeddingFamily =>
   cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 
 /** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
@@ -117,7 +117,7 @@ const novaCapabilities: EmbeddingCapabilities = {
   },
 };
 
-const nova: Family = {
+const nova: EmbeddingFamily = {
   capabilities: novaCapabilities,
   body: (query) => {
     const { mayTruncate, extraFields } = truncation(query);
@@ -147,7 +147,7 @@ export const isFamily = (name: unknown): boolean => familyNames.some((family) =>
  * By the model's id, which may have a region prefix: `eu.cohere.embed-v4:0`. The ARN of a profile does not show the
  * family.
  */
-export function familyOf(model: string, given: unknown): Family {
+export function embeddingFamilyOf(model: string, given: unknown): EmbeddingFamily {
   switch ((given as FamilyName | undefined) ?? nameOf(model)) {
     case "cohere":
       return /embed-(english|multilingual)-v3/.test(model) ? cohere3 : cohereLater(model);

@@ -8,8 +8,9 @@ import type {
   GenerationQuery,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { FileContent } from "../wire/build-request.ts";
-import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
+import { extraFieldsOf, listOf, memberOf } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html */

@@ -13,12 +13,19 @@ import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
 import { bedrockErrorReader } from "./bedrock-errors.ts";
-import { type Family, familyNames, familyOf, isFamily, nameOf } from "./bedrock-families.ts";
+import {
+  type EmbeddingFamily,
+  embeddingFamilyOf,
+  familyNames,
+  isFamily,
+  nameOf,
+} from "./bedrock-families.ts";
 import { bedrockImageCapabilities, bedrockImages, imageFamilyNames } from "./bedrock-images.ts";
 
 const baseUrlOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
 
-const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
+const family = ({ upstream, model }: Target): EmbeddingFamily =>
+  embeddingFamilyOf(model, upstream.options.family);
 
 const isFamilyKnown = ({ upstream, model }: Target): boolean =>
   isFamily(upstream.options.family) || nameOf(model) !== undefined;

@@ -6,10 +6,10 @@ import { messageIn } from "../wire/error-body.ts";
 import { memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import {
+  automatic1111BaseUrl,
   automatic1111Edits,
   automatic1111Endpoint,
   automatic1111Generations,
-  baseUrl,
 } from "./images.ts";
 
 // modules/ui.py: edges from 64 to 2048 in steps of 8, the size of a latent pixel. create_binary_mask in
@@ -38,7 +38,7 @@ const readError = nativeErrorReader({
 export const automatic1111: Vendor = {
   kind: {
     name: "automatic1111",
-    baseUrl,
+    baseUrl: automatic1111BaseUrl,
     needs: [],
     serves: "image",
     options: {},

@@ -15,6 +15,7 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import {
   asBase64,
   FileContent,
@@ -26,23 +27,14 @@ import {
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { bareBase64, imageContentIn } from "../wire/image-list.ts";
-import {
-  codeIn,
-  invalidResponse,
-  isCount,
-  listIn,
-  listOf,
-  memberOf,
-  objectOf,
-  textIn,
-} from "../wire/members.ts";
+import { codeIn, isCount, listIn, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { isCheckpoint } from "./checkpoint.ts";
 
-export const baseUrl = "http://127.0.0.1:7860";
+export const automatic1111BaseUrl = "http://127.0.0.1:7860";
 
 /** The URL, and the user name and password of --api-auth if they are set. */
 export const automatic1111Endpoint = (upstream: Upstream, path: string): UpstreamRequest => ({
-  url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
+  url: `${(upstream.baseUrl ?? automatic1111BaseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
   headers: headersOf(upstream, (key) => ({
     authorization: `Basic ${Buffer.from(key).toString("base64")}`,
   })),

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
-import { invalidResponse, memberOf, membersOfList } from "../wire/members.ts";
+import { memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
 import { aiOf, cloudflareBaseUrl, runOf } from "./endpoints.ts";

@@ -15,6 +15,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
 import {
   bearer,
@@ -29,7 +30,7 @@ import {
 import { edgesOf } from "../wire/edges.ts";
 import { messageIn } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { invalidResponse, memberOf } from "../wire/members.ts";
+import { memberOf } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { runOf } from "./endpoints.ts";
 import { flaggedIn } from "./errors.ts";

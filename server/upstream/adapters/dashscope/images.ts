@@ -15,12 +15,13 @@ import type {
   ImageResult,
   Target,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { isUsage } from "../openai/images.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
-import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { dashscopeRoot } from "./endpoints.ts";
 import { meaningOfJob } from "./errors.ts";

@@ -16,12 +16,13 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { resolutionOf } from "../../image-sizes.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { asDataUrl, headersOf, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
+import { extraFieldsOf, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";

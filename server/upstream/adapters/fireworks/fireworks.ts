@@ -5,7 +5,7 @@ import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import {
-  baseUrl,
+  fireworksBaseUrl,
   fireworksEdits,
   fireworksGenerations,
   fireworksImageCapabilities,
@@ -25,7 +25,11 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
 
 export const fireworks: Vendor = fromDialect(
   // docs.fireworks.ai/api-reference: additionalProperties false, an array of at most 2048.
-  { name: "fireworks", baseUrl, embeddings: { ...textOnlyCapabilities, dimensions: "any" } },
+  {
+    name: "fireworks",
+    baseUrl: fireworksBaseUrl,
+    embeddings: { ...textOnlyCapabilities, dimensions: "any" },
+  },
   {
     generations: fireworksGenerations,
     edits: fireworksEdits,

@@ -16,6 +16,7 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
 import {
   asDataUrl,
@@ -28,12 +29,12 @@ import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, stillPending } from "../wire/jobs.ts";
-import { codeIn, extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
+import { codeIn, extraFieldsOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 
-export const baseUrl = "https://api.fireworks.ai/inference/v1";
+export const fireworksBaseUrl = "https://api.fireworks.ai/inference/v1";
 
-const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
+const baseUrlOf = ({ baseUrl: configured = fireworksBaseUrl }: Upstream): string => configured;
 
 /** The APIs of Fireworks for images; they differ in path, fields and sizes. */
 type ApiFamily = "flux" | "kontext" | "sdxl";

@@ -13,10 +13,11 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { FileContent, filesOf } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
-import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
+import { listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { withoutProject } from "./gemini-images.ts";
 

@@ -8,6 +8,7 @@ import type {
   Target,
 } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
 import {
   bearer,
@@ -18,7 +19,7 @@ import {
 } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
+import { listOf, memberOf, objectOf } from "../wire/members.ts";
 
 // @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one image per request, of any size; an edit
 // takes one image and no mask. The supported sizes depend on the model.

@@ -4,15 +4,15 @@
  */
 import { z } from "zod";
 import type { Upstream } from "../../contract.ts";
-import type { Task, TaskTypeTable } from "../../task-type.ts";
+import type { EmbeddingTask, TaskTypeTable } from "../../task-type.ts";
 
-const meanings: readonly Task[] = [
+const meanings: readonly EmbeddingTask[] = [
   ...(["query", "document", "similarity", "classification", "clustering"] as const),
   ...(["code-query", "question", "fact"] as const),
 ];
 const meaning = z
   .string()
-  .refine((name) => meanings.includes(name as Task), `is none of ${meanings.join(", ")}`);
+  .refine((name) => meanings.includes(name as EmbeddingTask), `is none of ${meanings.join(", ")}`);
 
 export const promptsOption = z
   .record(meaning, z.string().min(1))

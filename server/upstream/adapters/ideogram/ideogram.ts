@@ -19,7 +19,12 @@ import {
 import { readImageList, revised } from "../wire/image-list.ts";
 import { codeIn, extraFieldsOf, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "../wire/native-errors.ts";
-import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./models.ts";
+import {
+  type IdeogramOperation,
+  ideogramFamilyOf,
+  ideogramImageCapabilities,
+  promptField,
+} from "./models.ts";
 
 const baseUrl = "https://api.ideogram.ai";
 
@@ -27,18 +32,22 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 
 const authHeaders = (upstream: Upstream) => headersOf(upstream, (key) => ({ "api-key": key }));
 
-const endpointOf = ({ upstream, model }: Target, task: Task): string =>
-  `${baseUrlOf(upstream)}/${familyOf(model).path(model, task)}`;
+const endpointOf = ({ upstream, model }: Target, operation: IdeogramOperation): string =>
+  `${baseUrlOf(upstream)}/${ideogramFamilyOf(model).path(model, operation)}`;
 
-const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): ExtraFields => ({
+const fieldsOf = (
+  query: GenerationQuery,
+  { model }: Target,
+  operation: IdeogramOperation,
+): ExtraFields => ({
   ...query.extraFields,
   [promptField(model)]: query.prompt,
-  ...familyOf(model).fields(query, model, task),
+  ...ideogramFamilyOf(model).fields(query, model, operation),
 });
 
 /** The oldest API wraps its fields in an object, except for inpainting. */
-const isWrapped = ({ model }: Target, task: Task): boolean =>
-  familyOf(model).image === "image_file" && task !== "fill";
+const isWrapped = ({ model }: Target, operation: IdeogramOperation): boolean =>
+  ideogramFamilyOf(model).image === "image_file" && operation !== "fill";
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
@@ -55,11 +64,11 @@ const generations: ImageAdapter<GenerationQuery> = {
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
-    const task = mask ? "fill" : "change";
-    const fields = fieldsOf(query, target, task);
-    const { image } = familyOf(target.model);
-    return imageFormRequest(endpointOf(target, task), authHeaders(target.upstream), [
-      ...fieldParts(isWrapped(target, task) ? { image_request: fields } : fields),
+    const operation = mask ? "fill" : "change";
+    const fields = fieldsOf(query, target, operation);
+    const { image } = ideogramFamilyOf(target.model);
+    return imageFormRequest(endpointOf(target, operation), authHeaders(target.upstream), [
+      ...fieldParts(isWrapped(target, operation) ? { image_request: fields } : fields),
       ...filesOf(images).map((file): Part => ({ name: image, file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
     ]);

@@ -11,12 +11,16 @@ import { editSizesByRatio, sizesOf4, sizesOf45 } from "./sizes.ts";
  * The operations. `change`: an edit without a mask. `fill`: an edit with a mask. No model has a field for the size of a
  * `fill`: the image keeps its size.
  */
-export type Task = "generate" | "change" | "fill";
+export type IdeogramOperation = "generate" | "change" | "fill";
 
-export interface Family {
-  readonly path: (model: string, task: Task) => string;
+export interface IdeogramFamily {
+  readonly path: (model: string, operation: IdeogramOperation) => string;
   /** Translates the client's options to the model's fields. */
-  readonly fields: (query: GenerationQuery, model: string, task: Task) => ExtraFields;
+  readonly fields: (
+    query: GenerationQuery,
+    model: string,
+    operation: IdeogramOperation,
+  ) => ExtraFields;
   /** The form field of each input image of an edit. */
   readonly image: string;
   readonly capabilities: Omit<ImageCapabilities, "edits">;
@@ -71,22 +75,27 @@ const oneImageWithMask = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte 
 const newest = { maxImages: 8, maxPrompt: 10_000 } as const;
 
 const v2 =
-  (change: "generate" | "remix", fill: "generate" | "inpaint" = "inpaint"): Family["path"] =>
-  (model, task) => {
-    const verb = { generate: "generate", change, fill }[task];
+  (
+    change: "generate" | "remix",
+    fill: "generate" | "inpaint" = "inpaint",
+  ): IdeogramFamily["path"] =>
+  (model, operation) => {
+    const verb = { generate: "generate", change, fill }[operation];
     return `v2/image/${verb}/${modelPath(model)}`;
   };
 
 const count = ({ options: { n } }: GenerationQuery): ExtraFields => ({ num_images: n });
 
 /** Ideogram 4.5, which has one URL for all operations. */
-const ideogram45: Family = {
+const ideogram45: IdeogramFamily = {
   path: v2("generate", "generate"),
-  fields: (query, _, task) => ({
+  fields: (query, _, operation) => ({
     ...count(query),
     quality: query.options.quality,
-    ...(task === "generate" && { size: query.options.size }),
-    ...(task === "change" && { size: query.aspectRatio && editSizesByRatio[query.aspectRatio] }),
+    ...(operation === "generate" && { size: query.options.size }),
+    ...(operation === "change" && {
+      size: query.aspectRatio && editSizesByRatio[query.aspectRatio],
+    }),
   }),
   image: "images",
   capabilities: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
@@ -95,18 +104,18 @@ const ideogram45: Family = {
 };
 
 /** Models with a rendering speed and an aspect ratio: 3.0, 2a and 2.0, and transparent images. */
-const byShape: Family = {
+const byShape: IdeogramFamily = {
   path: v2("remix"),
-  fields: (query, _, task) => ({
+  fields: (query, _, operation) => ({
     ...count(query),
     rendering_speed: speedOf(query),
-    ...(task !== "fill" && { aspect_ratio: shapeOf(query) }),
+    ...(operation !== "fill" && { aspect_ratio: shapeOf(query) }),
   }),
   image: "image",
   capabilities: { ...newest, takes: { quality: tiers }, sizes: aspectRatios },
 };
 
-const ideogram4: Family = {
+const ideogram4: IdeogramFamily = {
   path: v2("remix"),
   fields: (query) => ({
     ...count(query),
@@ -119,7 +128,7 @@ const ideogram4: Family = {
 };
 
 /** Google's models at Ideogram: their aspect ratios have a colon. */
-const nanoBanana: Family = {
+const nanoBanana: IdeogramFamily = {
   path: v2("generate"),
   fields: (query) => ({ ...count(query), aspect_ratio: query.aspectRatio }),
   image: "images",
@@ -134,7 +143,7 @@ const nanoBanana: Family = {
 };
 
 /** `auto`, OpenAI's models, and unknown names: a resolution in pixels, and input images. */
-const unknown: Family = {
+const unknown: IdeogramFamily = {
   path: v2("generate", "generate"),
   fields: (query) => ({ ...count(query), resolution: query.options.size }),
   image: "images",
@@ -143,7 +152,7 @@ const unknown: Family = {
 };
 
 /** GPT Image 2.5, which has OpenAI's qualities and backgrounds since September 2026. */
-const gptImage25: Family = {
+const gptImage25: IdeogramFamily = {
   ...unknown,
   fields: (query) => ({
     ...unknown.fields(query, "", "generate"),
@@ -159,20 +168,21 @@ const gptImage25: Family = {
 
 const v1Verbs = { generate: "generate", change: "remix", fill: "inpaint" } as const;
 
-const v1: Family["path"] = (model, task) => `v1/${modelPath(model)}/${v1Verbs[task]}`;
+const v1: IdeogramFamily["path"] = (model, operation) =>
+  `v1/${modelPath(model)}/${v1Verbs[operation]}`;
 
 /** Version 3 in the previous API, which has the same values in capitals. */
-const v3OfV1: Family = {
+const v3OfV1: IdeogramFamily = {
   ...byShape,
   path: v1,
-  fields: (query, model, task) => ({
-    ...byShape.fields(query, model, task),
+  fields: (query, model, operation) => ({
+    ...byShape.fields(query, model, operation),
     rendering_speed: speedOf(query)?.toUpperCase(),
   }),
   edits: oneImageWithMask,
 };
 
-const v4OfV1: Family = {
+const v4OfV1: IdeogramFamily = {
   ...ideogram4,
   path: v1,
   fields: (query) => ({
@@ -183,12 +193,12 @@ const v4OfV1: Family = {
 };
 
 /** 16:9 is ASPECT_16_9 here, and there are fewer aspect ratios. */
-const oldest: Family = {
-  path: (_, task) => ({ generate: "generate", change: "remix", fill: "edit" })[task],
-  fields: (query, model, task) => ({
+const oldest: IdeogramFamily = {
+  path: (_, operation) => ({ generate: "generate", change: "remix", fill: "edit" })[operation],
+  fields: (query, model, operation) => ({
     ...count(query),
     model,
-    ...(task !== "fill" && {
+    ...(operation !== "fill" && {
       aspect_ratio: query.aspectRatio && `ASPECT_${query.aspectRatio.replace(":", "_")}`,
     }),
   }),
@@ -204,7 +214,7 @@ const oldest: Family = {
 };
 
 /** The first match applies. */
-const families: readonly (readonly [RegExp, Family])[] = [
+const families: readonly (readonly [RegExp, IdeogramFamily])[] = [
   [/^(V_\d|AUTO$)/, oldest],
   [/^ideogram-v3/, v3OfV1],
   [/^ideogram-v4/, v4OfV1],
@@ -237,7 +247,7 @@ const families: readonly (readonly [RegExp, Family])[] = [
   [/^gpt-image-2-5/, gptImage25],
 ];
 
-export const familyOf = (model: string): Family =>
+export const ideogramFamilyOf = (model: string): IdeogramFamily =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;
 
 /** Version 4 in the previous API takes a prompt as text or as JSON. The field for text is `text_prompt`. */
@@ -248,7 +258,7 @@ export function ideogramImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {
-  const { capabilities, editing, edits } = familyOf(model);
+  const { capabilities, editing, edits } = ideogramFamilyOf(model);
   if (!edits) return capabilities;
   return operation === "edits"
     ? { ...capabilities, ...editing, edits }

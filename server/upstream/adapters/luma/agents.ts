@@ -10,9 +10,10 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { asBase64, bearer, fileOf } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { codeIn, invalidResponse, listIn, memberOf } from "../wire/members.ts";
+import { codeIn, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";
 

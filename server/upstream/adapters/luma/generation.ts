@@ -12,9 +12,10 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
-import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
+import { memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 
 export interface LumaApi {

@@ -15,9 +15,10 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { bearer } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { invalidResponse, memberOf } from "../wire/members.ts";
+import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";
 

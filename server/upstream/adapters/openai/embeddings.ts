@@ -9,10 +9,11 @@ import type {
   Target,
   Vector,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { vendorTaskType } from "../../task-type.ts";
 import { largeJsonBytes } from "../../upstream-json.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
-import { invalidResponse, isCount } from "../wire/members.ts";
+import { isCount } from "../wire/members.ts";
 import { isEstimated } from "./images.ts";
 import {
   type ParsedResponse,

@@ -9,8 +9,9 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
-import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
+import { listOf, memberOf } from "../wire/members.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { responsesRequest, throughResponses } from "./responses.ts";
 

@@ -18,6 +18,7 @@ import type {
   ImageUsage,
   Target,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import {
   type EndpointResolver,
   fieldParts,
@@ -29,7 +30,7 @@ import {
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageIn, isEventStream, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
-import { invalidResponse, isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
+import { isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import { referenceTo } from "./references.ts";
 

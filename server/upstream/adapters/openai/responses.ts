@@ -18,11 +18,12 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { type EndpointResolver, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageContentIn, isEventStream, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
-import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
+import { listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import { isUsage, metadataIn } from "./images.ts";

@@ -16,12 +16,13 @@ import type {
   Upstream,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { asDataUrl, bearer, imageJsonRequest, modelPath } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
+import { extraFieldsOf, memberOf, textIn } from "../wire/members.ts";
 import {
   type ErrorMeaning,
   nativeErrorReader,

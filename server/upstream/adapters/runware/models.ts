@@ -5,7 +5,7 @@
  */
 
 /** Where a model takes the images of an edit. */
-export type ImageInput =
+export type RunwareImageInput =
   /** `inputs.referenceImages`, a list. */
   | "references"
   /** `inputs.image`, with `inputs.mask` where the model erases or replaces a part. */
@@ -14,7 +14,7 @@ export type ImageInput =
   | "seed";
 
 export interface RunwareModel {
-  readonly input: ImageInput;
+  readonly input: RunwareImageInput;
   /** Has no `width` and `height`: the output has the size of the input image. */
   readonly unsized?: true;
   /** Declares no `positivePrompt`. */

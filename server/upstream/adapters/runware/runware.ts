@@ -21,13 +21,14 @@ import {
   type EditCapabilities,
   type ImageCapabilities,
 } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { asDataUrl, bearer, bearerJsonRequest, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { replayBody } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
+import { extraFieldsOf, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { meaningOf, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";

@@ -15,12 +15,13 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
 import { bearer, fieldParts, filesOf, imageFormRequest, type Part } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
-import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
+import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import {
   editService,

@@ -19,10 +19,10 @@ import type {
   Target,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
 import { asBase64, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { createdIn, readImageList } from "../wire/image-list.ts";
-import { invalidResponse } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 
 const formats = ["jpeg", "png", "webp"];

@@ -2,9 +2,10 @@
 import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { createdIn, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
-import { invalidResponse, memberOf } from "../wire/members.ts";
+import { memberOf } from "../wire/members.ts";
 
 export interface EventReading {
   readonly usageIn: (response: unknown) => { readonly usage?: ImageUsage };

@@ -18,12 +18,13 @@ import type {
   ImageUsage,
   Target,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { fromDialect, textOnlyCapabilities } from "../openai/dialect.ts";
 import { isUsage } from "../openai/images.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageIn, isEventStream } from "../wire/image-list.ts";
-import { codeIn, invalidResponse, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
+import { codeIn, listIn, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { readSeedreamEvents } from "./events.ts";

@@ -1,7 +1,8 @@
 /** Reads responses of contextual models: a list of documents, each with the vectors of its chunks. */
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { embeddingsIn } from "../openai/embeddings.ts";
-import { invalidResponse, listIn, memberOf } from "./members.ts";
+import { listIn, memberOf } from "./members.ts";
 
 /** All inputs are the chunks of one document, in order. */
 export function readChunks(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {

@@ -14,9 +14,9 @@ import type {
   SpilledBytes,
 } from "../../../temp-storage/request-temp.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { documentBounds } from "../../upstream-json.ts";
 import { endOfText, withoutEscapes, withoutLongSpaces } from "./json-text.ts";
-import { invalidResponse } from "./members.ts";
 
 /** Texts up to this many bytes stay in the JSON: enough for the longest prompt, in characters of three bytes. */
 const maxShortBytes = 96 * 1024;

@@ -12,8 +12,9 @@ import type {
   ImageResult,
   LoadedImage,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { LongText, readDocument } from "./document.ts";
-import { invalidResponse, listIn, memberOf } from "./members.ts";
+import { listIn, memberOf } from "./members.ts";
 import { toMappedError } from "./native-errors.ts";
 
 /** Whether the response is a stream of events. Otherwise it is one document. */

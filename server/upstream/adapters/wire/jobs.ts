@@ -1,7 +1,7 @@
 /** Shared by vendors whose response is a job that is polled. */
 import type { ImageRequestContext, PendingJob, UpstreamRequest } from "../../adapter.ts";
 import type { GenerationQuery } from "../../contract.ts";
-import { invalidResponse } from "./members.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 
 /** The job is still pending: fields that are absent stay as they were. */
 export const stillPending: PendingJob = { kind: "pending" };

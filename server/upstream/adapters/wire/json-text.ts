@@ -1,5 +1,5 @@
 /** Texts and spaces of JSON as bytes: where a text ends, its escape sequences, and long runs of spaces. */
-import { invalidResponse } from "./members.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 
 const quote = 0x22;
 const slash = 0x2f;

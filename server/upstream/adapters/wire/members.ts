@@ -1,6 +1,6 @@
 /** Safe access to members of untyped JSON: upstream responses and passthrough fields. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ExtraFields } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 
 /** A member of an untyped value. */
 export const memberOf = (value: unknown, name: string): unknown =>
@@ -53,9 +53,6 @@ export function extraFieldsOf(
 
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
-
-export const invalidResponse = (problem: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${problem}.`);
 
 /** The member `id` of each entry of the list `list`. Undefined: there is no such list. */
 export const membersOfList =

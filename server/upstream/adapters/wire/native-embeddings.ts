@@ -6,8 +6,9 @@ import type {
   EmbeddingsResponse,
   Vector,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { type TaskTypeTable, vendorTaskType } from "../../task-type.ts";
-import { invalidResponse, isCount, memberOf } from "./members.ts";
+import { isCount, memberOf } from "./members.ts";
 
 /** Only for targets whose capabilities exclude token arrays. */
 export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
