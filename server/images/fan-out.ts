@@ -162,7 +162,7 @@ async function* reportMissing(
   try {
     for await (const event of eventsOf(response)) {
       begun = true;
-      delivered += imagesIn(event);
+      delivered += countImagesIn(event);
       yield event;
     }
   } catch (error) {
@@ -172,7 +172,7 @@ async function* reportMissing(
   }
 }
 
-export const imagesIn = (event: ImageEvent): number =>
+export const countImagesIn = (event: ImageEvent): number =>
   event.type === "buffered" ? event.response.results.length : event.type === "completed" ? 1 : 0;
 
 /**
@@ -204,7 +204,7 @@ async function* topUpStream(
 ): AsyncGenerator<ImageEvent> {
   let delivered = 0;
   for await (const event of events) {
-    delivered += imagesIn(event);
+    delivered += countImagesIn(event);
     yield event;
   }
   if (delivered !== 1) return;

@@ -13,7 +13,7 @@ import type {
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { isUnsent, mayBillFailedAttempt, mayFailOver } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "../upstream/contract.ts";
-import { advanceSeed, eventsOf, imagesIn, mergeResponses } from "./fan-out.ts";
+import { advanceSeed, countImagesIn, eventsOf, mergeResponses } from "./fan-out.ts";
 import { countMissing, isBillingUncertain, missingFrom } from "./missing-images.ts";
 
 export const fillMissing =
@@ -116,7 +116,7 @@ async function* completeStream<Q extends GenerationQuery>(
   let failure: unknown;
   try {
     for await (const event of eventsOf(response)) {
-      delivered += imagesIn(event);
+      delivered += countImagesIn(event);
       yield event;
     }
   } catch (error) {

@@ -19,17 +19,13 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
-import type {
-  Conversion as FileConversion,
-  ImageInspection,
-  MaskForm,
-} from "../workers/image/image-worker.ts";
+import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { LoadedImage } from "./image-head.ts";
 import { MissingRecorder } from "./missing-images.ts";
 import { planImage } from "./plan/plan.ts";
-import { type Conversion, limitImages, postProcess } from "./post-process.ts";
+import { limitImages, type OutputConversion, postProcess } from "./post-process.ts";
 import type { EditRules } from "./preflight.ts";
 import { prepareSources } from "./prepare-sources.ts";
 
@@ -60,8 +56,8 @@ export interface ImageTools {
   inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  convert(image: LoadedImage, to: Conversion, job: ImageJob): Promise<LoadedImage>;
-  convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
+  convert(image: LoadedImage, to: OutputConversion, job: ImageJob): Promise<LoadedImage>;
+  convertFile(file: FilePart, to: ImageConversion, job: ImageJob): Promise<FilePart>;
   /** How uploads are inspected, to the last pixel. */
   readonly uploads: Pick<EditRules, "imageWorker" | "maxBytes">;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;

@@ -10,7 +10,7 @@ import { targetName } from "../request/timeline.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
-import { imagesIn } from "./fan-out.ts";
+import { countImagesIn } from "./fan-out.ts";
 
 export const missingFor = (count: number, error: unknown): MissingImages =>
   toMissing([{ count, error }]);
@@ -127,7 +127,7 @@ export class MissingRecorder {
     let delivered = 0;
     try {
       for await (const event of events) {
-        delivered += imagesIn(event);
+        delivered += countImagesIn(event);
         yield event;
       }
     } catch (error) {

@@ -29,7 +29,7 @@ import type { PostProcessing } from "./plan/image-plan.ts";
 /** The tools for post-processing one request. */
 export interface PostProcessTools {
   download(url: string): Promise<LoadedImage>;
-  convert(image: LoadedImage, to: Conversion): Promise<LoadedImage>;
+  convert(image: LoadedImage, to: OutputConversion): Promise<LoadedImage>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   /** Called with the number of missing images, and the error, where an image could not be processed. */
@@ -42,7 +42,7 @@ export interface PostProcessTools {
   onUnusable(event: ImageEvent): void;
 }
 
-export interface Conversion {
+export interface OutputConversion {
   readonly format: "png" | "jpeg" | "webp";
   readonly quality?: number;
   readonly flatten?: boolean;
@@ -278,5 +278,5 @@ async function convertImage(
   return { image: processed, flattened };
 }
 
-const formatOf = (type: string | undefined): Conversion["format"] =>
+const formatOf = (type: string | undefined): OutputConversion["format"] =>
   type === "image/jpeg" ? "jpeg" : type === "image/webp" ? "webp" : "png";

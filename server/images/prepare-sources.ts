@@ -6,7 +6,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
-import type { Conversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
+import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
 import { checkBytes } from "./plan/plan-options.ts";
 import { checkMask, maskOrientation } from "./preflight.ts";
 
@@ -108,7 +108,7 @@ interface SourceTools {
   /** Inspects a checked file: its dimensions, transparency and orientation. */
   inspect(file: FilePart): Promise<ImageInspection>;
   convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
-  convert(file: FilePart, to: Conversion): Promise<FilePart>;
+  convert(file: FilePart, to: ImageConversion): Promise<FilePart>;
   onAdapted(name: string): void;
 }
 
@@ -193,18 +193,18 @@ function conversionsFor(
   { type }: FilePart,
   { opaque, pages }: ImageInspection,
   { reads = defaultTypes, needsAlpha }: EditCapabilities,
-): readonly Conversion[] {
+): readonly ImageConversion[] {
   const accepts = (format: string): boolean => reads.includes(`image/${format}`);
   const alpha = needsAlpha && { alpha: true };
-  const png: Conversion = { format: "png", ...alpha };
-  const lossless: Conversion[] = accepts("png") ? [png, { ...png, packed: true }] : [];
+  const png: ImageConversion = { format: "png", ...alpha };
+  const lossless: ImageConversion[] = accepts("png") ? [png, { ...png, packed: true }] : [];
   // A webp of an animation would be animated.
   if (accepts("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
   // A jpeg has no transparency: used for opaque images, or where the target accepts nothing else.
   const mayFlatten = (opaque && !needsAlpha) || lossless.length === 0;
   if (!accepts("jpeg") || !mayFlatten) return lossless;
   const jpegs = [undefined, 92, 85].map(
-    (quality): Conversion => ({ format: "jpeg", ...(quality && { quality }) }),
+    (quality): ImageConversion => ({ format: "jpeg", ...(quality && { quality }) }),
   );
   return type === "image/jpeg" ? jpegs : [...lossless, ...jpegs];
 }

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { type PrepareTools, prepareSources } from "../../server/images/prepare-sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
-import type { Conversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
+import type { ImageConversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
 import { expectError, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as editOf, file, noise } from "./preflight-fixture.ts";
@@ -111,7 +111,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     more = inspection,
   ) => {
     const ways: string[] = [];
-    const nameOf = ({ format, quality, packed }: Conversion) =>
+    const nameOf = ({ format, quality, packed }: ImageConversion) =>
       `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;
     const server: PrepareTools = {
       fetchSource: () => Promise.reject(new Error("There is no link.")),

@@ -1,7 +1,10 @@
 /** A conversion changes the format and not the image. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp, { type Sharp } from "sharp";
-import { type Conversion, createImageWorker } from "../../server/workers/image/image-worker.ts";
+import {
+  createImageWorker,
+  type ImageConversion,
+} from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
   generated,
@@ -20,7 +23,7 @@ afterAll(async () => {
   await temp.clear();
 });
 
-const converted = async (image: Sharp | Uint8Array, to: Conversion): Promise<Uint8Array> => {
+const converted = async (image: Sharp | Uint8Array, to: ImageConversion): Promise<Uint8Array> => {
   const bytes = image instanceof Uint8Array ? image : await image.toBuffer();
   return bytesIn(await imageWorker.convert(inBytes(bytes), to, never, temp));
 };

@@ -54,7 +54,7 @@ export interface Tokenized {
 }
 
 /** An embedding model as the child process sees it, whichever runtime computes it. */
-export interface Model {
+export interface LoadedModel {
   readonly runtime: "native" | "wasm";
   /** Why the faster runtime is not used. */
   readonly fallbackReason?: string;

@@ -25,7 +25,7 @@ export const writeFailed = (cause: unknown): GatewayError =>
     retryAfterMs: 5000,
   });
 
-export function tooLarge(maxBytes: number, field: Field): GatewayError {
+export function imageTooLarge(maxBytes: number, field: Field): GatewayError {
   return field === undefined
     ? new GatewayError(
         "upstream_invalid",

@@ -11,20 +11,20 @@ import type { UnlinkedTempFile } from "../../temp-storage/unlinked-temp-file.ts"
 import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/worker-process.ts";
-import { type Field, toImageError, tooLarge, tooSlow, writeFailed } from "./image-errors.ts";
+import { type Field, imageTooLarge, toImageError, tooSlow, writeFailed } from "./image-errors.ts";
 import type {
-  Conversion,
+  ImageConversion,
   ImageInspection,
+  ImageTask,
   ImageWorkerResponsePart,
   MaskForm,
-  Task,
 } from "./messages.ts";
 import { isFile, openForWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
 import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
 
 export type {
-  Conversion,
-  Format,
+  ImageConversion,
+  ImageFormat,
   ImageInspection,
   MaskConvention,
   MaskForm,
@@ -50,7 +50,7 @@ export interface ImageWorker {
    */
   convert(
     image: WorkerInput,
-    to: Conversion,
+    to: ImageConversion,
     signal: AbortSignal,
     temp: RequestTemp,
     key?: string,
@@ -148,7 +148,7 @@ export function createImageWorker({
     ) => Promise<T>,
   ): Promise<T> => {
     const { source, signal, key = "", field = fieldOf(source) } = job;
-    if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
+    if (sizeOf(source) > maxBytes) return Promise.reject(imageTooLarge(maxBytes, field));
     const timeoutError = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
     const work = async (send: SendToChild): Promise<T> => {
@@ -196,7 +196,7 @@ export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedIn
 
 interface Job {
   readonly source: WorkerInput;
-  readonly task: Task;
+  readonly task: ImageTask;
   readonly signal: AbortSignal;
   readonly temp?: RequestTemp;
   readonly field?: Field;

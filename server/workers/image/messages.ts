@@ -1,8 +1,8 @@
 /** IPC messages between the gateway and the image worker's process. */
 import type { FileRange } from "../../temp-storage/request-temp.ts";
 
-export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
-export type Format = (typeof formats)[number];
+export const imageFormats = ["png", "jpeg", "webp", "gif", "avif"] as const;
+export type ImageFormat = (typeof imageFormats)[number];
 
 /** The result of decoding every pixel of an image. */
 export interface ImageInspection {
@@ -22,8 +22,8 @@ export interface ImageInspection {
   readonly orientation: number;
 }
 
-export interface Conversion {
-  readonly format: Format;
+export interface ImageConversion {
+  readonly format: ImageFormat;
   /** 0 to 100, for jpeg, webp and avif. Absent: as lossless as the format allows. */
   readonly quality?: number;
   /** Flattened onto white. */
@@ -43,9 +43,9 @@ export interface MaskForm {
   readonly orientation?: number;
 }
 
-export type Task =
+export type ImageTask =
   | { readonly kind: "inspect" }
-  | { readonly kind: "convert"; readonly to: Conversion }
+  | { readonly kind: "convert"; readonly to: ImageConversion }
   | { readonly kind: "mask"; readonly to: MaskForm };
 
 /** An image as sent to the process: a file location, or the bytes. */
@@ -60,7 +60,7 @@ export interface ImageWorkerSpec {
 
 export interface ImageWorkerRequest {
   readonly image: SentImage;
-  readonly task: Task;
+  readonly task: ImageTask;
   /** The file for a large result. Absent: the result is sent as bytes. */
   readonly into?: string;
 }

@@ -23,7 +23,7 @@ export function sizeOf(source: WorkerInput): number {
 
 const decodedLength = (characters: number): number => Math.floor((characters * 3) / 4);
 
-export interface OpenOptions {
+export interface OpenForWorkerOptions {
   /** The child process can open files of this process. */
   readonly byPath: boolean;
   /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
@@ -42,7 +42,7 @@ export interface ImageHandle {
  */
 export async function openForWorker(
   source: WorkerInput,
-  { byPath, temp }: OpenOptions,
+  { byPath, temp }: OpenForWorkerOptions,
 ): Promise<ImageHandle> {
   const handle = byPath ? openFile(source) : undefined;
   if (handle) return handle;

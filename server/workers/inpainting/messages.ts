@@ -8,8 +8,8 @@ export interface InpaintSpec {
   readonly threads?: number;
 }
 
-export const formats = ["png", "jpeg", "webp"] as const;
-export type Format = (typeof formats)[number];
+export const inpaintFormats = ["png", "jpeg", "webp"] as const;
+export type InpaintFormat = (typeof inpaintFormats)[number];
 
 export interface InpaintRequest {
   /** Encoded, as the client sent them. */
@@ -17,7 +17,7 @@ export interface InpaintRequest {
   readonly mask: Uint8Array;
   /** Requested by the client; only the size of the image is possible. */
   readonly size?: string;
-  readonly format: Format;
+  readonly format: InpaintFormat;
   /** 0 to 100, of jpeg and webp. */
   readonly quality: number;
 }

@@ -18,10 +18,10 @@ import type {
 } from "../../upstream/contract.ts";
 import { type Spawn, WorkerProcess } from "../process/worker-process.ts";
 import {
-  formats,
   type InpaintRequest,
   type InpaintResponsePart,
   type InpaintSpec,
+  inpaintFormats,
 } from "./messages.ts";
 
 const miganModel = {
@@ -142,8 +142,9 @@ async function readEdit({ images, mask, files, options }: EditQuery): Promise<In
     const message = "This model cannot generate a transparent background.";
     throw new GatewayError("transparency_unsupported", message, { param: "background" });
   }
-  const format = formats.find((name) => name === (options.output_format ?? "png"));
-  if (!format) throw invalidValue(`This model supports ${formats.join(", ")}.`, "output_format");
+  const format = inpaintFormats.find((name) => name === (options.output_format ?? "png"));
+  if (!format)
+    throw invalidValue(`This model supports ${inpaintFormats.join(", ")}.`, "output_format");
   const quality = options.output_compression ?? 100;
   if (!Number.isInteger(quality) || quality < 0 || quality > 100) {
     throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");

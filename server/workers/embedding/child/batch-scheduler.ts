@@ -8,7 +8,7 @@ import type { Responder } from "../../process/serve-parent.ts";
 import {
   type EmbedRequest,
   type EmbedResponsePart,
-  type Model,
+  type LoadedModel,
   maxCharacters,
   type Tokenized,
 } from "../messages.ts";
@@ -32,7 +32,7 @@ interface QueuedInput extends Tokenized {
 const tokenizingMs = 10;
 
 export class BatchScheduler {
-  readonly #model: Model;
+  readonly #model: LoadedModel;
   readonly #responses: Responder<EmbedResponsePart>;
   readonly #limits: BatchLimits;
   readonly #jobs = new Map<number, Job>();
@@ -42,7 +42,7 @@ export class BatchScheduler {
   #working = false;
 
   constructor(
-    model: Model,
+    model: LoadedModel,
     responses: Responder<EmbedResponsePart>,
     limits: BatchLimits = batchLimits,
   ) {
@@ -186,7 +186,7 @@ export function planBatch(lengths: readonly number[], limits: BatchLimits): numb
 
 /** Tokenizes the texts of a request, one per step, and rejects inputs that the model does not support. */
 function* readTexts(
-  { dimensions, maxTokens, tokenizer }: Model,
+  { dimensions, maxTokens, tokenizer }: LoadedModel,
   request: EmbedRequest,
 ): Generator<void, readonly Tokenized[]> {
   if (request.dimensions !== undefined && request.dimensions !== dimensions) {

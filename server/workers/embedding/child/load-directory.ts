@@ -1,7 +1,7 @@
 /** Loads an embedding model from a directory of the operator. */
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { DirectorySpec, EmbedSpec, Model } from "../messages.ts";
+import type { DirectorySpec, EmbedSpec, LoadedModel } from "../messages.ts";
 import { type ModelDirectory, readModelDirectory } from "../model-directory.ts";
 import { createNativeModel } from "./native.ts";
 import { loadOnnxruntime } from "./onnxruntime.ts";
@@ -10,7 +10,7 @@ import { createTokenizer } from "./tokenize.ts";
 export async function loadDirectory(
   spec: DirectorySpec,
   { onnxruntime: specifier, threads }: Omit<EmbedSpec, "model">,
-): Promise<Model> {
+): Promise<LoadedModel> {
   const failed = (message: string, cause?: unknown) =>
     new GatewayError("upstream_error", message, cause === undefined ? {} : { cause });
   const found = attempt(

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelManifest } from "@lat.md/embed";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbedSpec, MinilmSpec, Model } from "../messages.ts";
+import type { EmbedSpec, LoadedModel, MinilmSpec } from "../messages.ts";
 import { bertConfig, bertGraph } from "../onnx/bert-graph.ts";
 import { readSafetensors } from "../safetensors.ts";
 import { createNativeModel } from "./native.ts";
@@ -17,7 +17,7 @@ const weightsSha256 = "6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106
 export async function loadMinilm(
   { path }: MinilmSpec,
   { runtime, onnxruntime, threads }: Omit<EmbedSpec, "model">,
-): Promise<Model> {
+): Promise<LoadedModel> {
   const manifest = await readManifest(path);
   const tokenizer = createTokenizer(await readJson(manifest.tokenizerPath), {});
   const weights = await readChecked(manifest.weightsPath, weightsSha256);

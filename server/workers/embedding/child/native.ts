@@ -4,8 +4,13 @@
  */
 
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Model, TextTokenizer, Tokenized } from "../messages.ts";
-import { type Onnxruntime, type OnnxTensor, type Session, sessionOptions } from "./onnxruntime.ts";
+import type { LoadedModel, TextTokenizer, Tokenized } from "../messages.ts";
+import {
+  type Onnxruntime,
+  type OnnxSession,
+  type OnnxTensor,
+  sessionOptions,
+} from "./onnxruntime.ts";
 
 interface NativeOptions {
   readonly onnxruntime: Onnxruntime;
@@ -27,7 +32,7 @@ const knownInputs = ["input_ids", "attention_mask", "token_type_ids", "position_
 const perSentence = "sentence_embedding";
 const perToken = ["last_hidden_state", "token_embeddings"];
 
-export async function createNativeModel(options: NativeOptions): Promise<Model> {
+export async function createNativeModel(options: NativeOptions): Promise<LoadedModel> {
   const { onnxruntime, tokenizer, maxTokens } = options;
   const session = await onnxruntime.InferenceSession.create(
     options.graph,
@@ -78,7 +83,7 @@ function explainError(error: unknown): unknown {
   return new GatewayError("upstream_error", message, { cause: error });
 }
 
-function chooseOutput({ outputNames }: Session, options: NativeOptions): string {
+function chooseOutput({ outputNames }: OnnxSession, options: NativeOptions): string {
   const ofTokens = outputNames.find((name) => perToken.includes(name));
   const ofSentence = outputNames.find((name) => name === perSentence);
   const preferred = options.pooling ? (ofTokens ?? ofSentence) : (ofSentence ?? ofTokens);

@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 /** The part of onnxruntime-node 1.17.0 that is used; the package has no types. */
 export interface Onnxruntime {
   readonly InferenceSession: {
-    create(model: string | Uint8Array, options: SessionOptions): Promise<Session>;
+    create(model: string | Uint8Array, options: SessionOptions): Promise<OnnxSession>;
   };
   readonly Tensor: new (
     type: TensorKind,
@@ -23,7 +23,7 @@ export interface OnnxTensor {
   readonly dims: readonly number[];
 }
 
-export interface Session {
+export interface OnnxSession {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
   run(

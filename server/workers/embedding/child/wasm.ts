@@ -3,12 +3,12 @@
  * slower.
  */
 import type { ModelManifest } from "@lat.md/embed";
-import type { Model, TextTokenizer } from "../messages.ts";
+import type { LoadedModel, TextTokenizer } from "../messages.ts";
 
 export async function createWasmModel(
   manifest: ModelManifest,
   tokenizer: TextTokenizer,
-): Promise<Model> {
+): Promise<LoadedModel> {
   const { createEmbedder } = await import("@lat.md/embed");
   const engine = await createEmbedder({ model: manifest });
   const { dimensions, maxTokens } = manifest;

@@ -1,12 +1,12 @@
 /** Converts (transcodes) images to other formats (PNG, JPEG, WebP, AVIF, GIF), and masks to other conventions. */
 import type { Sharp } from "sharp";
-import type { Conversion, MaskForm } from "../messages.ts";
+import type { ImageConversion, MaskForm } from "../messages.ts";
 import type { Library, OpenedImage } from "./open-image.ts";
 
 /** Strips all metadata (EXIF, profiles, comments) after a conversion to sRGB. */
 export function convert(
   opened: OpenedImage,
-  { format, quality, flatten, alpha, packed }: Conversion,
+  { format, quality, flatten, alpha, packed }: ImageConversion,
 ): Promise<Buffer> {
   const isAnimated = opened.pages > 1 && (format === "gif" || format === "webp");
   const image = isAnimated ? opened.all() : opened.first();
@@ -21,7 +21,7 @@ const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const
 
 function encode(
   image: Sharp,
-  format: Conversion["format"],
+  format: ImageConversion["format"],
   requestedQuality: number | undefined,
 ): Sharp {
   // 0 is the lowest quality in the API and 1 in sharp.

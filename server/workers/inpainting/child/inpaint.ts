@@ -2,13 +2,13 @@
 
 import sharp, { type Sharp } from "sharp";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Onnxruntime, Session } from "../../embedding/child/onnxruntime.ts";
-import type { Format, InpaintRequest } from "../messages.ts";
+import type { Onnxruntime, OnnxSession } from "../../embedding/child/onnxruntime.ts";
+import type { InpaintFormat, InpaintRequest } from "../messages.ts";
 
 export async function inpaint(
   source: InpaintImage,
   { format, quality }: Pick<InpaintRequest, "format" | "quality">,
-  { onnxruntime, session }: { readonly onnxruntime: Onnxruntime; readonly session: Session },
+  { onnxruntime, session }: { readonly onnxruntime: Onnxruntime; readonly session: OnnxSession },
 ): Promise<Uint8Array> {
   const { width, height, pixels, keep, hasAlpha } = source;
   const area = width * height;
@@ -38,7 +38,7 @@ export async function inpaint(
   return encode(hasAlpha ? image : image.removeAlpha(), format, quality);
 }
 
-function encode(image: Sharp, format: Format, quality: number): Promise<Buffer> {
+function encode(image: Sharp, format: InpaintFormat, quality: number): Promise<Buffer> {
   if (format === "png") return image.png().toBuffer();
   // 0 is the lowest quality in the API and 1 in sharp.
   const options = { quality: Math.max(1, quality) };
