@@ -8,6 +8,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
+import { isUnsent } from "./retry-policy.ts";
 
 /** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
 const minHedgeDelayMs = 2;
@@ -64,7 +65,7 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
 
 /**
  * The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown or,
- * if that is an attempt timeout, the first error of an upstream. A final error (`isFinal`) is thrown at once when all
+ * if that is an attempt timeout or was never sent, the first error of an upstream. A final error (`isFinal`) is thrown at once when all
  * other attempts have timed out.
  */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
@@ -149,7 +150,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     running.timedOut = true;
     if (this.#pollTimer !== undefined) return;
     if (this.#running.some(({ timedOut }) => !timedOut)) running.cancel?.abort(attemptTimeout());
-    else if (this.#options.takeFailover()) running.cancel?.abort(attemptTimeout(true));
+    else if (this.#options.takeFailover()) running.cancel?.abort(attemptTimeout());
     else this.#poll();
   }
 
@@ -175,17 +176,19 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     this.#remove(running);
     if (this.#settled) return;
     const { attempt } = running;
-    // An upstream's error is preferred to our own timeout, and the first attempt's error to later ones.
-    const isFirst = attempt === this.#first || this.#failure?.error instanceof AttemptTimeout;
-    if (!this.#failure || (isFirst && !(error instanceof AttemptTimeout))) {
-      this.#failure = { error, attempt };
-    }
+    const failed = { error, attempt };
+    const earlier = this.#failure ?? failed;
+    // Of errors with the same rank, that of the first attempt is preferred.
+    const rankDifference = rankOf(error) - rankOf(earlier.error);
+    const isPreferred = rankDifference < 0 || (rankDifference === 0 && attempt === this.#first);
+    this.#failure = isPreferred ? failed : earlier;
     if (this.#running.length > 0) this.#options.onWasted(error);
     // If all other attempts have timed out and this error would be the same everywhere, waiting longer is useless.
     const isDecided =
       this.#running.every(({ timedOut }) => timedOut) && this.#options.isFinal(error);
     if (this.#running.length > 0 && !isDecided) return;
-    const failure = isDecided ? { error, attempt } : this.#failure;
+    const failure = isDecided ? failed : this.#failure;
+    if (failure !== failed && this.#running.length === 0) this.#options.onWasted(error);
     this.#end(failure.attempt);
     this.#outcome.reject(failure.error);
   }
@@ -228,19 +231,21 @@ const otherResponded = new Error("another target responded first");
 
 /** An attempt exceeded its timeout. Clients see it only if no other target can be tried. */
 class AttemptTimeout extends GatewayError {
-  readonly wasReplaced: boolean;
-
-  constructor(isReplaced: boolean) {
+  constructor() {
     super("upstream_timeout", "The upstream did not respond within its usual response time.");
-    this.wasReplaced = isReplaced;
   }
 }
 
-const attemptTimeout = (isReplaced = false): GatewayError => new AttemptTimeout(isReplaced);
+const attemptTimeout = (): GatewayError => new AttemptTimeout();
 
-/** The attempt was canceled to try another target, and the retry for that is already taken from the budget. */
-export const isReplaced = (error: unknown): boolean =>
-  error instanceof AttemptTimeout && error.wasReplaced;
+/**
+ * Which of two errors the client gets: the lower rank. The error of an upstream is preferred to that of a request that
+ * was never sent, which would say that no upstream was called, and to our own timeout.
+ */
+function rankOf(error: unknown): number {
+  if (error instanceof AttemptTimeout) return 2;
+  return isUnsent(error) ? 1 : 0;
+}
 
 /** The attempt was canceled because it exceeded its timeout, and for no other reason. */
 export const wasCutOff = (signal: AbortSignal): boolean =>

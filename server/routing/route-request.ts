@@ -6,7 +6,7 @@
 import { sleep, type Timers } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { type RoutingStage, TargetAttempt } from "./attempt.ts";
-import { type HedgedRequestOptions, hedgedRequest, isReplaced } from "./hedge.ts";
+import { type HedgedRequestOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, Policy, SelectionContext } from "./policies.ts";
 import {
   errorCodeOf,
@@ -68,6 +68,8 @@ class RoutedRequest<Q, A>
   readonly affinityHash: number;
   /** How often the request was retried on targets that it had already tried. */
   #repeats = 0;
+  /** `takeFailover` has taken the next retry from the budget. */
+  #hasTakenRetry = false;
   /** For a request whose attempts have all timed out: when it last tried each candidate. */
   #attemptedAt: Map<Candidate, number> | undefined;
 
@@ -160,13 +162,15 @@ class RoutedRequest<Q, A>
     this.#readClock();
     const other = selectTarget(this, this, this.#probeMode);
     let waitMs: number | undefined;
-    // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the budget.
-    const isFree = isUnsent(error) || isReplaced(error);
+    // A request that was never sent is not a retry.
+    const isFree = isUnsent(error) || this.#hasTakenRetry;
     if (other) waitMs = isFree ? 0 : retries.take(this.now, this.random);
     else if (this.candidates.some(({ health }) => !health.breaker.open)) {
-      waitMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
-      if (waitMs !== undefined && !retries.spend(this.now)) waitMs = undefined;
+      const delayMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
+      const hasRetry = delayMs !== undefined && (this.#hasTakenRetry || retries.spend(this.now));
+      if (hasRetry) waitMs = delayMs;
     }
+    this.#hasTakenRetry = false;
     if (waitMs === undefined) throw error;
     // The image stages record failed attempts themselves.
     if (!this.stage.checkHealth) addStep(record, failed.target, errorCodeOf(error));
@@ -213,7 +217,9 @@ class RoutedRequest<Q, A>
     const { hedges, retries } = this.modelTargets.budgets;
     const other = selectHealthy(this, this, "none");
     if (!other || other.health.isAtHardLimit(this.now)) return undefined;
-    if (!hedges.spend() || !retries.spend(this.now)) return undefined;
+    // A hedge takes one from each budget, or nothing from either.
+    if (!hedges.hasHedge || !retries.spend(this.now)) return undefined;
+    hedges.spend();
     this.#addTried(other);
     addStep(this.request.record, other.target, hedgedStep);
     return new TargetAttempt(this, other, false, true);
@@ -221,7 +227,9 @@ class RoutedRequest<Q, A>
 
   takeFailover(): boolean {
     const now = this.stage.registry.clock();
-    return hasUntriedHealthy(this, now) && this.modelTargets.budgets.retries.spend(now);
+    this.#hasTakenRetry =
+      hasUntriedHealthy(this, now) && this.modelTargets.budgets.retries.spend(now);
+    return this.#hasTakenRetry;
   }
 
   /** One more attempt on any candidate that is available now, including those already tried. */

@@ -265,9 +265,13 @@ export class HedgeBudget {
     this.#available = Math.min(this.#max, this.#available + this.#share);
   }
 
+  get hasHedge(): boolean {
+    return this.#available >= 1;
+  }
+
   /** False: the budget is used up. */
   spend(): boolean {
-    if (this.#available < 1) return false;
+    if (!this.hasHedge) return false;
     this.#available--;
     return true;
   }

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
+import { timedOutInQueue } from "../../server/request/deadline.ts";
 import { LatencyWindow } from "../../server/routing/health/latency-stats.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { HedgeBudget, TargetRegistry } from "../../server/routing/target-registry.ts";
@@ -22,6 +23,7 @@ import {
   rejected,
   requestFor,
   responseTo,
+  settled,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
 import { until } from "../until.ts";
@@ -122,6 +124,21 @@ describe("a target that exceeds its attempt timeout", () => {
     upstream.requests[1]?.respond();
     expect((await request).vectors).toHaveLength(1);
     expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
+  });
+
+  test("and whose hedge exceeds it too are replaced by a third target, and that costs one retry", async () => {
+    const { upstream, send, model, registry, train } = arrange({
+      model: modelWithTargets(a, b, c),
+    });
+    await train(200, 10);
+    const spent = spyOn(registry.targetsFor(model).budgets.retries, "spend");
+    const request = send(requestFor(["x"], model));
+    await until(() => upstream.requests.length === 3);
+    expect(where(upstream)).toEqual(["a", "b", "c"]);
+    upstream.requests[2]?.respond();
+    expect((await request).vectors).toHaveLength(1);
+    // One for the hedge, and one for the third target.
+    expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(2);
   });
 
   test("is not the error that the client gets when another target failed with an error of its own", async () => {
@@ -241,6 +258,39 @@ describe("when both attempts fail", () => {
     ["in order", [0, 1]],
     ["the second before the first", [1, 0]],
   ])(
+    "and the first was never sent, the client gets the error of the second, which may be billed: %s",
+    async (_, order) => {
+      const { upstream, send, model, train } = arrange();
+      await train(20, 3);
+      const request = requestFor(["x"], model);
+      const outcome = outcomeOf(send(request));
+      await until(() => upstream.requests.length === 2);
+      const errors = [timedOutInQueue(), new GatewayError("upstream_invalid", "no vectors")];
+      for (const at of order) upstream.requests[at]!.fail(errors[at]);
+      expect(await outcome).toEqual({ error: errors[1] });
+      expect(request.record.routing.target).toBe(b);
+    },
+  );
+
+  test("the second last, its cost is not lost", async () => {
+    const { upstream, send, model, train } = arrange();
+    await train(20, 3);
+    const request = requestFor(["x"], model);
+    const outcome = outcomeOf(send(request));
+    await until(() => upstream.requests.length === 2);
+    const refused = new GatewayError("upstream_rejected", "no such parameter");
+    upstream.requests[0]!.fail(refused);
+    await settled();
+    expect(request.record.cost.earlierAttemptMayBeBilled).toBeFalsy();
+    upstream.requests[1]!.fail(new GatewayError("upstream_invalid", "no vectors"));
+    expect(await outcome).toEqual({ error: refused });
+    expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
+  });
+
+  test.each([
+    ["in order", [0, 1]],
+    ["the second before the first", [1, 0]],
+  ])(
     "with an error that is not transient, the client gets the error of the first, and no retry follows: %s",
     async (_, order) => {
       const { upstream, send, model, train, pastHedgeDelay } = arrange();
@@ -343,12 +393,16 @@ describe("the hedge budget", () => {
     const { upstream, send, registry, model, train, pastHedgeDelay } = arrange();
     await train(20, 3);
     const { retries } = registry.targetsFor(model).budgets;
+    const { hedges } = registry.targetsFor(model).budgets;
     while (retries.spend(registry.clock()));
+    while (hedges.spend());
     const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
+    // The request has earned one hedge, which is still there: none was sent.
+    expect([hedges.spend(), hedges.spend()]).toEqual([true, false]);
   });
 
   test("holds for any order of earning and spending", () => {
