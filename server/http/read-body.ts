@@ -204,7 +204,7 @@ const tooLarge = (maxBytes: number): GatewayError =>
   );
 
 /** Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
-export async function* readChunks(
+export async function* readBodyChunks(
   { headers, body: content }: IncomingBody,
   maxBytes: number,
   context: BodyContext,
@@ -232,7 +232,7 @@ export async function* readReleasedChunks(
   context: BodyContext,
 ): AsyncGenerator<BorrowedBytes> {
   let shared: ArrayBufferLike | undefined;
-  for await (const chunk of readChunks(incoming, maxBytes, context)) {
+  for await (const chunk of readBodyChunks(incoming, maxBytes, context)) {
     const { buffer, length } = chunk;
     if (shared && shared !== buffer) freeBuffer(shared);
     yield chunk;

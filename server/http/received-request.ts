@@ -10,7 +10,7 @@ import type { BodyTimeout } from "./body-timeout.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import type { MemoryShares } from "./memory-shares.ts";
-import { type JsonBodyContext, readChunks, readJson } from "./read-body.ts";
+import { type JsonBodyContext, readBodyChunks, readJson } from "./read-body.ts";
 import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
 
 export interface BodyLimits {
@@ -116,7 +116,7 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   }
 
   chunks(): AsyncIterable<Uint8Array> {
-    return readChunks(this, this.#options.maxBodyBytes, this);
+    return readBodyChunks(this, this.#options.maxBodyBytes, this);
   }
 
   form(keyId: string): Promise<Form> {

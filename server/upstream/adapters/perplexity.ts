@@ -6,7 +6,7 @@ import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
-import { readChunks } from "./wire/document-chunks.ts";
+import { readDocumentChunks } from "./wire/document-chunks.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 
@@ -42,7 +42,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response, query, { model }) => {
     const { vectors, usage } = isContextualModel(model)
-      ? readChunks(await response.json(), query)
+      ? readDocumentChunks(await response.json(), query)
       : await readEmbeddingsResponse(response, query);
     return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
   },

@@ -12,7 +12,7 @@ import type {
 import type { TaskTypeTable } from "../task-type.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
-import { readChunks, readDocuments } from "./wire/document-chunks.ts";
+import { readDocumentChunks, readDocuments } from "./wire/document-chunks.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
@@ -111,7 +111,7 @@ const embeddings: EmbeddingsAdapter = {
   fromUpstream: async (response, query, { model }) => {
     if (!isContextualModel(model)) return readEmbeddingsResponse(response, query);
     const body = await response.json();
-    return isForQueries(query) ? readDocuments(body, query) : readChunks(body, query);
+    return isForQueries(query) ? readDocuments(body, query) : readDocumentChunks(body, query);
   },
 };
 

@@ -5,7 +5,7 @@ import { embeddingsIn } from "../openai/embeddings.ts";
 import { listIn, memberOf } from "./members.ts";
 
 /** All inputs are the chunks of one document, in order. */
-export function readChunks(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+export function readDocumentChunks(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const [document, ...others] = listIn(response, "data");
   if (others.length > 0) throw invalidResponse("it has several documents where one was sent");
   const data = listIn(document, "data");
