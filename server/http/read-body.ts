@@ -222,7 +222,7 @@ export async function* readBodyChunks(
 }
 
 /**
- * Like `readChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is
+ * Like `readBodyChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is
  * requested: left to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share
  * one buffer, which is released with the last of them.
  */
