@@ -176,6 +176,12 @@ describe("imports point one way", () => {
     expect(upward).toEqual([]);
   });
 
+  test("the general code of server/lib names no setting of the gateway", () => {
+    const general = held.filter((file) => file.startsWith("server/lib/"));
+    expect(general.length).toBeGreaterThan(10);
+    expect(general.filter((file) => textOf(file).includes("VEXEL_"))).toEqual([]);
+  });
+
   test("SQL is in server/storage only, and bun:sqlite in server/storage/sqlite only", () => {
     const wrong = held
       .filter((file) => !file.startsWith("server/storage/"))
