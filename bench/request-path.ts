@@ -1,58 +1,88 @@
 /**
- * Run by `npm run report -- --path` under the coverage of `bun test`: starts a gateway in this process and sends it one
- * request, or none, as the variable REQUEST says.
+ * `npm run report -- --path`: the files of server/ that run for one request, by coverage: lines that run with the request
+ * and not without it. `--list` names the files.
  */
-import { expect, test } from "bun:test";
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fakeImage, startFake } from "../test/fake-upstream.ts";
-import { configFor, startGateway, testKey } from "../test/harness.ts";
 
-function edit(): FormData {
-  const image = fakeImage("otter", 0, { format: "png", width: 64, height: 64 });
-  const form = new FormData();
-  form.append("model", "gpt-image-2");
-  form.append("prompt", "an otter");
-  form.append("image", new Blob([image], { type: "image/png" }), "otter.png");
-  return form;
+const root = join(import.meta.dir, "..");
+
+export const measuredRequests = ["embedding", "generation", "edit"] as const;
+export type MeasuredRequest = (typeof measuredRequests)[number];
+
+export interface PathFile {
+  readonly file: string;
+  /** The lines that run with the request and not without it. */
+  readonly lines: number;
 }
 
-const json = (body: object): RequestInit => ({
-  headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
+/** How often each line of each file ran, in the order of the coverage report. */
+type Coverage = ReadonlyMap<string, readonly number[]>;
 
-/** By name: the path and the body of the request. */
-const requests: Readonly<Record<string, readonly [string, () => RequestInit]>> = {
-  embedding: ["embeddings", () => json({ model: "text-embedding-3-small", input: "an otter" })],
-  generation: ["images/generations", () => json({ model: "gpt-image-2", prompt: "an otter" })],
-  edit: ["images/edits", () => ({ headers: { authorization: `Bearer ${testKey}` }, body: edit() })],
-};
-
-/** The size of the outbox file of a gateway. */
-function outboxBytes(folder: string): number {
-  const name = readdirSync(folder).find((entry) => /^outbox-.*\.log$/.test(entry));
-  return name === undefined ? 0 : statSync(join(folder, name)).size;
-}
-
-/** Longer than the first run of every background task. */
-const backgroundMs = 1500;
-
-test("one request", async () => {
-  const fake = startFake();
-  const settings = { VEXEL_CACHE_BYTES: "10000000" };
-  const gateway = startGateway({ yaml: configFor(fake.url), settings, logLevel: "error" });
-  // What the gateway does in the background after its start is not part of a request.
-  await Bun.sleep(backgroundMs);
-  const [path, init] = requests[process.env.REQUEST ?? ""] ?? [];
-  if (path && init) {
-    const response = await fetch(`${gateway.baseURL}/${path}`, { method: "POST", ...init() });
-    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
-    // The append of the ledger row to the outbox is counted: it precedes the last byte of the response. The drain, which
-    // moves rows of many requests from the outbox into the ledger store, is not part of a request. It runs at least
-    // 50 ms later, or when the gateway closes, so the test ends before that and does not close the gateway. A drain
-    // empties the outbox.
-    expect(outboxBytes(gateway.folder)).toBeGreaterThan(0);
+async function coverageOf(request: MeasuredRequest | "none"): Promise<Coverage> {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-path-"));
+  try {
+    const options = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${folder}`];
+    const child = Bun.spawn(
+      [process.execPath, "test", ...options, "--timeout=60000", "./bench/request-path-gateway.ts"],
+      {
+        cwd: root,
+        env: { ...process.env, REQUEST: request },
+        stdout: "ignore",
+        stderr: "pipe",
+      },
+    );
+    const output = await child.stderr.text();
+    if ((await child.exited) !== 0) throw new Error(`The request "${request}" failed:\n${output}`);
+    return parseLcov(readFileSync(join(folder, "lcov.info"), "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true });
   }
-  rmSync(gateway.folder, { recursive: true });
-});
+}
+
+function parseLcov(text: string): Coverage {
+  const files = new Map<string, readonly number[]>();
+  for (const record of text.split("end_of_record")) {
+    const name = /^SF:(.*)$/m.exec(record)?.[1];
+    const counts = [...record.matchAll(/^DA:\d+,(\d+)/gm)].map(([, count]) => Number(count));
+    if (name !== undefined) files.set(name, counts);
+  }
+  return files;
+}
+
+function filesOnPath(covered: Coverage, startUp: Coverage): PathFile[] {
+  const found: PathFile[] = [];
+  for (const [file, counts] of covered) {
+    if (!file.startsWith("server/")) continue;
+    const before = startUp.get(file) ?? [];
+    const lines = counts.filter((count, at) => count > 0 && !((before[at] ?? 0) > 0)).length;
+    if (lines > 0) found.push({ file, lines });
+  }
+  return found;
+}
+
+export async function measureRequestPath(): Promise<Record<MeasuredRequest, PathFile[]>> {
+  const [startUp, embedding, generation, edit] = await Promise.all([
+    coverageOf("none"),
+    coverageOf("embedding"),
+    coverageOf("generation"),
+    coverageOf("edit"),
+  ]);
+  return {
+    embedding: filesOnPath(embedding, startUp),
+    generation: filesOnPath(generation, startUp),
+    edit: filesOnPath(edit, startUp),
+  };
+}
+
+if (import.meta.main) {
+  const paths = await measureRequestPath();
+  for (const request of measuredRequests) {
+    const files = paths[request];
+    const lines = files.reduce((sum, one) => sum + one.lines, 0);
+    console.log(`${request.padEnd(12)}${files.length} files, ${lines} lines`);
+    if (!process.argv.includes("--list")) continue;
+    for (const one of files) console.log(`${String(one.lines).padStart(6)}  ${one.file}`);
+  }
+}

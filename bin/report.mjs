@@ -1,12 +1,11 @@
 // `npm run report`: how large the code is, folder by folder, and which files are long. A report and not a test: a file
 // is split when it does two things, not when it reaches a number of lines. `npm run report -- --path`: the files that
 // run for one request.
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
-import { printRequestPath } from "./request-path.mjs";
+import { join, relative, sep } from "node:path";
+import { bunPath, root } from "./install.mjs";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const longFile = 300;
 
 /** @returns {{ path: string, lines: number }[]} */
@@ -28,8 +27,11 @@ const row = (name, files) =>
   );
 
 if (process.argv.includes("--path")) {
-  printRequestPath(process.argv.includes("--list"));
-  process.exit(0);
+  const program = join(root, "bench", "request-path.ts");
+  const { status } = spawnSync(bunPath(), [program, ...process.argv.slice(2)], {
+    stdio: "inherit",
+  });
+  process.exit(status ?? 1);
 }
 
 const server = codeFiles("server");
