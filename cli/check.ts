@@ -11,7 +11,7 @@ import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { Settings } from "../server/settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
-import { createTransport, needsFetch } from "../server/upstream/transport/transport.ts";
+import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
 import { readConfiguredCertificate } from "../server/wiring/certificate.ts";
 import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";

@@ -30,7 +30,7 @@ import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { BuiltInModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
-import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
+import { createTransport, needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";

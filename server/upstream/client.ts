@@ -30,7 +30,7 @@ import type {
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { pollJob, type SendAuthenticated, streamPreviews } from "./poll-job.ts";
-import type { SendUpstreamRequest } from "./transport/transport.ts";
+import type { SendUpstreamRequest } from "./transport/index.ts";
 
 /** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
 type ExtraHeaders = Readonly<Record<string, string>> | undefined;

@@ -8,7 +8,7 @@ import { openaiList } from "./connection-test/list-models.ts";
 import type { Upstream } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
-import type { SendUpstreamRequest } from "./transport/transport.ts";
+import type { SendUpstreamRequest } from "./transport/index.ts";
 
 export interface Probe {
   readonly upstream: string;

@@ -2,8 +2,8 @@
 import type { ConnectionTestRoutesOptions } from "../admin/routes/connection-tests.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
-import { systemResolve } from "../upstream/download/ssrf-guard.ts";
-import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/transport.ts";
+import { systemResolve } from "../upstream/download/index.ts";
+import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/index.ts";
 
 export interface ConnectionTestsOptions {
   readonly send: SendUpstreamRequest;

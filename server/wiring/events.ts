@@ -12,7 +12,7 @@ import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import { sendByFetch } from "../upstream/transport/transport.ts";
+import { sendByFetch } from "../upstream/transport/index.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 

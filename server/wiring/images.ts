@@ -21,9 +21,12 @@ import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import { SharedResponseStore } from "../storage/shared-response-store.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
-import { hasCredentials, isPrivateHost } from "../upstream/download/address-ranges.ts";
-import { createDownload } from "../upstream/download/download.ts";
-import { trustedHost } from "../upstream/download/ssrf-guard.ts";
+import {
+  createDownload,
+  hasCredentials,
+  isPrivateHost,
+  trustedHost,
+} from "../upstream/download/index.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 import { createImageWorker, type ImageWorker, inspectOnce } from "../workers/image/image-worker.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";

@@ -101,6 +101,16 @@ function importsOf(file: string): string[] {
   return found.map(([, path]) => posix.join(posix.dirname(file), path ?? ""));
 }
 
+/** The names that a file exports. */
+function exportsOf(file: string): string[] {
+  const code = codeOf(file);
+  const lists = [...code.matchAll(/^export \{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
+    list.split(",").map((name) => name.replace(/\btype\b/, "").trim()),
+  );
+  const declared = code.matchAll(/^export (?:interface|type|const|function|class) (\w+)/gm);
+  return [...lists, ...[...declared].map(([, name = ""]) => name)].filter((name) => name !== "");
+}
+
 /**
  * `pipeline` for server/pipeline/stages.ts, `server` for server/app.ts, `cli` for cli/keys.ts, `packages/sketch` for
  * packages/sketch/src/draw.ts.
@@ -151,19 +161,44 @@ describe("imports point one way", () => {
     expect(unused).toEqual([]);
   });
 
-  test("the vector codec and the slab cache are each used through one file", () => {
-    const inside: Readonly<Record<string, string>> = {
-      "server/lib/codec/": "server/lib/codec/index.ts",
-      "server/embeddings/cache/slab-allocator.ts": "server/embeddings/cache/embedding-cache.ts",
-    };
-    const wrong = Object.entries(inside).flatMap(([hidden, entrance]) =>
-      held
+  /** Each folder, or file, and the only file of it, or before it, that other files import. */
+  const interfaces: Readonly<Record<string, string>> = {
+    "server/lib/codec/": "server/lib/codec/index.ts",
+    "server/embeddings/cache/slab-allocator.ts": "server/embeddings/cache/embedding-cache.ts",
+    "server/http/server/": "server/http/server/http-server.ts",
+    "server/upstream/transport/": "server/upstream/transport/index.ts",
+    "server/upstream/download/": "server/upstream/download/index.ts",
+  };
+  /** Imports past the interface, with the reason. */
+  const past: Readonly<Record<string, string>> = {
+    "server/http/listen.ts imports server/http/server/socket-server.ts":
+      "the only file that chooses the implementation of the server",
+  };
+
+  test("codec, slab cache, HTTP server, HTTP client and downloads are each used through one file", () => {
+    const found = Object.entries(interfaces).flatMap(([hidden, entrance]) =>
+      sources()
         .filter((file) => file !== entrance && !file.startsWith(hidden))
         .flatMap((file) => importsOf(file).map((away) => ({ file, away })))
         .filter(({ away }) => away.startsWith(hidden) && away !== entrance)
         .map(({ file, away }) => `${file} imports ${away}`),
     );
-    expect(wrong).toEqual([]);
+    expect(found).toEqual(Object.keys(past));
+  });
+
+  test("every export of an interface file is used outside of its folder", () => {
+    const unused = Object.entries(interfaces)
+      .filter(([hidden]) => hidden.endsWith("/"))
+      .flatMap(([hidden, entrance]) => {
+        const users = [...sources(), ...tests()].filter(
+          (file) => !file.startsWith(hidden) && importsOf(file).includes(entrance),
+        );
+        const used = users.map(textOf).join("\n");
+        return exportsOf(entrance)
+          .filter((name) => !new RegExp(`\\b${name}\\b`).test(used))
+          .map((name) => `${entrance}: ${name}`);
+      });
+    expect(unused).toEqual([]);
   });
 
   test("a folder may import only folders of the layers below it", () => {
@@ -239,22 +274,6 @@ describe("imports point one way", () => {
     const wrong = held.filter((file) =>
       importsOf(file).some((away) => /^(test|bench)\//.test(away)),
     );
-    expect(wrong).toEqual([]);
-  });
-
-  test("the HTTP server is used through its interface only", () => {
-    const folder = "server/http/server/";
-    const allowed = (file: string, away: string): boolean =>
-      away === `${folder}http-server.ts` ||
-      // The only file that chooses the transport.
-      (file === "server/http/listen.ts" && away === `${folder}socket-server.ts`);
-    const wrong = held
-      .filter((file) => !file.startsWith(folder))
-      .flatMap((file) =>
-        importsOf(file)
-          .filter((away) => away.startsWith(folder) && !allowed(file, away))
-          .map((away) => `${file} may not import ${away}`),
-      );
     expect(wrong).toEqual([]);
   });
 

@@ -2,9 +2,8 @@
 import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { withTimeout } from "../../lib/timers.ts";
-import type { Resolve } from "../download/ssrf-guard.ts";
-import { type TlsTrust, UpstreamConnection } from "../transport/connection.ts";
-import { NotConnected } from "../transport/transport-error.ts";
+import type { Resolve } from "../download/index.ts";
+import { checkConnection, NotConnected, type TlsTrust } from "../transport/index.ts";
 
 export interface ConnectionStepsOptions {
   readonly resolve: Resolve;
@@ -25,10 +24,6 @@ export async function runConnectionSteps(
   const isEncrypted = url.protocol === "https:";
   const port = url.port === "" ? (isEncrypted ? 443 : 80) : Number(url.port);
   const address = { hostname, port };
-  const open = async (target: Parameters<typeof UpstreamConnection.open>[0]): Promise<void> => {
-    const connection = await UpstreamConnection.open(target, { connectMs: timeoutMs });
-    connection.close();
-  };
   const work: readonly [ConnectionStepName, () => Promise<string> | undefined][] = [
     [
       "dns",
@@ -39,12 +34,18 @@ export async function runConnectionSteps(
         return `${hostname} resolves to ${addresses.slice(0, 4).join(", ")}.`;
       },
     ],
-    ["tcp", async () => open(address).then(() => `Port ${port} accepts connections.`)],
+    [
+      "tcp",
+      async () =>
+        checkConnection(address, timeoutMs).then(() => `Port ${port} accepts connections.`),
+    ],
     [
       "tls",
       () =>
         isEncrypted
-          ? open({ ...address, tls }).then(() => `The certificate is valid for ${hostname}.`)
+          ? checkConnection({ ...address, tls }, timeoutMs).then(
+              () => `The certificate is valid for ${hostname}.`,
+            )
           : undefined,
     ],
   ];

@@ -8,7 +8,7 @@ import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
 import type { Upstream } from "../contract.ts";
 import { createTokenCache } from "../credentials/token-cache.ts";
-import type { SendUpstreamRequest } from "../transport/transport.ts";
+import type { SendUpstreamRequest } from "../transport/index.ts";
 import { type ConnectionStepsOptions, runConnectionSteps, skipped } from "./connection-steps.ts";
 import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
 

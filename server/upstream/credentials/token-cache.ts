@@ -7,7 +7,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
-import type { SendUpstreamRequest } from "../transport/transport.ts";
+import type { SendUpstreamRequest } from "../transport/index.ts";
 
 interface TokenCacheOptions {
   readonly send: SendUpstreamRequest;

@@ -4,8 +4,12 @@
  */
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
-import { ConnectionLost, NotConnected } from "../transport/transport-error.ts";
+import {
+  ConnectionLost,
+  InvalidHttpResponse,
+  NotConnected,
+  ResponseTooLarge,
+} from "../transport/index.ts";
 
 /** Where the link comes from: an upstream's response, or this field of a client's request. */
 export type LinkOrigin = "upstream" | { readonly param: string };

@@ -9,13 +9,13 @@ import { sleep } from "../../lib/timers.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
-import { imageChunks } from "../detect-image.ts";
 import {
-  StreamedExchange,
-  type StreamedExchangeOptions,
+  NotConnected,
+  openStream,
   type StreamedResponse,
-} from "../transport/exchange.ts";
-import { NotConnected } from "../transport/transport-error.ts";
+  type StreamRequest,
+} from "../transport/index.ts";
+import { imageChunks } from "./detect-image.ts";
 import {
   DownloadError,
   downloadErrorToGatewayError,
@@ -127,7 +127,7 @@ async function connectToFirst(
 ): Promise<StreamedResponse> {
   for (const [at, { address, request }] of links.entries()) {
     const trusted = address.tls ? { ...address, tls: { ...address.tls, ca } } : address;
-    const options: StreamedExchangeOptions = {
+    const options: StreamRequest = {
       request,
       maxBytes,
       signal,
@@ -136,7 +136,7 @@ async function connectToFirst(
       address: trusted,
     };
     try {
-      return await new StreamedExchange(options).begin();
+      return await openStream(options);
     } catch (error) {
       const last = at === links.length - 1 || signal.aborted;
       if (last || !(error instanceof NotConnected)) throw error;

@@ -2,7 +2,7 @@
 
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { CollectedImage } from "../collect-image.ts";
-import { checkMagicBytes } from "../detect-image.ts";
+import { checkMagicBytes } from "./detect-image.ts";
 import { DownloadError, downloadErrorToGatewayError, type LinkOrigin } from "./download-error.ts";
 
 export interface DataUrlOptions {

@@ -4,7 +4,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { errorCode } from "../../lib/error-code.ts";
-import type { Address } from "../transport/connection.ts";
+import type { Address } from "../transport/index.ts";
 import { hasCredentials, ipFamilyOf, isPrivateName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
 

@@ -307,3 +307,9 @@ function tlsOptions(hostname: string, { ca, serverName }: TlsTrust): Bun.TLSOpti
     ...(ca !== undefined && { ca }),
   };
 }
+
+/** Connects, with a TLS handshake where the address has one, and closes the connection. Rejects with NotConnected. */
+export async function checkConnection(address: Address, connectMs: number): Promise<void> {
+  const connection = await UpstreamConnection.open(address, { connectMs });
+  connection.close();
+}

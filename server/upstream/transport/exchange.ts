@@ -113,7 +113,7 @@ export class BufferedExchange implements Exchange {
   }
 }
 
-export interface StreamedExchangeOptions extends ConnectOptions {
+export interface StreamRequest extends ConnectOptions {
   readonly address: Address;
   /** The whole request, head and body. */
   readonly request: string;
@@ -122,6 +122,13 @@ export interface StreamedExchangeOptions extends ConnectOptions {
   /** The pool of its connection. Absent: it has a connection of its own. */
   readonly pool?: { readonly connections: ConnectionPool; readonly key: string };
 }
+
+/**
+ * Sends a request to an address, on a connection of its own. Rejects with NotConnected, ConnectionLost,
+ * InvalidHttpResponse, ResponseTooLarge, or the signal's reason.
+ */
+export const openStream = (request: StreamRequest): Promise<StreamedResponse> =>
+  new StreamedExchange(request).begin();
 
 export interface StreamedResponse {
   readonly status: number;
@@ -145,7 +152,7 @@ const maxBufferedBytes = 64 * 1024;
  * guard checked is the one connected to: a second lookup could return another.
  */
 export class StreamedExchange implements Exchange, StreamedResponse {
-  readonly #options: StreamedExchangeOptions;
+  readonly #options: StreamRequest;
   readonly response: ResponseParser;
   readonly #head = Promise.withResolvers<StreamedResponse>();
   #connection: UpstreamConnection | undefined;
@@ -155,7 +162,7 @@ export class StreamedExchange implements Exchange, StreamedResponse {
   /** Wakes the reader of the body. */
   #wake: (() => void) | undefined;
 
-  constructor(options: StreamedExchangeOptions) {
+  constructor(options: StreamRequest) {
     this.#options = options;
     this.response = new ResponseParser(options.maxBytes, (chunk) => this.#buffer(chunk));
   }

@@ -1,6 +1,6 @@
 /** Checks the magic bytes of a download: whether it is an image, before its other bytes arrive. */
-import { sniffImage } from "../lib/sniff-image.ts";
-import { DownloadError } from "./download/download-error.ts";
+import { sniffImage } from "../../lib/sniff-image.ts";
+import { DownloadError } from "./download-error.ts";
 
 /** An SVG must begin within this many bytes. */
 const startBytes = 1024;
