@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- faults [--seconds N] [--rate N] [--only MODE,MODE]`
- * A real gateway with two real upstreams, at a constant rate: one of them begins to misbehave, or both go down and come
- * back. Prints what clients see, the extra upstream requests, and the time to recovery. Loopback only.
+ * `npm run bench -- faults [--seconds N] [--rate N] [--only MODE,MODE]` Fault injection: a real gateway with two real
+ * upstreams, at a constant rate: one of them begins to misbehave, or both go down and come back. Prints what clients
+ * see, the extra upstream requests, and the time to recovery. Loopback only.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

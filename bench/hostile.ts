@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- hostile [--seconds N]`: connections that send 1-byte chunks at full speed, with and without a key,
- * and what another client sees meanwhile: on the gateway, and in the same run on Bun.serve and on node:http. Then the
- * memory of 5,000 idle connections. Loopback only.
+ * `npm run bench -- hostile [--seconds N]`: hostile clients, whose connections send 1-byte chunks at full speed, with
+ * and without a key, and what another client sees meanwhile: on the gateway, and in the same run on Bun.serve and on
+ * node:http. Then the memory of 5,000 idle connections. Loopback only.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";

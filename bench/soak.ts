@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- --minutes N` (default 20): steady load of embeddings and images with the official SDK. Exits with 1
- * if memory, open descriptors or the 99th percentile of the latency grow, or if a request fails.
+ * `npm run soak -- --minutes N` (default 20): soak test: steady load of embeddings and images with the official SDK.
+ * Exits with 1 if memory, open descriptors or the 99th percentile of the latency grow, or if a request fails.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// `npm run audit`: fails if a package that users install has a known vulnerability of high or critical severity, or if
-// the registry does not respond. With --allow-offline, an audit that could not run is reported and does not fail.
+// `npm run audit`, the dependency audit: fails if a package that users install has a known vulnerability of high or
+// critical severity, or if the registry does not respond. With --allow-offline, an audit that could not run is reported
+// and does not fail.
 import { spawnSync } from "node:child_process";
 import { root } from "./install.mjs";
 

@@ -1,4 +1,4 @@
-/** Finds a command by its name and runs it. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
+/** The command line: finds a command by its name and runs it. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
 
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";

@@ -1,4 +1,4 @@
-/** The query parameters `cursor` and `limit` of a list. */
+/** Pagination: the query parameters `cursor` and `limit` of a list. */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { PageRequest } from "../storage/ports/page.ts";

@@ -1,4 +1,4 @@
-/** POST /v1/images/edits: a multipart form with files, or JSON with image references. */
+/** POST /v1/images/edits, image edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { outOfRange } from "../http/validation-error.ts";

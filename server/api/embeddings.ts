@@ -1,6 +1,6 @@
 /**
  * POST /v1/embeddings, and the older route with the model in its path. One schema validates the body, and is printed in
- * the OpenAPI document.
+ * the OpenAPI document. Extra fields are kept for the upstream.
  */
 
 import { z } from "zod";

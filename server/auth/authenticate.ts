@@ -1,7 +1,8 @@
 /**
  * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its hash
  * (ARCHITECTURE.md, step 2), compares the hashes in constant time (timing-safe, against timing attacks) and returns a
- * `Caller`; `resolveModel` resolves a model ID to a `PermittedModel` (step 5), which only a `Caller` can get.
+ * `Caller`; `resolveModel` checks model access: it resolves a model ID to a `PermittedModel` (step 5), which only a
+ * `Caller` can get.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -48,6 +49,7 @@ export function validKeyId(
   }
 }
 
+/** Key expiry, checked at every request. */
 const isExpired = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 

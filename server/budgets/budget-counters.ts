@@ -1,7 +1,8 @@
 /**
- * The counters behind budgets. They are synchronous and local: a request checks and reserves in all of its budgets in
- * one step, without I/O. Shared counters (`leased-budget-counters.ts`) reserve from slices that they lease in the
- * background. `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
+ * The counters behind budgets, and the thresholds of the event `budget.threshold`. They are synchronous and local: a
+ * request checks and reserves in all of its budgets in one step, without I/O. Shared counters
+ * (`leased-budget-counters.ts`) reserve from slices that they lease in the background.
+ * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
 import type { Budget, BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
 

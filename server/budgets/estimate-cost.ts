@@ -1,6 +1,6 @@
 /**
- * Estimates the cost of a request before it is sent: at the most expensive of its targets, since the target is not
- * selected yet.
+ * Cost estimate of a request before it is sent: at the most expensive of its targets, since the target is not selected
+ * yet.
  */
 
 import type { ParameterPolicy } from "../images/plan/image-plan.ts";

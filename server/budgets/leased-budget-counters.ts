@@ -1,6 +1,6 @@
 /**
- * Budget counters that replicas share: a budget is a pool of nano-dollars. This process leases slices of the pool
- * and reserves from them. While the pool is unreachable, the process may spend its share of the remaining amount.
+ * Shared budgets, whose counters replicas share: a budget is a pool of nano-dollars. This process leases slices of the
+ * pool and reserves from them. While the pool is unreachable, the process may spend its share of the remaining amount.
  */
 import type { Budget, BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { LeasedPool, type SharedPools } from "../limits/leased-pool.ts";

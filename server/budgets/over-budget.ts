@@ -1,6 +1,6 @@
 /**
- * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", where the
- * budget requires a price.
+ * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", for an
+ * unknown price where the budget requires one.
  */
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -191,6 +191,7 @@ const provisionedModels = ({ upstream, models }: ProvisionedUpstream, source: So
     };
   });
 
+/** A model of the file. Its id may be a model alias: each target has the name of the model at its upstream. */
 function configuredModel(
   { targets, ...row }: Config["models"][number],
   upstreams: ReadonlyMap<string, Upstream>,

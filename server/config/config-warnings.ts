@@ -1,6 +1,6 @@
 /**
- * Warnings about a configuration that is valid: API keys that name models or projects that do not exist, embedding
- * models whose facts contradict the catalog, and models that their vendors shut down.
+ * Configuration warnings, about a configuration that is valid: API keys that name models or projects that do not exist,
+ * embedding models whose facts contradict the catalog, and models that their vendors shut down.
  */
 import { matchesGlob } from "../lib/glob.ts";
 import { cohere } from "../upstream/catalog/cohere.ts";

@@ -1,6 +1,4 @@
-/**
- * Well-known environment variables -> upstreams and their catalog models, so that a provider's API key alone is enough.
- */
+/** Well-known environment variables -> upstreams and their catalog models, so that provider keys alone are enough. */
 
 import { id as idSchema, secret } from "../../contract/schemas/names.ts";
 import { baseUrl as baseUrlSchema } from "../../contract/schemas/upstreams.ts";

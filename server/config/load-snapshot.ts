@@ -1,4 +1,4 @@
-/** Builds a config snapshot from all sources. Precedence: file, store, environment, built-in models. */
+/** Builds a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
 import { buildSnapshot } from "./build-snapshot.ts";
 import { builtInUpstreams } from "./built-in-upstreams.ts";
 import { type FromEnvironment, fromEnvironment } from "./environment.ts";

@@ -1,6 +1,6 @@
 /**
- * Adds the entities of the store to the configuration of the file. Validates the whole with the code that validates the
- * file. An entity that conflicts with the file or is invalid is left out, so that it never takes the gateway down.
+ * Adds the stored entities to the configuration of the file. Validates the whole with the code that validates the file.
+ * An entity that conflicts with the file or is invalid is left out, so that it never takes the gateway down.
  */
 import { type EntityKind, entityKinds, fileEntry, isEntityKind } from "./entities/entity-kinds.ts";
 import { keyOf, type Note } from "./problem.ts";

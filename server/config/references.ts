@@ -1,7 +1,7 @@
 /**
- * References to environment variables in the configuration file: `${NAME}`, `${NAME:-default}` and the escape `$${`.
- * They are masked before YAML parsing and expanded afterwards. Each placeholder has the length of the text that it
- * replaces, so locations in the file stay correct and no value is ever parsed as YAML.
+ * Environment variables in vexel.yaml: `${NAME}`, `${NAME:-default}` and the escape `$${`. They are masked before YAML
+ * parsing and expanded afterwards. Each placeholder has the length of the text that it replaces, so locations in the
+ * file stay correct and no value is ever parsed as YAML.
  */
 
 export interface Reference {

@@ -1,4 +1,7 @@
-/** The parameter changes that a request needs before a target can serve it, or the error if the target cannot. */
+/**
+ * Changes of an unsupported parameter: what a request needs before a target can serve it, or the error if the target
+ * cannot.
+ */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";

@@ -1,8 +1,8 @@
 /**
- * Bounds on the structure of a JSON body, checked on its bytes as they arrive and before they are parsed. `JSON.parse`
- * takes 10 to 100 ns for each value, field and escape sequence, whatever its size, so a body of the largest size that
- * is allowed could take seconds of CPU time, and many times its size in memory; within these bounds, a value that
- * cannot be parsed in slices (`json-slices.ts`) takes at most 50 ms for each 10 MB.
+ * JSON bounds: limits on the structure of a JSON body, checked on its bytes as they arrive and before they are parsed.
+ * `JSON.parse` takes 10 to 100 ns for each value, field and escape sequence, whatever its size, so a body of the
+ * largest size that is allowed could take seconds of CPU time, and many times its size in memory; within these bounds,
+ * a value that cannot be parsed in slices (`json-slices.ts`) takes at most 50 ms for each 10 MB.
  */
 
 import { isAscii } from "node:buffer";

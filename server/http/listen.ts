@@ -1,4 +1,4 @@
-/** The HTTP listener: starts the HTTP server and hands its requests to `dispatch`. */
+/** The HTTP listener: starts the HTTP server with the idle timeout of clients, and hands its requests to `dispatch`. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { toErrorResponse } from "../request/error-response.ts";

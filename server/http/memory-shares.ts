@@ -1,6 +1,6 @@
 /**
- * Memory limit for the bodies of all requests together, which is shared out among API keys by the dynamic threshold of
- * `temp-storage/temp-storage.ts`: a key may hold at most as much as is still free.
+ * Memory for JSON bodies: a limit for the bodies of all requests together, which is shared out among API keys by the
+ * dynamic threshold of `temp-storage/temp-storage.ts`: a key may hold at most as much as is still free.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Idempotency of one image request: replays the response of an earlier identical request, records the response of this
- * one, and lets it finish after the client has disconnected.
+ * Idempotency of one image request: replays the response of an earlier request with the same request fingerprint,
+ * records the response of this one, and lets it finish after the client has disconnected.
  */
 import { createHash, type Hash } from "node:crypto";
 import type { ReplayContext } from "../images/image-links.ts";

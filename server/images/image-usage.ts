@@ -1,6 +1,6 @@
 /**
- * Usage of image responses: adds up the usage of several images, splits one usage among its images, and estimates a
- * usage that OpenAI's types require and the upstream did not report.
+ * Image usage: adds up the usage of several images, splits one usage among its images, and estimates a usage that
+ * OpenAI's types require and the upstream did not report.
  */
 import { shareUsage } from "../embeddings/embedding-usage.ts";
 import { wireTokens } from "../upstream/catalog/images/image-tokens.ts";

@@ -1,4 +1,4 @@
-/** Decodes an image that a client sent as a data: URL into a file. */
+/** Decodes an image that a client sent as a data URL (`data:`) into a file. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";

@@ -1,6 +1,6 @@
 /**
- * Moderation stage (guardrail): sends the prompt to the moderation upstream of the model, if one is configured, before
- * an image is generated.
+ * Prompt moderation (guardrail, content filter): sends the prompt to the moderation upstream of the model, if one is
+ * configured, before an image is generated.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";

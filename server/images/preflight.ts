@@ -1,6 +1,6 @@
 /**
- * Preflight of image requests, before any upstream request: refuses parameters that no target supports and, for an
- * edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
+ * Preflight check of image requests, before any upstream request: refuses parameters that no target supports and, for
+ * an edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";

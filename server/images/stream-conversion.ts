@@ -1,5 +1,6 @@
 /**
- * Converts between streamed and buffered responses: the client gets the form it requested, whatever the upstream sent.
+ * Converts between streamed responses (with partial images) and buffered ones: the client gets the form it requested,
+ * whatever the upstream sent.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";

@@ -1,8 +1,8 @@
 /**
- * Parses a large JSON object while its bytes arrive, in slices: other work can run between two slices, and the text is
- * never in memory as a whole, which would take twice the size of the bytes if one of its characters is not Latin-1. A
- * slice is a run of entries of a list or of fields of an object, such as the entries of `input`. The result is the
- * same as that of JSON.parse.
+ * Incremental parsing of a large JSON body while its bytes arrive, in slices: other work can run between two slices,
+ * and the text is never in memory as a whole, which would take twice the size of the bytes if one of its characters is
+ * not Latin-1. A slice is a run of entries of a list or of fields of an object, such as the entries of `input`. The
+ * result is the same as that of JSON.parse.
  */
 
 import { isUtf8 } from "node:buffer";

@@ -1,7 +1,7 @@
 /**
- * Fair queue of work that would block the event loop, such as parsing a large body. The work runs in steps, for a few
- * milliseconds in each turn of the event loop, round robin among owners (API keys). While several jobs wait, the queue
- * takes at most half of the time.
+ * Against event loop blocking: a fair queue of work that would block the event loop, such as parsing a large body. The
+ * work runs in steps, for a few milliseconds in each turn of the event loop, round robin among owners (API keys). While
+ * several jobs wait, the queue takes at most half of the time.
  */
 
 interface Job {

@@ -1,5 +1,5 @@
 /**
- * The log and its log levels: one readable line per event on a terminal, JSON Lines otherwise. Fields are names, counts
+ * Logging, with log levels: one readable line per event on a terminal, JSON Lines otherwise. Fields are names, counts
  * and times; never a key, prompt, vector or image. Secrets are not redacted here: callers must not pass them.
  */
 

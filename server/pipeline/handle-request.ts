@@ -1,6 +1,6 @@
 /**
- * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is
- * the part without HTTP, and `request-lifetime.ts` owns its resources.
+ * The request pipeline: the life of an HTTP request, from its head to its response. Read this first; every step is one
+ * file. `execute.ts` is the part without HTTP, and `request-lifetime.ts` owns its resources.
  */
 import { authenticate, defaultModel, resolveModel } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";

@@ -1,6 +1,6 @@
 /**
- * Requests that the gateway itself sends through the pipeline, each to one given target: the embeddings requests of the
- * drift canary, and the moderation requests for the prompts of image requests.
+ * Internal requests, which the gateway itself sends through the pipeline, each to one given target: the embeddings
+ * requests of the drift canary, and the moderation requests for the prompts of image requests.
  */
 import { internalCaller } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";

@@ -1,8 +1,8 @@
 /**
- * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget
- * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body and of a large response, stored
- * content). `settle` writes the ledger row and releases the counters; `clearFiles` releases the files. Each happens
- * once, on every exit path, and a failed release is logged and does not stop the others.
+ * The lifetime of a request: the one owner of everything it holds, so that nothing leaks (load shedder slot, admission
+ * ticket, budget reservation, deadline, uploads, temp storage, idempotency claim, memory of the body and of a large
+ * response, stored content). `settle` writes the ledger row and releases the counters; `clearFiles` releases the files.
+ * Each happens once, on every exit path, and a failed release is logged and does not stop the others.
  */
 import { IdempotentRequest } from "../idempotency/idempotent-request.ts";
 import type { ReplayContext } from "../images/image-links.ts";

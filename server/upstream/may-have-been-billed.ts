@@ -1,4 +1,4 @@
-/** Decides whether an upstream may have done the work of a failed request and bill for it. */
+/** Against double billing: decides whether an upstream may have done the work of a failed request, and may bill it. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** By the error alone: a request that was never sent, or that reached no such endpoint, is not billed. */

@@ -1,6 +1,6 @@
 /**
- * Upstream probe (health check): sends a request that costs nothing, such as one for the list of models, to check that
- * the upstream is reachable and accepts the API key.
+ * Upstream probe (active health check): sends a request that costs nothing, such as one for the list of models, to
+ * check that the upstream is reachable and accepts the API key.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { adapters } from "./adapters/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory
- * nor time, and the rest of the document can still be read.
+ * Bounds on upstream JSON. A member that no adapter reads, such as a deeply nested one, costs neither memory nor time,
+ * and the rest of the document can still be read.
  */
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,7 +1,7 @@
 /**
- * Runs several worker processes that share one port (`VEXEL_WORKERS`, SO_REUSEPORT): each is a replica with a data
- * folder of its own. A worker that exits is started again, with an exponential backoff. A signal to stop drains all of
- * them.
+ * Cluster mode: runs several worker processes that share one port (`VEXEL_WORKERS`, SO_REUSEPORT): each is a replica
+ * with a data folder of its own. A worker that exits is started again, with an exponential backoff. A signal to stop
+ * drains all of them.
  */
 import { join } from "node:path";
 import { ownArguments } from "../lib/executable.ts";

@@ -1,6 +1,6 @@
 /**
- * Draws one request. Read this file first: a request is validated, its prompt becomes a brief, the brief becomes a
- * scene, the scene becomes pixels, and the pixels become the bytes of an image file.
+ * The drawing program: draws one request. Read this file first: a request is validated, its prompt becomes a brief, the
+ * brief becomes a scene, the scene becomes pixels, and the pixels become the bytes of an image file.
  *
  * Nothing here reads a clock, and all randomness comes from the prompt and the seed.
  */

@@ -1,4 +1,7 @@
-/** /usage: usage by hour, day or month and by any combination of key, project, model and target. Also as CSV. */
+/**
+ * /usage, the usage report: by hour, day or month and by any combination of key, project, model and target. Also as
+ * CSV.
+ */
 import { z } from "zod";
 import {
   type UsageDimension,

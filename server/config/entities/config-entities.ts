@@ -1,6 +1,7 @@
 /**
- * Reads and changes configuration entities at runtime. A change is validated together with the whole configuration, by
- * the code that validates the file, before it is written. Running gateways publish it within a second.
+ * Runtime configuration: reads and changes config entities while the gateway runs. A change is validated together with
+ * the whole configuration, by the code that validates the file, before it is written. Running gateways publish it
+ * within a second.
  */
 import { isDeepStrictEqual } from "node:util";
 import { createSerialize } from "../../lib/tasks.ts";

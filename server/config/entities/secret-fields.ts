@@ -1,6 +1,6 @@
 /**
- * The secret fields of stored entities. They are encrypted in the store, and reads return a placeholder instead:
- * secrets are write-only.
+ * The secret fields of stored entities: write-only secrets. They are encrypted in the store, and reads return a
+ * placeholder.
  */
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";

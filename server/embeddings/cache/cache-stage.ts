@@ -1,6 +1,7 @@
 /**
  * Cache stage with single-flight: cached inputs are served from memory (cache hits), inputs in flight for another
- * request are waited for, duplicates are deduplicated, and the remaining inputs are sent on as one request.
+ * request are waited for, duplicates are sent once (deduplication), and the remaining inputs are sent on as one
+ * request.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { overloadedError } from "../../limits/load-shedder.ts";

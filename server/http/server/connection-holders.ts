@@ -1,6 +1,6 @@
 /**
- * Fair shares of the connection table by holder (an API key, or the address of clients without a valid key): selects
- * the connection to evict, and the waiting connection to serve next.
+ * Fair share of connections for each holder (an API key, or the address of clients without a valid key): selects the
+ * connection to evict, and the waiting connection to serve next.
  */
 
 /** The id of the API key of the connection's request, or the client's address if the request has no valid key. */

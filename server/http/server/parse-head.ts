@@ -1,7 +1,7 @@
 /**
- * Finds the head of the next request in the bytes of a connection, and parses it: request line and headers. Strict
- * where a proxy and the gateway could otherwise disagree on where a request ends (request smuggling), such as both
- * Content-Length and Transfer-Encoding.
+ * HTTP/1.1 parser of the request head: finds the head of the next request in the bytes of a connection, and parses its
+ * request line and headers. A head that is too large gets 431. Strict where a proxy and the gateway could otherwise
+ * disagree on where a request ends (request smuggling), such as both Content-Length and Transfer-Encoding.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/http1.ts";

@@ -1,6 +1,6 @@
 /**
- * The context that all connections of one HTTP server share: the request handler, the clock, the timeouts and the
- * connection limit.
+ * The context that all connections of one HTTP server share: the request handler, the clock, the timeouts (such as the
+ * TLS handshake timeout) and the connection limit.
  */
 import type { ServerTime } from "./client-socket.ts";
 import type { Holder } from "./connection-holders.ts";

@@ -1,4 +1,4 @@
-/** Event-loop lag: how much later than planned a timer fires, because other work kept the thread busy. */
+/** Event loop lag: how much later than planned a timer fires, because other work kept the thread busy. */
 import { Histogram } from "./instruments.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The values of all metrics of one process at one moment, as plain JSON: a worker sends them to its parent, which
- * merges them.
+ * serves the merged metrics.
  */
 
 export interface Exemplar {

@@ -1,6 +1,6 @@
 /**
- * Detects open files that were removed or replaced at their paths. Writes into such a file succeed and are lost when
- * the process ends; only a stat of the path shows it.
+ * Detects a removed data folder, and open files that were removed or replaced at their paths. Writes into such a file
+ * succeed and are lost when the process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";

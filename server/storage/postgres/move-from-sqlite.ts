@@ -1,6 +1,6 @@
 /**
- * Moves the databases of a data folder into an empty PostgreSQL database, in one transaction: all rows or none. The
- * data folder is not changed.
+ * Data migration from SQLite: moves the databases of a data folder into an empty PostgreSQL database, in one
+ * transaction: all rows or none. The data folder is not changed.
  */
 import { join } from "node:path";
 import type { Queries } from "../sql/database.ts";

@@ -1,9 +1,9 @@
 /**
- * Second-level embedding cache in Redis. A value has a header of 32 bytes (format, tokens, time, generation, checksum)
- * and the vector as float32. The checksum includes the whole cache key, so a damaged value, or one of another key, is a
- * miss. The generation is a random value in Redis: clearing the cache replaces it, and all earlier values are misses.
- * If the cache is cleared while Redis is unavailable, the generation is replaced when Redis is available again, and
- * this replica reads nothing before.
+ * Second-level cache (L2 cache) of embeddings in Redis. A value has a header of 32 bytes (format, tokens, time,
+ * generation, checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or
+ * one of another key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all
+ * earlier values are misses. If the cache is cleared while Redis is unavailable, the generation is replaced when Redis
+ * is available again, and this replica reads nothing before.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";

@@ -1,6 +1,6 @@
 /**
- * Objects in an S3 bucket (`BLOB_URL`). Bun's S3Client signs the requests (SigV4) and uploads in parts
- * (multipart upload). Every operation has a timeout. After the object store did not respond, it gets no requests for a
+ * Objects in an S3 bucket (`BLOB_URL`). Bun's S3Client signs the requests (SigV4) and uploads in parts (multipart
+ * upload to S3). Every operation has a timeout. After the object store did not respond, it gets no requests for a
  * moment (backoff), so that requests do not wait for it one by one.
  */
 import { S3Client, type S3File } from "bun";

@@ -1,7 +1,7 @@
 /**
- * The embedding cache on disk: cached vectors in a SQLite file of their own, so that they survive a restart. It holds
- * hashes and vectors, never texts; still, a vector reveals something of its text, and a guessed text can be checked
- * against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
+ * The persistent cache of embeddings on disk: cached vectors in a SQLite file of their own, so that they survive a
+ * restart. It holds hashes and vectors, never texts; still, a vector reveals something of its text, and a guessed text
+ * can be checked against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
  */
 
 import { join } from "node:path";

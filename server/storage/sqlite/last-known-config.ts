@@ -1,7 +1,7 @@
 /**
- * `last-known.db`: a copy of the API keys and configuration entities of the shared database, in the data folder. A
- * gateway that starts while the database is unreachable serves from it. Keys are hashes, and the secrets of entities
- * are encrypted, as in the database.
+ * `last-known.db`, the last known configuration: a copy of the API keys and configuration entities of the shared
+ * database, in the data folder. A gateway that starts while the database is unreachable serves from it. Keys are
+ * hashes, and the secrets of entities are encrypted, as in the database.
  */
 import type { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * The catalog of embedding models, and the vector space of any model. A model that is not listed works like any other.
+ * The model catalog for embeddings, and the vector space of any model. A model that is not listed works like any other.
  */
 import { alibaba } from "./alibaba.ts";
 import { amazon } from "./amazon.ts";

@@ -1,5 +1,5 @@
 /**
- * Downloads an image from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
+ * Image download from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
  * only images, and bounded in bytes, time and redirects.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Incremental HTTP/1.1 response parser. Strict where leniency would allow response smuggling: bytes that are not
- * exactly one response end the connection.
+ * Incremental HTTP/1.1 response parser of the HTTP client. Strict where leniency would allow response smuggling: bytes
+ * that are not exactly one response end the connection.
  */
 
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";

@@ -1,8 +1,8 @@
 /**
- * Detects unsolicited bytes that wait unread in the kernel's buffer of a socket. A pooled connection must be silent
- * when a request is written on it: bytes that wait there are not the response to that request. The event loop alone
- * cannot tell, because it may serve a client's request before it reads an upstream's socket that became readable in the
- * same turn.
+ * Detects an unsolicited response: bytes that wait unread in the kernel's buffer of a socket. A pooled connection must
+ * be silent when a request is written on it: bytes that wait there are not the response to that request. The event loop
+ * alone cannot tell, because it may serve a client's request before it reads an upstream's socket that became readable
+ * in the same turn.
  */
 import { dlopen, type Pointer, ptr } from "bun:ffi";
 import { readSync } from "node:fs";

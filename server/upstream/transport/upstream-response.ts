@@ -1,5 +1,5 @@
 /**
- * Responses of upstreams, with a bound on their size: buffered by the HTTP client, or in chunks as they arrive.
+ * Responses of upstreams, with a response size limit: buffered by the HTTP client, or in chunks as they arrive.
  * Compressed responses (`content-encoding`) are decompressed, although requests exclude compression: chunk by chunk in
  * the runtime's threads, so other requests do not wait, and never beyond the size limit (decompression bombs).
  */

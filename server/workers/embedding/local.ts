@@ -1,4 +1,7 @@
-/** Embedding models of the operator, each loaded from a directory into a process of its own, with LRU eviction. */
+/**
+ * Embedding models of the operator, each loaded from a local model directory into a process of its own, with LRU
+ * eviction.
+ */
 import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";

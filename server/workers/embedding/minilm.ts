@@ -1,4 +1,4 @@
-/** The embedding model that comes with the gateway: English, 384 dimensions, runs on this machine. */
+/** The built-in model for embeddings, which comes with the gateway: English, 384 dimensions, runs on this machine. */
 import type { BuiltInModel } from "../../upstream/contract.ts";
 import type { WorkerProcessState } from "../process/worker-process.ts";
 import { createEmbedder, type EmbedderOptions } from "./embedder.ts";

@@ -1,4 +1,4 @@
-/** Reads a safetensors file: a JSON header, then the tensors' bytes. */
+/** Reads model weights from a safetensors file: a JSON header, then the tensors' bytes. */
 import { z } from "zod";
 
 const entry = z.object({

@@ -1,4 +1,4 @@
-/** AWS Signature Version 4 over a request's bytes and the time. Tested with AWS's own test suite. */
+/** SigV4 (AWS Signature Version 4) over a request's bytes and the time. Tested with AWS's own test suite. */
 import { createHash, createHmac } from "node:crypto";
 
 export interface Unsigned {

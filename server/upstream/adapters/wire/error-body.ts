@@ -1,6 +1,6 @@
 /**
- * Reads an error response: its body, which can be read only once, the message in it, and the redacted message, without
- * names and secrets that clients must not see.
+ * Reads an error response: its body, which can be read only once, the message in it, and its redaction: the message
+ * without names and secrets that clients must not see.
  */
 import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";

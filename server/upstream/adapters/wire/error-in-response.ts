@@ -1,5 +1,5 @@
 /**
- * Detects an error body in a response with a 2xx status, as proxies and self-hosted servers send, and maps it as an
+ * Detects an error in a 200 response (any 2xx status), as proxies and self-hosted servers send, and maps it as an
  * error.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";

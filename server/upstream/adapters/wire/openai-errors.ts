@@ -1,5 +1,5 @@
 /**
- * Maps errors of OpenAI-compatible upstreams to gateway errors (rate limit, quota, content filter) that keep the
+ * Maps upstream errors, of OpenAI-compatible APIs, to gateway errors (rate limit, quota, content filter) that keep the
  * meaning and leak nothing, and parses their `retry-after` headers.
  */
 import type { ErrorKind } from "../../../../contract/errors.ts";

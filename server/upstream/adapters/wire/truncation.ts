@@ -1,7 +1,7 @@
 /**
- * Whether an input that is too long may be truncated: only if the client sends `truncate: true`, because a search would
- * not find the truncated part of a text. The built-in model has the same rule. Used by adapters of vendors that
- * truncate by default or name the option differently.
+ * Whether an input that is too long for the context length may be truncated: only if the client sends `truncate: true`,
+ * because a search would not find the truncated part of a text. The built-in model has the same rule. Used by adapters
+ * of vendors that truncate by default or name the option differently.
  */
 import type { EmbeddingsQuery, ExtraFields } from "../../contract.ts";
 

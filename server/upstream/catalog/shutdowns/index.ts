@@ -1,4 +1,6 @@
-/** Shutdown dates (deprecations) of models, by kind of upstream. A model without a row has no known shutdown date. */
+/**
+ * Shutdown dates of models (model deprecation), by kind of upstream. A model without a row has no known shutdown date.
+ */
 import { embeddingShutdowns } from "./embeddings.ts";
 import { imageShutdowns } from "./images.ts";
 import type { ShutdownDate, ShutdownRow } from "./shutdown-date.ts";

@@ -1,6 +1,5 @@
 /**
- * The fallback where onnxruntime does not load: the WebAssembly engine that comes with the weights, some ten times
- * slower.
+ * WebAssembly fallback where onnxruntime does not load: the engine that comes with the weights, some ten times slower.
  */
 import type { ModelManifest } from "@lat.md/embed";
 import type { LoadedModel, TextTokenizer } from "../messages.ts";

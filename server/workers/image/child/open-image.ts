@@ -9,7 +9,7 @@ import { pngChunks } from "./png-chunks.ts";
 export type Library = typeof import("sharp").default;
 
 /**
- * Allow-list of decoders: other formats that the library supports (SVG, PDF, TIFF) are blocked, whatever the file
+ * Allowlist of decoders: other formats that the library supports (SVG, PDF, TIFF) are blocked, whatever the file
  * claims to be.
  */
 const loaders = ["Png", "Jpeg", "Webp", "Nsgif", "Heif"].map((name) => `VipsForeignLoad${name}`);
