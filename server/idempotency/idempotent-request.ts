@@ -125,6 +125,7 @@ export class IdempotentRequest {
     if (disconnected) await this.#detach();
     if (disconnected || this.#request?.hasIdempotencyKey) await this.#store(body, headers);
     else this.#request?.settle();
+    this.#stopListening();
     return disconnected;
   }
 
@@ -138,7 +139,6 @@ export class IdempotentRequest {
   /** Records a stream while it is sent, and reads it to its end if the client disconnects. */
   recordStream(body: AsyncIterable<StreamChunk>, headers: Headers): AsyncIterable<StreamChunk> {
     const request = this.#request;
-    const { incoming } = this.#options;
     if (!request || (!this.finishesOnDisconnect && !request.hasIdempotencyKey)) return body;
     const { chunks } = detachableStream(body, {
       continueDetached: this.finishesOnDisconnect,
@@ -149,14 +149,10 @@ export class IdempotentRequest {
         const willBeReplayed = request.hasIdempotencyKey || this.isDetached;
         if (this.#isReplayable && willBeReplayed) await request.store(headers);
         else await request.release(this.#failureForWaiters(this.#failure));
+        this.#stopListening();
       },
     });
-    const iterator = chunks[Symbol.asyncIterator]();
-    // Not every disconnect ends the iteration of a body.
-    if (this.finishesOnDisconnect) {
-      incoming.signal.addEventListener("abort", () => void iterator.return?.());
-    }
-    return { [Symbol.asyncIterator]: () => iterator };
+    return chunks;
   }
 
   /**
@@ -175,6 +171,12 @@ export class IdempotentRequest {
   async release(failure: GatewayError): Promise<void> {
     await this.#detached;
     await this.#request?.release(this.#failureForWaiters(failure));
+    this.#stopListening();
+  }
+
+  #stopListening(): void {
+    if (!this.finishesOnDisconnect) return;
+    this.#options.incoming.signal.removeEventListener("abort", this.#onDisconnect);
   }
 
   /**

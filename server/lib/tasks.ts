@@ -108,13 +108,17 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 /** Starts the generator now: one that never started would end without running its `finally`. */
-export function startGenerator<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
-  let first: Promise<IteratorResult<T>> | undefined = generator.next();
+export function startGenerator<T>(generator: AsyncIterable<T>): AsyncIterable<T> {
+  const iterator = generator[Symbol.asyncIterator]();
+  let first: Promise<IteratorResult<T>> | undefined = iterator.next();
+  // The generator may fail before its first chunk is read, or without a reader; a reader still gets the rejection.
+  ignoreRejection(first);
   const next = (): Promise<IteratorResult<T>> => {
-    const result = first ?? generator.next();
+    const result = first ?? iterator.next();
     first = undefined;
     return result;
   };
-  const end = (): Promise<IteratorResult<T>> => generator.return(undefined);
+  const end = async (): Promise<IteratorResult<T>> =>
+    (await iterator.return?.()) ?? { done: true, value: undefined };
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }

@@ -118,7 +118,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
       onDropped: (name) => lifetime.addDropped(name),
     };
   });
-  return writeResponse(lifetime, written, incoming, services.streamTimes);
+  return writeResponse(lifetime, written, services.streamTimes);
 }
 
 /**

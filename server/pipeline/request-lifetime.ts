@@ -175,6 +175,11 @@ export class RequestLifetime {
     return this.#deadline;
   }
 
+  /** Cancels the upstream request when the request ends. */
+  cancelAtEnd(): void {
+    this.#deadline?.abortAtEnd();
+  }
+
   /** Undefined before the deadline has started, and if no stage has used its signal. */
   get signal(): AbortSignal | undefined {
     return this.#deadline?.usedSignal;

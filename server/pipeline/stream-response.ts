@@ -4,7 +4,7 @@
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import { ignoreRejection } from "../lib/tasks.ts";
+import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
@@ -57,7 +57,7 @@ export async function withHeartbeats(
       ignoreRejection(iterator.return?.());
     }
   }
-  return forward();
+  return startGenerator(forward());
 }
 
 interface Ending {

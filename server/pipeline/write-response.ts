@@ -3,11 +3,10 @@ import { neverAborted, type ReplayedResponse } from "../idempotency/idempotent-r
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import { startGenerator } from "../lib/tasks.ts";
+import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import {
   type BodyChunks,
-  type IncomingRequest,
   joinChunks,
   type OutgoingResponse,
   type ResponseBody,
@@ -24,11 +23,10 @@ type Streamed = Extract<WrittenResponse, { kind: "stream" }>;
 export function writeResponse(
   lifetime: RequestLifetime,
   written: WrittenResponse,
-  incoming: IncomingRequest,
   streamTimes: StreamTimes,
 ): Promise<OutgoingResponse> {
   return written.kind === "buffered"
-    ? writeBuffered(lifetime, written, incoming)
+    ? writeBuffered(lifetime, written)
     : writeStream(lifetime, written, streamTimes);
 }
 
@@ -45,7 +43,6 @@ export async function writeReplay(
 async function writeBuffered(
   lifetime: RequestLifetime,
   { body, usage, images, estimated }: Buffered,
-  incoming: IncomingRequest,
 ): Promise<OutgoingResponse> {
   const { record, idempotent } = lifetime;
   record.usage = usage;
@@ -76,21 +73,15 @@ async function writeBuffered(
     await lifetime.clearFiles();
     return ok(body, await lifetime.settle(200), headers);
   }
-  // The body is read from temp storage while it is sent, so it owns the files of the request until it is closed.
-  let isClosed = false;
+  const outcome = await lifetime.settle(200);
+  // The body is read from temp storage while it is sent, so it owns the files of the request until it is closed: after
+  // its last byte, or when the client disconnects, even before the first byte.
   const close = async (isComplete: boolean): Promise<void> => {
-    if (isClosed) return;
-    isClosed = true;
-    incoming.signal.removeEventListener("abort", onDisconnect);
     if (!isComplete) {
       await lifetime.logIfRejects(() => idempotent.storeUndelivered(body, { ...headers }));
     }
     await lifetime.clearFiles();
   };
-  // If the client disconnects before the first byte, no code reads the body, and so no reader closes it.
-  const onDisconnect = (): void => void close(false);
-  incoming.signal.addEventListener("abort", onDisconnect);
-  const outcome = await lifetime.settle(200);
   lifetime.handOver();
   return ok({ ...body, close }, outcome, headers);
 }
@@ -103,10 +94,6 @@ async function writeStream(
 ): Promise<OutgoingResponse> {
   const { record, idempotent } = lifetime;
   const chunks = await withHeartbeats(written.chunks, streamTimes);
-  const headers = addParameterHeaders(record, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache",
-  });
   const settle = async (bytesSent: number, failure?: GatewayError): Promise<Settled> => {
     const error = failure ?? (idempotent?.isDetached ? clientClosedError() : undefined);
     lifetime.logIfThrows(() => {
@@ -118,11 +105,22 @@ async function writeStream(
     return lifetime.settle(error?.definition.status ?? 200, error);
   };
   const clear = () => lifetime.clearFiles();
-  const body = startGenerator(
-    settleAtEnd(chunks, { settle, clear }, lifetime.signal ?? neverAborted),
-  );
-  lifetime.handOver();
-  return { status: 200, headers, body: idempotent?.recordStream(body, { ...headers }) ?? body };
+  try {
+    const headers = addParameterHeaders(record, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+    });
+    const stream = settleAtEnd(chunks, { settle, clear }, lifetime.signal ?? neverAborted);
+    const body = idempotent?.recordStream(stream, { ...headers }) ?? stream;
+    // The last step: until the stream starts, the pipeline releases everything that the request holds.
+    lifetime.handOver();
+    return { status: 200, headers, body: startGenerator(body) };
+  } catch (error) {
+    lifetime.cancelAtEnd();
+    // Not awaited: the events end when their upstream request does.
+    ignoreRejection(chunks[Symbol.asyncIterator]().return?.());
+    throw error;
+  }
 }
 
 const isStreamed = (body: ResponseBody): body is StreamedJson =>
