@@ -3,18 +3,18 @@
  * (files, fields, bytes); large files are spilled to disk.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/owned-bytes.ts";
+import {
+  type BorrowedBytes,
+  type BorrowedChunks,
+  joinCopies,
+  lendEach,
+} from "../lib/owned-bytes.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, MultipartField } from "../request/http-types.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
 import { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
-import {
-  type BodyContext,
-  checkEncoding,
-  type IncomingBody,
-  readReleasedChunks,
-} from "./read-body.ts";
+import { type BodyContext, checkEncoding, type IncomingBody, readBodyChunks } from "./read-body.ts";
 
 export interface FormLimits extends UploadLimits {
   readonly maxFormBytes: number;
@@ -44,7 +44,9 @@ export async function readForm(
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new ResumableChunks(readReleasedChunks(incoming, limits.maxFormBytes, context));
+  const body = new ResumableChunks(
+    lendEach(readBodyChunks(incoming, limits.maxFormBytes, context)),
+  );
   try {
     const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
@@ -77,7 +79,7 @@ export async function readForm(
  */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
-  // readReleasedChunks refuses a body above the maximum size.
+  // readBodyChunks refuses a body above the maximum size.
   if (announced > limits.maxFormBytes) return;
   if (announced > limits.memoryBytes) account.reserve(announced);
 }

@@ -6,11 +6,10 @@
 
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
-import { freeBuffer } from "../lib/free-buffer.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
-import type { BorrowedBytes } from "../lib/owned-bytes.ts";
+import { lendEach } from "../lib/owned-bytes.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
@@ -90,10 +89,10 @@ async function readStreamedJson(
     context.reserveMemory(announced);
     reserved = announced;
   }
-  const slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
+  using slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
   const bounds = new JsonBounds(slices);
   try {
-    for await (const chunk of readReleasedChunks(incoming, maxBytes, context)) {
+    for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
       bounds.take(chunk);
       if (slices.length > reserved && slices.length >= countedBytes) {
         const step = Math.max(slices.length - reserved, reservedBytes);
@@ -107,9 +106,6 @@ async function readStreamedJson(
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidJson(error, headers);
     throw error instanceof InvalidUtf8 ? invalidUtf8(headers) : error;
-  } finally {
-    // The parser copies every string: the bytes must not wait for the garbage collector.
-    slices.free();
   }
 }
 
@@ -220,28 +216,6 @@ export async function* readBodyChunks(
     if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
     yield chunk;
   }
-}
-
-/**
- * Like `readBodyChunks`, for a consumer that copies each chunk. The memory of a chunk is released after the next one is
- * requested: left to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share
- * one buffer, which is released with the last of them.
- */
-export async function* readReleasedChunks(
-  incoming: IncomingBody,
-  maxBytes: number,
-  context: BodyContext,
-): AsyncGenerator<BorrowedBytes> {
-  let shared: ArrayBufferLike | undefined;
-  for await (const chunk of readBodyChunks(incoming, maxBytes, context)) {
-    const { buffer, length } = chunk;
-    if (shared && shared !== buffer) freeBuffer(shared);
-    yield chunk;
-    const isWhole = length === buffer.byteLength;
-    if (isWhole) freeBuffer(buffer);
-    shared = isWhole ? undefined : buffer;
-  }
-  if (shared) freeBuffer(shared);
 }
 
 const toIncompleteBody = (error: unknown): GatewayError =>

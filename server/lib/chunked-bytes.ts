@@ -1,24 +1,21 @@
 /**
- * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. The bytes
- * have one owner, which may release their memory: left to the garbage collector, large bodies accumulate faster than
- * they are collected. Views are valid until the release; reading the bytes later throws.
+ * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. The owner
+ * of the bytes may release their memory: views are valid until then, and reading the bytes later throws.
  */
-import { freeBuffer } from "./free-buffer.ts";
+import { type BorrowedBytes, OwnedChunks } from "./owned-bytes.ts";
 
 export class ChunkedBytes {
   readonly length: number;
-  readonly #chunks: readonly Buffer[];
+  readonly #chunks: OwnedChunks<Buffer>;
   /** The offset of each chunk. */
   readonly #offsets: readonly number[];
   /** The chunk that was read last. The next read is mostly in the same chunk. */
   #at = 0;
-  #isReleased = false;
-  /** The buffers hold no other bytes that are in use. */
-  #isExclusive = false;
 
-  constructor(all: readonly Buffer[]) {
+  /** `isExclusive`: see `OwnedChunks`. */
+  constructor(all: readonly Buffer[], isExclusive = false) {
     const chunks = all.length === 1 ? all : all.filter(({ length }) => length > 0);
-    this.#chunks = chunks;
+    this.#chunks = new OwnedChunks(chunks, isExclusive);
     const offsets: number[] = [];
     let length = 0;
     for (const chunk of chunks) {
@@ -36,32 +33,32 @@ export class ChunkedBytes {
 
   /** From buffers that hold no other bytes in use: releasing the bytes frees the whole buffers. */
   static exclusive(chunks: readonly Buffer[]): ChunkedBytes {
-    const bytes = new ChunkedBytes(chunks);
-    bytes.#isExclusive = true;
-    return bytes;
+    return new ChunkedBytes(chunks, true);
   }
 
   get list(): readonly Buffer[] {
-    return this.#chunks;
+    return this.#chunks.list;
   }
 
   /** One buffer with all bytes. A copy if there are several chunks. */
   toBuffer(): Buffer {
-    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+    const { list } = this;
+    return list.length === 1 ? (list[0] as Buffer) : Buffer.concat(list);
   }
 
   /** Undefined beyond the end. */
   byteAt(offset: number): number | undefined {
     const chunk = this.#find(offset);
-    return this.#chunks[chunk]?.[offset - (this.#offsets[chunk] as number)];
+    return this.list[chunk]?.[offset - (this.#offsets[chunk] as number)];
   }
 
   /** The offset of the first match between `from` and `to`; -1 if there is none. */
   indexOf(needle: number | Buffer, from: number, to = this.length): number {
-    for (let chunk = this.#find(from); chunk < this.#chunks.length; chunk++) {
+    const { list } = this;
+    for (let chunk = this.#find(from); chunk < list.length; chunk++) {
       const begin = this.#offsets[chunk] as number;
       if (begin >= to) return -1;
-      const whole = this.#chunks[chunk] as Buffer;
+      const whole = list[chunk] as Buffer;
       const bytes = to < begin + whole.length ? whole.subarray(0, to - begin) : whole;
       const found = bytes.indexOf(needle, Math.max(0, from - begin));
       if (found >= 0) {
@@ -84,10 +81,9 @@ export class ChunkedBytes {
    * returns part of the range.
    */
   view(from: number, to: number): Buffer {
-    this.#assertHeld();
     const chunk = this.#find(from);
     const begin = this.#offsets[chunk] as number;
-    const bytes = this.#chunks[chunk];
+    const bytes = this.list[chunk];
     if (bytes && to - begin <= bytes.length) return bytes.subarray(from - begin, to - begin);
     const copy = Buffer.allocUnsafe(to - from);
     this.copy(copy, 0, from, to);
@@ -96,44 +92,24 @@ export class ChunkedBytes {
 
   /** Copies a range into `into`. Throws if any of its bytes were released. */
   copy(into: Buffer, at: number, from: number, to: number): void {
-    this.#assertHeld();
+    const { list } = this;
     let copied = 0;
     for (let chunk = this.#find(from); from + copied < to; chunk++) {
       const begin = this.#offsets[chunk] as number;
-      const bytes = this.#chunks[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
-      if (!bytes) throw released();
+      const bytes = list[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
+      if (!bytes) throw new Error("The bytes have been released.");
       copied += bytes;
     }
   }
 
   /** Frees the memory now. To be called by the owner, at most once. */
   release(): void {
-    this.#assertHeld();
-    this.#isReleased = true;
-    for (const chunk of this.#chunks) this.#free(chunk);
+    this.#chunks.release();
   }
 
   /** The chunks in order. The memory of each is freed when the next one is requested, and all of it at the end. */
-  async *drain(): AsyncGenerator<Buffer> {
-    this.#assertHeld();
-    try {
-      for (const [at, chunk] of this.#chunks.entries()) {
-        yield chunk;
-        // The chunks of a chunked body may be in one buffer.
-        if (this.#chunks[at + 1]?.buffer !== chunk.buffer) this.#free(chunk);
-      }
-    } finally {
-      this.release();
-    }
-  }
-
-  /** A buffer that may hold other bytes is left to the garbage collector. */
-  #free({ buffer, length }: Buffer): void {
-    if (this.#isExclusive || buffer.byteLength === length) freeBuffer(buffer);
-  }
-
-  #assertHeld(): void {
-    if (this.#isReleased) throw released();
+  drain(): AsyncGenerator<BorrowedBytes> {
+    return this.#chunks.drain();
   }
 
   #find(offset: number): number {
@@ -154,5 +130,3 @@ export class ChunkedBytes {
     return found < 0 ? -1 : first + found;
   }
 }
-
-const released = (): Error => new Error("The bytes have been released.");

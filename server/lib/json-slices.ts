@@ -6,10 +6,9 @@
  */
 
 import { isUtf8 } from "node:buffer";
-import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
-import type { BorrowedBytes } from "./owned-bytes.ts";
+import { type BorrowedBytes, OwnedChunks } from "./owned-bytes.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;
@@ -50,7 +49,7 @@ interface Cut {
   readonly value: SlicedList | SlicedObject;
 }
 
-export class JsonSlices extends JsonCuts {
+export class JsonSlices extends JsonCuts implements Disposable {
   readonly #check: (slice: Buffer) => void;
   readonly #bytes: GrowingBytes;
   readonly #sliceBytes: number;
@@ -87,8 +86,9 @@ export class JsonSlices extends JsonCuts {
     return this.#bytes.filled;
   }
 
-  free(): void {
-    this.#bytes.free();
+  /** The parser copies every string, so the bytes can be freed. */
+  [Symbol.dispose](): void {
+    this.#bytes[Symbol.dispose]();
   }
 
   /** Parses complete slices, and drops their bytes. Throws SyntaxError or InvalidUtf8. */
@@ -206,13 +206,13 @@ const minBytes = 16 * 1024;
 const keptBytes = 1024 * 1024;
 
 /** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
-class GrowingBytes {
-  #buffer: Buffer<ArrayBuffer>;
+class GrowingBytes implements Disposable {
+  #owned: OwnedChunks;
   #length = 0;
 
   /** `expected`: the expected length; the system assigns the memory as bytes are written. */
   constructor(expected: number) {
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, minBytes)) as Buffer<ArrayBuffer>;
+    this.#owned = OwnedChunks.allocate(Math.max(expected, minBytes));
   }
 
   get filled(): Buffer<ArrayBuffer> {
@@ -234,17 +234,19 @@ class GrowingBytes {
     this.#length = left;
   }
 
-  /** The memory must not wait for the garbage collector. */
-  free(): void {
-    freeBuffer(this.#buffer.buffer);
-    this.#length = 0;
+  [Symbol.dispose](): void {
+    this.#owned[Symbol.dispose]();
+  }
+
+  get #buffer(): Buffer<ArrayBuffer> {
+    return this.#owned.list[0] as Buffer<ArrayBuffer>;
   }
 
   #move(from: number, size: number): void {
-    const buffer = Buffer.allocUnsafeSlow(size) as Buffer<ArrayBuffer>;
-    this.#buffer.copy(buffer, 0, from, this.#length);
-    freeBuffer(this.#buffer.buffer);
-    this.#buffer = buffer;
+    const before = this.#owned;
+    this.#owned = OwnedChunks.allocate(size);
+    before.list[0]?.copy(this.#buffer, 0, from, this.#length);
+    before.release();
   }
 }
 

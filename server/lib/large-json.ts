@@ -3,9 +3,8 @@
  * up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of characters that
  * are not Latin-1.
  */
-import { freeBuffer } from "./free-buffer.ts";
 import { GarbageHint } from "./garbage-hint.ts";
-import type { BorrowedBytes } from "./owned-bytes.ts";
+import { type BorrowedBytes, OwnedChunks } from "./owned-bytes.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
@@ -47,7 +46,7 @@ function lengthLeft(value: unknown, left: number): number {
 /** A request body: the value is serialized once, in steps or when its bytes are first needed. */
 export class LargeJson {
   readonly #value: unknown;
-  #chunks: readonly Buffer[] | undefined;
+  #chunks: OwnedChunks | undefined;
   #length = 0;
 
   constructor(value: unknown) {
@@ -63,7 +62,7 @@ export class LargeJson {
   chunks(): readonly Buffer[] {
     const steps = this.write();
     while (!steps.next().done);
-    return this.#chunks as readonly Buffer[];
+    return (this.#chunks as OwnedChunks).list;
   }
 
   async *open(): AsyncGenerator<BorrowedBytes> {
@@ -80,25 +79,25 @@ export class LargeJson {
     const writer = new Writer();
     yield* writer.value(this.#value);
     this.#chunks = writer.end();
-    this.#length = this.#chunks.reduce((sum, { length }) => sum + length, 0);
+    this.#length = this.#chunks.list.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Frees the bytes, which will not be sent again. Left to the garbage collector, they would accumulate. */
+  /** Frees the bytes, which will not be sent again. */
   free(): void {
-    for (const { buffer } of this.#chunks ?? []) freeBuffer(buffer);
+    this.#chunks?.release();
     this.#chunks = undefined;
   }
 }
 
 class Writer {
-  readonly #chunks: Buffer[] = [];
+  readonly #chunks = new OwnedChunks();
   #chunk = Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
   #sinceStep = 0;
   readonly #garbage = new GarbageHint();
 
-  end(): readonly Buffer[] {
-    this.#chunks.push(this.#chunk.subarray(0, this.#used));
+  end(): OwnedChunks {
+    this.#chunks.add(this.#chunk.subarray(0, this.#used));
     return this.#chunks;
   }
 
@@ -168,7 +167,7 @@ class Writer {
 
   #write(piece: string, maxBytes: number): void {
     if (maxBytes > this.#chunk.length - this.#used) {
-      this.#chunks.push(this.#chunk.subarray(0, this.#used));
+      this.#chunks.add(this.#chunk.subarray(0, this.#used));
       this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, maxBytes));
       this.#used = 0;
     }

@@ -4,8 +4,7 @@
  * touch the disk; a hundred concurrent images must.
  */
 
-import { freeBuffer } from "../lib/free-buffer.ts";
-import type { BorrowedBytes, BorrowedChunks } from "../lib/owned-bytes.ts";
+import { type BorrowedBytes, type BorrowedChunks, OwnedChunks } from "../lib/owned-bytes.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -90,7 +89,7 @@ export class MemoryBudget {
 export class SpillBuffer {
   readonly #budget: MemoryBudget;
   readonly #openFile: () => Promise<UnlinkedTempFile>;
-  #chunks: Uint8Array[] = [];
+  readonly #chunks = new OwnedChunks<Uint8Array>();
   #file: UnlinkedTempFile | undefined;
   #size = 0;
   #isCleared = false;
@@ -132,7 +131,7 @@ export class SpillBuffer {
       return undefined;
     }
     if (this.#budget.tryTake(bytes.length)) {
-      this.#chunks.push(bytes);
+      this.#chunks.add(bytes);
       this.#size += bytes.length;
       return undefined;
     }
@@ -161,19 +160,18 @@ export class SpillBuffer {
     return Buffer.concat([...this.#range(from, from + length)]);
   }
 
-  /** Frees the memory immediately: garbage of this size would accumulate faster than it is collected. */
   clear(): void {
-    if (!this.#isCleared) this.#budget.removeBuffer();
+    if (this.#isCleared) return;
     this.#isCleared = true;
+    this.#budget.removeBuffer();
     if (!this.#file) this.#budget.release(this.#size);
-    for (const { buffer } of this.#chunks) freeBuffer(buffer);
-    this.#chunks = [];
+    this.#chunks[Symbol.dispose]();
     this.#size = 0;
   }
 
   *#range(from: number, to: number): Generator<Uint8Array> {
     let at = 0;
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#chunks.list) {
       const start = Math.max(0, from - at);
       const end = Math.min(chunk.length, to - at);
       if (end > start)
@@ -185,13 +183,12 @@ export class SpillBuffer {
 
   async #spill(bytes: Uint8Array): Promise<void> {
     const file = await this.#openFile();
-    for (const chunk of this.#chunks) file.append(chunk);
+    for (const chunk of this.#chunks.list) file.append(chunk);
     file.append(bytes);
     this.#budget.release(this.#size);
-    // The code that appended the last chunk may still use the rest of its buffer.
-    if (!this.#wasRead)
-      for (const { buffer } of this.#chunks) if (buffer !== bytes.buffer) freeBuffer(buffer);
-    this.#chunks = [];
+    // Chunks that were read may still be in use, and so may the rest of the buffer that `bytes` is a part of.
+    if (this.#wasRead) this.#chunks.take();
+    else this.#chunks.release(bytes);
     this.#file = file;
     this.#size = file.size;
   }

@@ -73,7 +73,7 @@ export async function parseLargeJson(
   document: ChunkedBytes,
   maxValueBytes = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
-  const slices = new JsonSlices(largeJsonBytes, { maxListLength });
+  using slices = new JsonSlices(largeJsonBytes, { maxListLength });
   // Only an object is parsed in slices, so a list becomes the field of one.
   const isList = firstByte(document) === openBracket;
   if (isList) slices.take(Buffer.from('{"list":'));
@@ -97,8 +97,6 @@ export async function parseLargeJson(
   } catch (error) {
     if (error instanceof InvalidUtf8) throw unusable("it is not valid UTF-8");
     throw error;
-  } finally {
-    slices.free();
   }
 }
 

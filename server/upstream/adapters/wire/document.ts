@@ -2,11 +2,10 @@
  * Streaming JSON reader that moves long strings out: base64 images are decoded as they arrive and spilled to disk when
  * large, and only the remaining JSON is parsed. So a hundred responses of four megabytes take little memory.
  */
-import { freeBuffer } from "../../../lib/free-buffer.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
-import type { BorrowedChunks } from "../../../lib/owned-bytes.ts";
+import { type BorrowedChunks, OwnedChunks } from "../../../lib/owned-bytes.ts";
 import type {
   FileRange,
   RequestTemp,
@@ -120,10 +119,12 @@ export class LongTexts {
   async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       const wasOnDisk = this.#store?.isOnDisk === true;
+      const owned = new OwnedChunks([chunk]);
       yield chunk;
-      // Otherwise a part of the chunk may be in the memory of the store and still in use.
       const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
-      if (isFree && isLastOf(chunk)) freeBuffer(chunk.buffer);
+      if (isFree && isLastOf(chunk)) owned.release();
+      // A part of the chunk may be in the memory of the store, which owns it now, or still in use.
+      else owned.take();
     }
   }
 }
