@@ -9,8 +9,11 @@ import type {
 import { until } from "../../until.ts";
 import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 
-/** After this time without a renewal, the implementations under test treat a claim as abandoned. */
-export const claimLeaseMs = 1000;
+/**
+ * After this time without a renewal, the implementations under test treat a claim as abandoned. Long enough for a busy
+ * machine: a claim is renewed after a third of it.
+ */
+export const claimLeaseMs = 3000;
 
 export interface ClaimsReplica {
   readonly claims: RequestClaims;
@@ -158,10 +161,10 @@ export function requestClaimsLaws(implementation: Implementation<ClaimsReplica>)
     law("a claim lasts longer than its lease while its request is in flight", async (open) => {
       const [one, other] = [await open(), await open()];
       const { settle } = claimed(await one.claims.claim(newClaim("a")));
-      await Bun.sleep(1.5 * claimLeaseMs);
+      await Bun.sleep(1.2 * claimLeaseMs);
       held(await other.claims.claim(newClaim("a")));
       await settle({ kind: "stored" });
-      await Bun.sleep(1.5 * claimLeaseMs);
+      await Bun.sleep(1.2 * claimLeaseMs);
       expect((await other.claims.claim(newClaim("a")))?.kind).toBe("stored");
     });
 
