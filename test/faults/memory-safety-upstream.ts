@@ -59,6 +59,39 @@ export function imageOf(prompt: string): Buffer {
 export const openaiLength = 1536;
 export const ollamaLength = 256;
 
+/** Part of the prompt of a partial image. */
+export const partial = "partial image of ";
+
+const eventOf = (type: string, fields: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+/** A stream of one partial image and the final image, in chunks that end anywhere. */
+function streamOf(prompt: string): Response {
+  const [early, final] = [imageOf(partial + prompt), imageOf(prompt)];
+  const common = { created_at: 1, size: "1024x1024", quality: "low", output_format: "png" };
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const events = Buffer.from(
+    eventOf("image_generation.partial_image", {
+      ...common,
+      b64_json: early.toString("base64"),
+      partial_image_index: 0,
+    }) +
+      eventOf("image_generation.completed", {
+        ...common,
+        b64_json: final.toString("base64"),
+        usage,
+      }),
+  );
+  const chunkBytes = 20_000 + (Bun.hash.crc32(prompt) % 50_000);
+  async function* chunks() {
+    for (let at = 0; at < events.length; at += chunkBytes) {
+      yield events.subarray(at, at + chunkBytes);
+      await Bun.sleep(0);
+    }
+  }
+  return new Response(chunks(), { headers: { "content-type": "text/event-stream" } });
+}
+
 /** Holds every response until `opened`. */
 export function startUpstream(opened: Promise<void>) {
   const server = Bun.serve({
@@ -66,16 +99,27 @@ export function startUpstream(opened: Promise<void>) {
     port: 0,
     idleTimeout: 0,
     fetch: async (request) => {
+      const link = new URL(request.url);
+      if (link.pathname === "/images") {
+        return new Response(imageOf(link.searchParams.get("prompt") ?? ""));
+      }
       const body = (await request.json()) as {
+        model: string;
         input: string | string[];
         prompt: string;
+        stream?: boolean;
         encoding_format?: string;
       };
       await opened;
       // Requests that wait for several upstream requests get their responses at different times.
       await Bun.sleep(Bun.hash.crc32(JSON.stringify(body)) % 80);
-      const { pathname } = new URL(request.url);
+      const { pathname } = link;
       if (pathname === "/v1/images/generations") {
+        if (body.stream) return streamOf(body.prompt);
+        if (body.model === "dall-e-2") {
+          const url = `${link.origin}/images?prompt=${encodeURIComponent(body.prompt)}`;
+          return Response.json({ created: 1, data: [{ url }] });
+        }
         return Response.json({
           created: 1,
           data: [{ b64_json: imageOf(body.prompt).toString("base64") }],

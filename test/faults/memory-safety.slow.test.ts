@@ -9,6 +9,7 @@ import {
   imageOf,
   ollamaLength,
   openaiLength,
+  partial,
   startUpstream,
   vectorOf,
 } from "./memory-safety-upstream.ts";
@@ -45,7 +46,7 @@ interface Plan {
   readonly behavior: Behavior;
   readonly pauseMs: number;
   /** Throws if the response is not the one for the client's request. */
-  check(response: RawResponse): void;
+  check(response: RawResponse): void | Promise<void>;
 }
 
 type Random = ReturnType<typeof randomOf>;
@@ -54,21 +55,93 @@ const pick = <T>(random: Random, list: readonly T[]): T => list[random(list.leng
 
 function planOf(random: Random, number: number): Plan {
   const common = { behavior: pick(random, behaviors), pauseMs: 1 + random(8) };
-  return random(12) === 0
-    ? { ...common, ...imagePlan(`image ${number}`) }
+  return random(10) === 0
+    ? { ...common, ...imagePlan(`image ${number}`, pick(random, imageModes)) }
     : { ...common, ...embeddingsPlan(random) };
 }
 
-const imagePlan = (prompt: string) => ({
+interface ImageMode {
+  readonly name: string;
+  readonly body: object;
+  check(body: string, prompt: string): void | Promise<void>;
+}
+
+/** How an image comes from the upstream, and how it goes to the client. */
+const imageModes: readonly ImageMode[] = [
+  { name: "whole", body: { model: "images" }, check: expectImage },
+  {
+    name: "streamed",
+    body: { model: "images", stream: true, partial_images: 1 },
+    check: (body, prompt) => expectEvents(body, [partial + prompt, prompt]),
+  },
+  { name: "as a link", body: { model: "images", response_format: "url" }, check: expectLink },
+  {
+    name: "downloaded",
+    body: { model: "links", response_format: "b64_json" },
+    check: expectImage,
+  },
+  {
+    name: "downloaded, as a stream",
+    body: { model: "links", stream: true },
+    check: (body, prompt) => expectEvents(body, [prompt]),
+  },
+  {
+    name: "downloaded, as a link",
+    body: { model: "links", response_format: "url" },
+    check: expectLink,
+  },
+];
+/** How many responses of each mode were compared. */
+const checkedModes = new Map<string, number>();
+
+const imagePlan = (prompt: string, mode: ImageMode) => ({
   path: "/v1/images/generations",
   headers: {},
-  body: { model: "images", prompt },
-  check: ({ status, body }: RawResponse): void => {
+  body: { ...mode.body, prompt },
+  check: async ({ status, body }: RawResponse): Promise<void> => {
     expect(status, body.toString("latin1", 0, 300)).toBe(200);
-    const { data } = JSON.parse(body.toString()) as { data: [{ b64_json: string }] };
-    expect(data[0].b64_json === imageOf(prompt).toString("base64")).toBe(true);
+    await mode.check(body.toString(), prompt);
+    checkedModes.set(mode.name, (checkedModes.get(mode.name) ?? 0) + 1);
   },
 });
+
+// Not `toBe(image)`: a failure would print hundreds of thousands of characters.
+const expectBase64 = (base64: string, prompt: string): void =>
+  expect(base64 === imageOf(prompt).toString("base64"), prompt).toBe(true);
+
+function expectImage(body: string, prompt: string): void {
+  const { data } = JSON.parse(body) as { data: [{ b64_json: string }] };
+  expectBase64(data[0].b64_json, prompt);
+}
+
+/** Comments, which are heartbeats, are left out. */
+function expectEvents(body: string, prompts: readonly string[]): void {
+  const data = body.split("\n").filter((line) => line.startsWith("data: "));
+  const images = data.map((line) => (JSON.parse(line.slice(6)) as { b64_json: string }).b64_json);
+  expect(images).toHaveLength(prompts.length);
+  for (const [at, prompt] of prompts.entries()) expectBase64(images[at] ?? "", prompt);
+}
+
+/** One client disconnects while it reads the image, another reads it slowly. */
+async function expectLink(body: string, prompt: string): Promise<void> {
+  const { data } = JSON.parse(body) as { data: [{ url: string }] };
+  const { host, pathname, search } = new URL(data[0].url);
+  expect(host).toBe("gateway");
+  const get = (behavior: Behavior) =>
+    sendRaw({
+      port: Number(new URL(gateway.url).port),
+      method: "GET",
+      path: pathname + search,
+      headers: {},
+      body: "",
+      behavior,
+      pauseMs: 2,
+      onSent: () => undefined,
+    });
+  const [image] = await Promise.all([get("read slowly"), get("disconnect during the response")]);
+  expect(image?.status).toBe(200);
+  expect(image?.body.equals(imageOf(prompt)), prompt).toBe(true);
+}
 
 function embeddingsPlan(random: Random) {
   const count = random(10) === 0 ? 24 : 1 + random(4);
@@ -131,6 +204,7 @@ models:
   - { id: openai, kind: embedding, targets: [{ upstream: openai, model: text-embedding-3-small }] }
   - { id: ollama, kind: embedding, targets: [{ upstream: ollama, model: nomic }] }
   - { id: images, kind: image, targets: [{ upstream: openai, model: gpt-image-2 }] }
+  - { id: links, kind: image, targets: [{ upstream: openai, model: dall-e-2 }] }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -152,7 +226,7 @@ const run = async (plan: Plan, onSent: () => void): Promise<boolean> => {
   const { behavior, pauseMs } = plan;
   const response = await sendRaw({ ...rawRequest(plan), behavior, pauseMs, onSent });
   if (!response) return false;
-  plan.check(response);
+  await plan.check(response);
   return true;
 };
 
@@ -177,6 +251,7 @@ describe("every client gets its own vectors and images, byte for byte", () => {
     gate.resolve();
     await Promise.all(requests);
     expect(checked).toBeGreaterThan(concurrentRequests / 2);
+    for (const { name } of imageModes) expect(checkedModes.get(name), name).toBeGreaterThan(10);
     await until(() => gateway.inFlight() === 0);
   }, 300_000);
 
@@ -193,7 +268,7 @@ describe("every client gets its own vectors and images, byte for byte", () => {
       }));
       const responses = await sendPipelined(plans.map(rawRequest), isStuck);
       expect(responses).toHaveLength(plans.length);
-      for (const [at, response] of responses.entries()) plans[at]?.check(response);
+      for (const [at, response] of responses.entries()) await plans[at]?.check(response);
     };
     const connections = [10, 11, 12, 13].map(connection);
     // The gateway waits for the clients when it completes no more requests.

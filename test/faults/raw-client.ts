@@ -12,6 +12,8 @@ export type Behavior =
 
 export interface RawRequest {
   readonly port: number;
+  /** Absent: POST. */
+  readonly method?: "GET";
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -113,11 +115,11 @@ function parseAll(bytes: Buffer): readonly RawResponse[] {
 }
 
 function requestText(
-  { path, headers, body }: Pick<RawRequest, "path" | "headers" | "body">,
+  { method, path, headers, body }: Pick<RawRequest, "method" | "path" | "headers" | "body">,
   connection: "close" | "keep-alive",
 ): string {
   const head = [
-    `POST ${path} HTTP/1.1`,
+    `${method ?? "POST"} ${path} HTTP/1.1`,
     "host: gateway",
     `connection: ${connection}`,
     "content-type: application/json",
