@@ -1,6 +1,7 @@
 /** Bytes split into chunks, as they may arrive over a socket, and chunks joined into bytes. */
+
+import { type BorrowedChunks, copyOf } from "../server/lib/borrowed-bytes.ts";
 import { ChunkedBytes } from "../server/lib/chunked-bytes.ts";
-import { type BorrowedChunks, copyOf } from "../server/lib/owned-bytes.ts";
 
 export const readAll = async (chunks: BorrowedChunks): Promise<Buffer> =>
   Buffer.concat(await Array.fromAsync(chunks, copyOf));

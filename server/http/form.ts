@@ -2,13 +2,10 @@
  * Reads a multipart form as a stream (ARCHITECTURE.md, step 3), within the body size limit and the upload limits
  * (files, fields, bytes); large files are spilled to disk.
  */
+
+import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/borrowed-bytes.ts";
+import { lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import {
-  type BorrowedBytes,
-  type BorrowedChunks,
-  joinCopies,
-  lendEach,
-} from "../lib/owned-bytes.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, MultipartField } from "../request/http-types.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";

@@ -6,9 +6,9 @@
  */
 
 import { isAscii } from "node:buffer";
+import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
-import type { BorrowedBytes } from "../lib/owned-bytes.ts";
 import { maxTextLength } from "../request/max-text-length.ts";
 
 export const jsonBounds = {

@@ -4,8 +4,8 @@
  * chunks. The multipart limits on files, fields and bytes are in `form.ts`.
  */
 import { isUtf8 } from "node:buffer";
+import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/owned-bytes.ts";
 
 export interface FormPart {
   readonly name: string;

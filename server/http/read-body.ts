@@ -6,10 +6,10 @@
 
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
+import { lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
-import { lendEach } from "../lib/owned-bytes.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";

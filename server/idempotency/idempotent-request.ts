@@ -4,11 +4,11 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import type { ReplayContext } from "../images/image-links.ts";
+import { viewOf } from "../lib/borrowed-bytes.ts";
 import { detachableStream } from "../lib/detachable-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { isLargeJson } from "../lib/large-json.ts";
-import { viewOf } from "../lib/owned-bytes.ts";
 import type {
   IncomingRequest,
   Operation,

@@ -5,8 +5,8 @@
  */
 
 import { InvalidBase64 } from "../lib/base64-stream.ts";
+import { type BorrowedBytes, viewOf } from "../lib/borrowed-bytes.ts";
 import { base64Length } from "../lib/json-stream.ts";
-import { type BorrowedBytes, viewOf } from "../lib/owned-bytes.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import {
   bytesOf,

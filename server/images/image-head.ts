@@ -3,8 +3,8 @@
  * a delivered image, which are those facts and otherwise what the upstream reported or the client requested.
  */
 import { decodeBase64Stream } from "../lib/base64-stream.ts";
+import { type BorrowedBytes, copyOf, viewOf } from "../lib/borrowed-bytes.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
-import { type BorrowedBytes, copyOf, viewOf } from "../lib/owned-bytes.ts";
 import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { ImageMetadata, LoadedImage } from "../upstream/contract.ts";
 import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";

@@ -1,6 +1,7 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
+
+import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./borrowed-bytes.ts";
 import { decodeBlocks } from "./codec/index.ts";
-import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./owned-bytes.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";

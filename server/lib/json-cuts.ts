@@ -3,8 +3,8 @@
  * that is much longer than a slice is cut as well, at any depth up to a maximum.
  */
 
+import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { JsonScan } from "./json-scan.ts";
-import type { BorrowedBytes } from "./owned-bytes.ts";
 
 /** Lists and objects that are nested deeper are never cut. */
 const maxCutDepth = 16;

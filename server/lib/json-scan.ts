@@ -4,7 +4,7 @@
  * document; the scan takes about a nanosecond a byte. It does not validate: bytes that are not JSON are counted as if
  * they were JSON, and the parser refuses them. The chunks may be cut anywhere.
  */
-import type { BorrowedBytes } from "./owned-bytes.ts";
+import type { BorrowedBytes } from "./borrowed-bytes.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;

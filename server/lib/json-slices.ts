@@ -6,9 +6,10 @@
  */
 
 import { isUtf8 } from "node:buffer";
+import type { BorrowedBytes } from "./borrowed-bytes.ts";
+import { OwnedChunks } from "./chunked-bytes.ts";
 import { GarbageHint } from "./garbage-hint.ts";
 import { JsonCuts, type Slice } from "./json-cuts.ts";
-import { type BorrowedBytes, OwnedChunks } from "./owned-bytes.ts";
 
 /** Parsing a slice of this size takes at most 2 ms. */
 const defaultSliceBytes = 64 * 1024;

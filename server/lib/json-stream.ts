@@ -2,7 +2,7 @@
  * Streams JSON with long strings that are not in memory, chunk by chunk. The total length is known before the first
  * chunk.
  */
-import { type BorrowedBytes, type BorrowedChunks, joinCopies, viewOf } from "./owned-bytes.ts";
+import { type BorrowedBytes, type BorrowedChunks, joinCopies, viewOf } from "./borrowed-bytes.ts";
 
 /** Each `open` reads the body from its first chunk, unless `isInMemory`: then it can be opened only once. */
 export interface StreamedJson {

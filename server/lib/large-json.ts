@@ -3,8 +3,10 @@
  * up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of characters that
  * are not Latin-1.
  */
+
+import type { BorrowedBytes } from "./borrowed-bytes.ts";
+import { OwnedChunks } from "./chunked-bytes.ts";
 import { GarbageHint } from "./garbage-hint.ts";
-import { type BorrowedBytes, OwnedChunks } from "./owned-bytes.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;

@@ -3,8 +3,8 @@
  * the operations, the priority classes and cache policies, and the forms of a response body.
  */
 
+import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import type { BorrowedBytes, BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import type { RequestClient } from "./deadline.ts";
 

@@ -1,7 +1,7 @@
 /** What every blob store needs from the source of a blob: its size, its bytes, and the error if it cannot be stored. */
 import { decodeBase64Stream, InvalidBase64 } from "../lib/base64-stream.ts";
+import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { BorrowedBytes } from "../lib/owned-bytes.ts";
 import type { BlobSource } from "./ports/blob-store.ts";
 
 /** The maximum size of the blob in bytes: padding and line breaks of base64 count. */

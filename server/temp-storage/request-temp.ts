@@ -4,7 +4,8 @@
  * touch the disk; a hundred concurrent images must.
  */
 
-import { type BorrowedBytes, type BorrowedChunks, OwnedChunks } from "../lib/owned-bytes.ts";
+import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
+import { OwnedChunks } from "../lib/chunked-bytes.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";

@@ -7,8 +7,8 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/borrowed-bytes.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/owned-bytes.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
 const chunkBytes = 64 * 1024;

@@ -4,9 +4,9 @@
  */
 
 import type { z } from "zod";
+import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { BorrowedChunks } from "../lib/owned-bytes.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   EditQuery,

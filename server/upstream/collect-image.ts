@@ -1,6 +1,7 @@
 /** Collects the chunks of an image: in memory when small, spilled to disk when large. */
+
+import { type BorrowedChunks, copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type BorrowedChunks, copyOf } from "../lib/owned-bytes.ts";
 import type { RequestTemp, SpillBuffer } from "../temp-storage/request-temp.ts";
 import type { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";

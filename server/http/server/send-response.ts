@@ -4,7 +4,7 @@
  * the rest of this one.
  */
 
-import { viewOf } from "../../lib/owned-bytes.ts";
+import { viewOf } from "../../lib/borrowed-bytes.ts";
 import type {
   BodyChunk,
   BodyChunks,

@@ -3,8 +3,8 @@
  * vector is validated: all numbers finite, and not all zero.
  */
 
+import type { BorrowedBytes } from "../borrowed-bytes.ts";
 import type { ChunkedBytes } from "../chunked-bytes.ts";
-import type { BorrowedBytes } from "../owned-bytes.ts";
 import { wasm, wasmBuffer } from "./wasm.ts";
 
 /** Characters that the WebAssembly code reads in one step. */

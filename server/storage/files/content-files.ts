@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { viewOf } from "../../lib/owned-bytes.ts";
+import { viewOf } from "../../lib/borrowed-bytes.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type { SecretBox } from "../encrypt-secret.ts";
 import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";

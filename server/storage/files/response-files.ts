@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { viewOf } from "../../lib/owned-bytes.ts";
+import { viewOf } from "../../lib/borrowed-bytes.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type {
   ResponseMetadata,

@@ -1,6 +1,6 @@
 /** Storage of images that clients get as links: in the data folder, or in an object store. */
 
-import type { BorrowedChunks } from "../../lib/owned-bytes.ts";
+import type { BorrowedChunks } from "../../lib/borrowed-bytes.ts";
 
 /** Bytes, or a stream that is read while it is stored: raw, or base64 as it was received. */
 export type BlobSource = Uint8Array | StreamedSource;

@@ -1,6 +1,6 @@
 /** Content store: prompts, inputs, vectors and images of requests, for models that store them. */
 
-import type { BorrowedBytes } from "../../lib/owned-bytes.ts";
+import type { BorrowedBytes } from "../../lib/borrowed-bytes.ts";
 
 /** Writes the content of one request. */
 export interface ContentWriter {

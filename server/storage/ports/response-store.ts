@@ -1,6 +1,6 @@
 /** Response store: the interface to stored responses, which are replayed for idempotent requests. */
 
-import type { BorrowedBytes } from "../../lib/owned-bytes.ts";
+import type { BorrowedBytes } from "../../lib/borrowed-bytes.ts";
 
 /** Metadata that is stored with a response, to replay it. */
 export interface ResponseMetadata {

@@ -4,9 +4,9 @@
  * moment (backoff), so that requests do not wait for it one by one.
  */
 import { S3Client, type S3File } from "bun";
+import { type BorrowedChunks, viewOf } from "../../lib/borrowed-bytes.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { type BorrowedChunks, viewOf } from "../../lib/owned-bytes.ts";
 import { runConcurrently } from "../../lib/tasks.ts";
 import type { BlobLocation } from "./blob-url.ts";
 

@@ -1,7 +1,7 @@
 /** Shared by the AWS adapters: endpoint URLs, settings and request signing. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { viewOf } from "../../../lib/owned-bytes.ts";
+import { viewOf } from "../../../lib/borrowed-bytes.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { Upstream } from "../../contract.ts";
 import { signatureHeaders } from "./sigv4.ts";

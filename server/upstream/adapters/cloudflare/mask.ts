@@ -1,7 +1,7 @@
 /** A JSON body with the mask in the form that Workers AI takes: an array of the bytes of its file. */
 
+import type { BorrowedBytes } from "../../../lib/borrowed-bytes.ts";
 import { stringifyStreamed } from "../../../lib/json-stream.ts";
-import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
 import type { StreamedRequestBody } from "../../adapter.ts";
 import type { ExtraFields, FilePart } from "../../contract.ts";
 

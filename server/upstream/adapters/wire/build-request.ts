@@ -4,6 +4,7 @@
  * of an edit are sent in the form that the vendor takes: files, or strings in its JSON.
  */
 
+import type { BorrowedBytes } from "../../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import {
   base64Length,
@@ -12,7 +13,6 @@ import {
   stringifyStreamed,
 } from "../../../lib/json-stream.ts";
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
-import type { BorrowedBytes } from "../../../lib/owned-bytes.ts";
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedRequestBody, UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, FilePart, ImageSource, Target, Upstream } from "../../contract.ts";

@@ -2,10 +2,12 @@
  * Streaming JSON reader that moves long strings out: base64 images are decoded as they arrive and spilled to disk when
  * large, and only the remaining JSON is parsed. So a hundred responses of four megabytes take little memory.
  */
+
+import type { BorrowedChunks } from "../../../lib/borrowed-bytes.ts";
+import { OwnedChunks } from "../../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
-import { type BorrowedChunks, OwnedChunks } from "../../../lib/owned-bytes.ts";
 import type {
   FileRange,
   RequestTemp,

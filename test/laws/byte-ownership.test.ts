@@ -1,3 +1,7 @@
+/**
+ * Laws of owned and borrowed bytes. The type check covers this file: it fails if an error that is expected here does not
+ * occur.
+ */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -5,10 +9,9 @@ import {
   type BorrowedChunks,
   copyOf,
   joinCopies,
-  lendEach,
-  OwnedChunks,
   viewOf,
-} from "../../server/lib/owned-bytes.ts";
+} from "../../server/lib/borrowed-bytes.ts";
+import { lendEach, OwnedChunks } from "../../server/lib/chunked-bytes.ts";
 import { readAll } from "../chunks.ts";
 import { tries } from "../depth.ts";
 
@@ -18,7 +21,6 @@ async function* lend(texts: readonly string[]): AsyncGenerator<BorrowedBytes> {
   for (const text of texts) yield buffer.subarray(0, buffer.write(text));
 }
 
-// The type check covers this file: it fails if an error that is expected here does not occur.
 describe("borrowed bytes", () => {
   test("are refused where owned bytes are required", async () => {
     const kept: Uint8Array[] = [];
