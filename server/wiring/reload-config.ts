@@ -124,7 +124,7 @@ export async function loadConfiguration(
     report: (problems: readonly Problem[]): void => {
       const descriptions = problems.map((problem) => describeProblems([problem]));
       fileProblem = descriptions[0];
-      for (const problem of descriptions) log.error("config-rejected", { problem });
+      for (const reason of descriptions) log.error("config-rejected", { reason });
       events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
     },
     reloaded: (changes, warnings) => {

@@ -87,10 +87,10 @@ describe("while requests are in flight", () => {
       .output()
       .split("\n")
       .findLast((each) => each.includes("config-rejected"));
-    const { level, problem } = JSON.parse(line!) as { level: string; problem: string };
+    const { level, reason } = JSON.parse(line!) as { level: string; reason: string };
     expect(level).toBe("error");
-    expect(problem).toMatch(/vexel\.yaml:3:\d+ upstreams\[0\]\.kind: /);
-    expect(problem).toContain("openai");
+    expect(reason).toMatch(/vexel\.yaml:3:\d+ upstreams\[0\]\.kind: /);
+    expect(reason).toContain("openai");
     expect((await embed("kept")).status).toBe(200);
 
     writeFileSync(path, "models: [");
