@@ -322,7 +322,7 @@ export const errorTable = {
     "service_unavailable_error",
     "no_healthy_target",
     "later",
-    "Every target of the model is ejected, and none is due for a probe yet.",
+    "Every target of the model is ejected or cooling down, and none is due for a probe yet.",
   ),
 
   // Gateway errors and client disconnects
@@ -363,7 +363,7 @@ export const errorTable = {
     503,
     "service_unavailable_error",
     "storage_unavailable",
-    "An upload or a result cannot be written to disk, or the database of the gateway cannot be reached.",
+    "An upload or a result cannot be written to disk, or the database or the object store of the gateway cannot be reached.",
   ),
   internal: {
     status: 500,

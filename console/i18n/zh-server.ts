@@ -149,8 +149,8 @@ export const zhServer: Readonly<Record<string, string>> = {
     "没有模型使用此 ID，或 API 密钥无权使用它。",
   "The ledger cannot be written (disk full or read-only, data folder removed or damaged), so the request is refused.":
     "无法写入账本（磁盘已满或只读，数据文件夹被删除或损坏），因此拒绝请求。",
-  "An upload or a result cannot be written to disk, or the database of the gateway cannot be reached.":
-    "无法将上传或结果写入磁盘，或无法连接网关的数据库。",
+  "An upload or a result cannot be written to disk, or the database or the object store of the gateway cannot be reached.":
+    "无法将上传或结果写入磁盘，或无法连接网关的数据库或对象存储。",
   "The gateway has a bug. The log has the stack trace under the request ID.":
     "网关存在缺陷。日志中该请求 ID 下有堆栈跟踪。",
   "The body is not valid JSON, or is not a JSON object.":
@@ -200,8 +200,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The request timed out before the upstream responded.": "在上游响应之前请求超时。",
   "The upstream's response is invalid: wrong number or order of results, wrong dimensions or structure, or an image that is truncated or is not an image.":
     "上游的响应无效：结果的数量或顺序错误、维度或结构错误，或图像不完整或不是图像。",
-  "Every target of the model is ejected, and none is due for a probe yet.":
-    "模型的所有目标都已被移除，且尚未到探测时间。",
+  "Every target of the model is ejected or cooling down, and none is due for a probe yet.":
+    "模型的所有目标都已被移除或正在冷却，且尚未到探测时间。",
   "The client closed the connection before the response was complete.":
     "客户端在响应完成前关闭了连接。",
   "The gateway is overloaded and sheds the request.": "网关过载，拒绝了该请求。",

@@ -18,7 +18,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   [
     "docs/operations.md",
     "Size of the outbox, above which it counts as a full disk",
-    "64 MB",
+    "64 MiB",
     "server/storage/files/outbox.ts",
     "maxBytes: 64 * 1024 * 1024",
   ],
@@ -441,7 +441,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Timeout of a webhook delivery",
     "10 s",
     "server/events/delivery-queue.ts",
-    "defaultTimeoutMs = 10 ",
+    "defaultTimeoutMs = 10 * second",
   ],
   [
     "docs/observability.md",
