@@ -518,44 +518,42 @@ function withFiles(given: Given): Given {
   return { ...given, ...Object.fromEntries(read) };
 }
 
-const displayedValue = (
-  name: string,
-  given: Readonly<Record<string, string | undefined>>,
-): string => (secretSettings.has(name) ? "(a hidden value)" : JSON.stringify(given[name]));
+const displayedValue = (name: string, given: Given): string =>
+  secretSettings.has(name) ? "(a hidden value)" : JSON.stringify(given[name]);
 
 /** An empty variable counts as unset: `PORT= npm start` is the shell's way to unset one. */
-export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+export function readSettings(env: Given): Settings {
   const given = withFiles(
     Object.fromEntries(
       Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
     ),
   );
   const parsed = schema.safeParse(given);
-  if (parsed.success) {
-    const problem = oidcProblem(parsed.data);
-    if (problem) throw new SettingsError(problem);
-    const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = parsed.data;
-    const shared = (["DATABASE_URL", "BLOB_URL"] as const).find((name) => parsed.data[name] !== "");
-    if (shared !== undefined && parsed.data.VEXEL_SECRET === "") {
-      throw new SettingsError(
-        `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`,
-      );
-    }
-    if (parsed.data.VEXEL_WORKERS > 1 && parsed.data.DATABASE_URL === "") {
-      throw new SettingsError(
-        "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.",
-      );
-    }
-    if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
-    throw new SettingsError(
-      `${cert === "" ? "VEXEL_TLS_KEY is set without VEXEL_TLS_CERT" : "VEXEL_TLS_CERT is set without VEXEL_TLS_KEY"}. HTTPS needs both; plain HTTP needs neither.`,
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      (issue) =>
+        `${issue.path.join(".")}=${displayedValue(String(issue.path[0]), given)}: ${describeIssue(issue)}`,
     );
+    throw new SettingsError(problems.join("\n"));
   }
-  const problems = parsed.error.issues.map(
-    (issue) =>
-      `${issue.path.join(".")}=${displayedValue(String(issue.path[0]), given)}: ${describeIssue(issue)}`,
-  );
-  throw new SettingsError(problems.join("\n"));
+  const settings = parsed.data;
+  const problem = oidcProblem(settings) ?? combinationProblem(settings);
+  if (problem) throw new SettingsError(problem);
+  return Object.freeze(settings);
+}
+
+/** Why settings that are valid one by one cannot be used together. */
+function combinationProblem(settings: Settings): string | undefined {
+  const shared = (["DATABASE_URL", "BLOB_URL"] as const).find((name) => settings[name] !== "");
+  if (shared !== undefined && settings.VEXEL_SECRET === "")
+    return `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`;
+  if (settings.VEXEL_WORKERS > 1 && settings.DATABASE_URL === "")
+    return "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.";
+  const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = settings;
+  const tlsHint = "HTTPS needs both; plain HTTP needs neither.";
+  if (cert === "" && key !== "") return `VEXEL_TLS_KEY is set without VEXEL_TLS_CERT. ${tlsHint}`;
+  if (cert !== "" && key === "") return `VEXEL_TLS_CERT is set without VEXEL_TLS_KEY. ${tlsHint}`;
+  return undefined;
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
