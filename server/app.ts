@@ -6,13 +6,8 @@ import { version } from "../package.json";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
-import { createWelcome } from "./api/welcome.ts";
-import { validKeyId } from "./auth/authenticate.ts";
 import type { Snapshot } from "./config/snapshot.ts";
-import { createCors } from "./http/cors.ts";
-import { type Listener, listen } from "./http/listen.ts";
-import { MemoryShares } from "./http/memory-shares.ts";
-import { json } from "./http/route.ts";
+import type { Listener } from "./http/listen.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStores } from "./images/image-links.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
@@ -42,7 +37,7 @@ import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
-import { maxConnections } from "./wiring/max-connections.ts";
+import { startListener } from "./wiring/listener.ts";
 import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
@@ -50,16 +45,14 @@ import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import type { Runtime } from "./wiring/runtime.ts";
 import { secretsOf } from "./wiring/secret-box.ts";
 import type { SharedStorage } from "./wiring/shared-storage.ts";
+import { createStatusHandlers } from "./wiring/status-handlers.ts";
 import { wireStoredContent } from "./wiring/stored-content.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 import { wireTempStorage } from "./wiring/temp-storage.ts";
 import type { OtherWorkers, WorkerReports } from "./wiring/worker-process.ts";
 
-/** A smaller image stays in memory: it is not worth a file. */
-const spillUploadsAbove = 256 * 1024;
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
-const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 /**
  * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
  * listener closes.
@@ -149,7 +142,7 @@ export function build({
   });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const ledgerWiring = wireLedger({ ...runtime, ...(shared && { shared }) });
-  const { ledger, forwarding } = ledgerWiring;
+  const { ledger } = ledgerWiring;
   const replicas = redis && wireReplicas(runtime, redis);
   const imageLinks = createImageLinks({
     folder,
@@ -298,35 +291,16 @@ export function build({
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
-    health: async () => json({ status: "ok" }),
-    ready: async () => {
-      ledger.verify();
-      return json(
-        {
-          status: isReady() ? "ready" : "not ready",
-          draining: isDraining,
-          ledger: ledger.writable ? "writable" : "unwritable",
-          ...(forwarding && { database: forwarding.isReachable() ? "available" : "unavailable" }),
-          ...replicas?.health(),
-          models: snapshot().models.size,
-          connections: server.connections(),
-        },
-        isReady() ? 200 : 503,
-      );
-    },
-    metrics: metrics?.handler ?? noMetrics,
-    openapi: async ({ publicUrl }) => {
-      // Loaded on demand: few gateways ever serve it, and loading it would delay every start.
-      const { buildOpenapi } = await import("./api/openapi.ts");
-      return json(buildOpenapi(publicUrl, version));
-    },
-    welcome: createWelcome({
-      snapshot,
-      ready: isReady,
+    ...createStatusHandlers(runtime, {
       version,
       hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
-      now: Date.now,
+      isReady,
+      isDraining: () => isDraining,
+      connections: () => server.connections(),
+      ledger: ledgerWiring,
+      replicas,
     }),
+    metrics: metrics?.handler ?? noMetrics,
   };
 
   const reports: WorkerReports = {
@@ -381,54 +355,16 @@ export function build({
         })
       : undefined;
   const certificate = wireCertificate(configuredCertificate, log, events.emit);
-  const startListening = (): Listener => {
-    const listener = listen({
-      ...(certificate.tls && { tls: certificate.tls }),
-      host: settings.HOST,
-      port: settings.PORT,
-      reusePort: worker !== undefined,
-      handlers,
-      mounts: admin?.mounts ?? [],
-      cors: createCors(settings.VEXEL_CORS_ORIGINS),
-      maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
-      // One key may hold half of the memory, which must be enough for the largest body.
-      jsonMemory: new MemoryShares(
-        Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 2 * settings.VEXEL_MAX_BODY_BYTES),
-      ),
-      form: {
-        folder: temp.folder,
-        memoryBytes: spillUploadsAbove,
-        maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
-        maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
-        storage: temp.storage,
-      },
-      publicUrl: settings.VEXEL_PUBLIC_URL,
-      bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
-      minBodyRate: settings.VEXEL_BODY_MIN_RATE,
-      maxConnections: maxConnections(settings),
-      keyIdOf: (headers) => validKeyId(headers, snapshot(), Date.now()),
-      onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
-      clock,
-      report: ({ latencyMs, requestId, route, ...fields }) => {
-        // Health checks every second would hide all other lines.
-        const level = quietRoutes.has(route) && fields.status < 400 ? "debug" : "info";
-        const durationMs = Math.round(latencyMs * 10) / 10;
-        log[level]("request", { ...fields, endpoint: route, durationMs, requestId });
-        metrics?.requests.observeOther({ route, status: fields.status });
-      },
-      onInternalError: (requestId, error) => logInternalError(log, requestId, error),
-    });
-    try {
-      if (!worker) metrics?.listen();
-    } catch (error) {
-      void listener.stop(true);
-      throw error;
-    }
-    return listener;
-  };
   let server: Listener;
   try {
-    server = startListening();
+    server = startListener(runtime, {
+      handlers,
+      mounts: admin?.mounts ?? [],
+      certificate,
+      temp,
+      metrics,
+      isWorker: worker !== undefined,
+    });
   } catch (error) {
     void metrics?.close();
     certificate.close();

@@ -17,7 +17,7 @@ import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
 import type { Runtime } from "./runtime.ts";
 
-interface Replicas {
+export interface Replicas {
   readonly pools: SharedPools;
   readonly claims: RequestClaims;
   /** The embedding cache that replicas share. Undefined: it is off. */

@@ -1,0 +1,73 @@
+/** Starts the HTTP listener with the limits and timeouts of the settings, and the listener of the metrics port. */
+import { validKeyId } from "../auth/authenticate.ts";
+import { createCors } from "../http/cors.ts";
+import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
+import { MemoryShares } from "../http/memory-shares.ts";
+import { logInternalError } from "../observe/request-line.ts";
+import type { CertificateWiring } from "./certificate.ts";
+import { maxConnections } from "./max-connections.ts";
+import type { MetricsWiring } from "./metrics.ts";
+import type { Runtime } from "./runtime.ts";
+import type { TempStorageWiring } from "./temp-storage.ts";
+
+/** A smaller image stays in memory: it is not worth a file. */
+const spillUploadsAbove = 256 * 1024;
+const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
+
+export interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts"> {
+  readonly certificate: CertificateWiring;
+  readonly temp: TempStorageWiring;
+  readonly metrics: MetricsWiring | undefined;
+  /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
+  readonly isWorker: boolean;
+}
+
+/** Throws if a port cannot be opened. Then nothing is listening. */
+export function startListener(
+  { settings, snapshot, log, now, clock }: Runtime,
+  { handlers, mounts, certificate, temp, metrics, isWorker }: ListenerParts,
+): Listener {
+  const listener = listen({
+    ...(certificate.tls && { tls: certificate.tls }),
+    host: settings.HOST,
+    port: settings.PORT,
+    reusePort: isWorker,
+    handlers,
+    mounts,
+    cors: createCors(settings.VEXEL_CORS_ORIGINS),
+    maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
+    // One key may hold half of the memory, which must be enough for the largest body.
+    jsonMemory: new MemoryShares(
+      Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 2 * settings.VEXEL_MAX_BODY_BYTES),
+    ),
+    form: {
+      folder: temp.folder,
+      memoryBytes: spillUploadsAbove,
+      maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
+      maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
+      storage: temp.storage,
+    },
+    publicUrl: settings.VEXEL_PUBLIC_URL,
+    bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
+    minBodyRate: settings.VEXEL_BODY_MIN_RATE,
+    maxConnections: maxConnections(settings),
+    keyIdOf: (headers) => validKeyId(headers, snapshot(), now()),
+    onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
+    clock,
+    report: ({ latencyMs, requestId, route, ...fields }) => {
+      // Health checks every second would hide all other lines.
+      const level = quietRoutes.has(route) && fields.status < 400 ? "debug" : "info";
+      const durationMs = Math.round(latencyMs * 10) / 10;
+      log[level]("request", { ...fields, endpoint: route, durationMs, requestId });
+      metrics?.requests.observeOther({ route, status: fields.status });
+    },
+    onInternalError: (requestId, error) => logInternalError(log, requestId, error),
+  });
+  try {
+    if (!isWorker) metrics?.listen();
+  } catch (error) {
+    void listener.stop(true);
+    throw error;
+  }
+  return listener;
+}

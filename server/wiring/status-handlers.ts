@@ -1,0 +1,51 @@
+/** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the welcome page. */
+import { createWelcome } from "../api/welcome.ts";
+import type { Listener } from "../http/listen.ts";
+import { json } from "../http/route.ts";
+import type { Handlers } from "../http/routes.ts";
+import type { LedgerWiring } from "./ledger.ts";
+import type { Replicas } from "./replicas.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface StatusHandlerOptions {
+  readonly version: string;
+  readonly hasConsole: boolean;
+  readonly isReady: () => boolean;
+  readonly isDraining: () => boolean;
+  readonly connections: Listener["connections"];
+  readonly ledger: Pick<LedgerWiring, "ledger" | "forwarding">;
+  readonly replicas: Pick<Replicas, "health"> | undefined;
+}
+
+export function createStatusHandlers(
+  { snapshot, now }: Pick<Runtime, "snapshot" | "now">,
+  options: StatusHandlerOptions,
+): Pick<Handlers, "health" | "ready" | "openapi" | "welcome"> {
+  const { version, hasConsole, isReady, isDraining, connections, replicas } = options;
+  const { ledger, forwarding } = options.ledger;
+  return {
+    // Liveness: always succeeds.
+    health: async () => json({ status: "ok" }),
+    ready: async () => {
+      ledger.verify();
+      return json(
+        {
+          status: isReady() ? "ready" : "not ready",
+          draining: isDraining(),
+          ledger: ledger.writable ? "writable" : "unwritable",
+          ...(forwarding && { database: forwarding.isReachable() ? "available" : "unavailable" }),
+          ...replicas?.health(),
+          models: snapshot().models.size,
+          connections: connections(),
+        },
+        isReady() ? 200 : 503,
+      );
+    },
+    openapi: async ({ publicUrl }) => {
+      // Loaded on demand: few gateways ever serve it, and loading it would delay every start.
+      const { buildOpenapi } = await import("../api/openapi.ts");
+      return json(buildOpenapi(publicUrl, version));
+    },
+    welcome: createWelcome({ snapshot, ready: isReady, version, hasConsole, now }),
+  };
+}
