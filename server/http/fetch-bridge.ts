@@ -1,7 +1,6 @@
 /**
- * Serves requests by a fetch handler, with the types of fetch (`Request` and `Response`), such as a Hono app. Bodies
- * are streamed both ways: a body is read no faster than the handler reads it, and a response no faster than the client
- * does.
+ * Serves requests by a fetch handler (`Request` and `Response`), such as a Hono app. Bodies are streamed both ways: a
+ * body is read no faster than the handler reads it, and a response no faster than the client does.
  */
 import type {
   IncomingRequest,
