@@ -5,7 +5,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/operations.md",
     "File size above which an upload goes to disk",
     "256 KiB",
-    "server/app.ts",
+    "server/wiring/listener.ts",
     "spillUploadsAbove = 256 * 1024",
   ],
   [
