@@ -7,9 +7,11 @@
 import { isEmptyObject } from "../lib/large-json.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import type { PermittedModel } from "../request/caller.ts";
+import type { Priority } from "../request/http-types.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingCapabilities,
+  EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
   Target,
@@ -109,7 +111,7 @@ interface BatcherOptions {
   readonly clock: () => number;
 }
 
-/** A batch that is being filled: requests with equal parameters. */
+/** A batch that is being filled: requests of one priority with equal parameters. */
 interface PendingBatch extends MemberOwner {
   readonly key: string;
   readonly model: PermittedModel;
@@ -167,13 +169,13 @@ class Batcher {
    * `maxWaitMs`.
    */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
-    const { query, model, signal } = request;
+    const { query, model, signal, record } = request;
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
     // The request fills a batch by itself.
     if (!this.#hasRoom(load, smallest)) return this.send(request);
-    const key = compatibilityKey(query);
+    const key = compatibilityKey(query, record.priority);
     let batch = this.#pending.get(key);
     if (batch && batch.model !== model) return this.send(request);
     // The batch has no room for this request: the batch is sent now, and the request starts another one.
@@ -261,8 +263,22 @@ class Batcher {
 
 const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1 };
 
-/** Equal for requests that differ only in their inputs and in the encoding, which is applied per client. */
-function compatibilityKey({ input, dimensions, taskType, user }: EmbeddingsQuery): string {
-  if (dimensions === undefined && taskType === undefined && user === undefined) return input.kind;
-  return JSON.stringify([input.kind, dimensions, taskType?.field, taskType?.given, user]);
+/** The keys of requests without parameters: most requests need no key of their own. */
+const plainKeys: Readonly<Record<Priority, Readonly<Record<EmbeddingInput["kind"], string>>>> = {
+  interactive: { text: "text", tokens: "tokens" },
+  batch: { text: "batch text", tokens: "batch tokens" },
+};
+
+/**
+ * Equal for requests that differ only in their inputs and in the encoding, which is applied per client. The priority is
+ * part of the key: a batch queues for its target with the priority of its first request, and an interactive request in
+ * a batch of batch requests would wait, and be shed, like a batch request (priority inversion).
+ */
+function compatibilityKey(
+  { input, dimensions, taskType, user }: EmbeddingsQuery,
+  priority: Priority,
+): string {
+  const plainKey = plainKeys[priority][input.kind];
+  if (dimensions === undefined && taskType === undefined && user === undefined) return plainKey;
+  return JSON.stringify([plainKey, dimensions, taskType?.field, taskType?.given, user]);
 }

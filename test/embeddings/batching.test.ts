@@ -231,6 +231,33 @@ describe("a batch", () => {
     }
   });
 
+  test("combines requests of one priority only, with or without parameters", async () => {
+    for (const query of [
+      {},
+      { user: "u" },
+      { input: { kind: "tokens", tokens: [[1]] } },
+    ] as const) {
+      const { upstream, send, occupy: busy, release: free } = setUpBatching();
+      busy();
+      for (const priority of ["batch", "interactive", "batch", "interactive"] as const) {
+        const request = requestOf("a", query);
+        request.record.priority = priority;
+        void send(request);
+      }
+      await free();
+      await upstream.respondToAll();
+      expect(
+        upstream.requests.slice(1).map(({ request: { query, record } }) => ({
+          priority: record.priority,
+          inputs: entriesOf(query.input).length,
+        })),
+      ).toEqual([
+        { priority: "batch", inputs: 2 },
+        { priority: "interactive", inputs: 2 },
+      ]);
+    }
+  });
+
   test("does not confuse the value of `user` with another option", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();

@@ -68,6 +68,46 @@ test("without a priority, requests are interactive and keys take turns", async (
   expect(order.indexOf("batch 1")).toBeLessThan(order.indexOf("interactive 2"));
 });
 
+/** The inputs of the upstream requests that arrived after the first, in order. */
+const laterInputs = ({ fake }: Limited) =>
+  fake.requests.slice(1).map(({ json }) => (json as { input: unknown }).input);
+
+test("an interactive request is not held back by micro-batching with batch requests", async () => {
+  // A long wait, so that all requests find the batch that is being filled.
+  const limited = start({
+    keys: { people: "", index: "" },
+    upstreamLimits: "concurrent: 1",
+    settings: { VEXEL_CACHE_BYTES: "0", VEXEL_BATCH_WAIT_MS: "500" },
+  });
+  const { fake, gateway } = limited;
+  const { promise: until, resolve: finishFirst } = Promise.withResolvers<void>();
+  fake.script({ until });
+  const requests = [embed(limited, "index", "first", "batch")];
+  await fake.arrived(1);
+  const send = async (key: string, input: string, priority: string) => {
+    requests.push(embed(limited, key, input, priority));
+    await waitUntil(() => gateway.inFlight() === requests.length);
+    // A later turn of the event loop: the next request joins this one only if the target is busy.
+    await Bun.sleep(5);
+  };
+  for (const name of ["batch 1", "batch 2", "batch 3"]) await send("index", name, "batch");
+  await send("index", "batched 1", "batch");
+  await send("people", "interactive 1", "interactive");
+  await send("index", "batched 2", "batch");
+  await send("people", "interactive 2", "interactive");
+  // Both batches wait in the queue of the target once their wait in the batcher is over.
+  await Bun.sleep(600);
+  finishFirst();
+  expect(await Promise.all(requests)).toEqual(Array(8).fill("served"));
+  expect(laterInputs(limited)).toEqual([
+    ["interactive 1", "interactive 2"],
+    "batch 1",
+    "batch 2",
+    "batch 3",
+    ["batched 1", "batched 2"],
+  ]);
+});
+
 test("an unknown priority is refused with the name of the header, and no upstream is called", async () => {
   const limited = start({ keys: { people: "" } });
   for (const value of ["urgent", "batch, interactive", " "]) {
