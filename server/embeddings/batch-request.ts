@@ -130,6 +130,7 @@ export const sendBatch = (
   };
   return runConcurrently(stack, maxParallel, async ({ members: sent, bisection }) => {
     const members = sent.filter((member) => !member.isSettled);
+    startedFirst(members);
     if (members.length === 0) return report(bisection, "healthy");
     try {
       const input = joinInputs(members);
@@ -178,7 +179,11 @@ async function sendJoined(
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
   for (const { request } of members) request.record.routing.batchSize = members.length;
-  // Later stages write to the request record and to the queue wait of the first member, for all members.
+  // Later stages read and write the request record and the queue wait of the first member, for all members. Of what they
+  // read, the priority and the model are the same for all. These are those of the first member alone: the API key whose
+  // turn the batch takes in the queue of the target, the trace context that the upstream gets, and the request ID in the
+  // log if the reported usage is implausible. The cache policy is applied before batching, and each member has its own
+  // timeout.
   const { request } = members[0]!;
   const sent = new SentBatch(request, members.length);
   for (const member of members) member.owner = sent;
@@ -187,8 +192,21 @@ async function sendJoined(
   try {
     return await send({ ...request, query, signal: sent.signal });
   } finally {
-    for (const member of members) copyQueueWait(request.queueWait, member.request.queueWait);
+    const { hasStarted } = request.record.routing;
+    for (const member of members) {
+      copyQueueWait(request.queueWait, member.request.queueWait);
+      if (hasStarted) member.request.record.routing.hasStarted = true;
+    }
   }
+}
+
+/**
+ * Moves a request for which work was already done, such as a sub-request of a split request, to the front: the batch is
+ * then neither shed nor timed out in the queue of the target, as that request would not be on its own.
+ */
+function startedFirst(members: BatchMember[]): void {
+  const at = members.findIndex(({ request }) => request.record.routing.hasStarted);
+  if (at > 0) members.unshift(...members.splice(at, 1));
 }
 
 /** An upstream request for one or several members. */

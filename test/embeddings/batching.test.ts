@@ -258,6 +258,21 @@ describe("a batch", () => {
     }
   });
 
+  test("of which one request has started counts as started, and so do all its requests once it is sent", async () => {
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
+    busy();
+    const requests = ["a", "b", "c"].map((text) => requestOf(text));
+    requests[1]!.record.routing.hasStarted = true;
+    const responses = requests.map(send);
+    await free();
+    expect(upstream.requests[1]?.request.record).toBe(requests[1]!.record);
+    upstream.requests[1]?.respond();
+    for (const [at, { vectors }] of (await Promise.all(responses)).entries()) {
+      expect(vectors).toEqual([vectorFor("abc"[at] ?? "")]);
+    }
+    expect(requests.map(({ record }) => record.routing.hasStarted)).toEqual([true, true, true]);
+  });
+
   test("does not confuse the value of `user` with another option", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
