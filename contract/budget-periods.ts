@@ -1,4 +1,7 @@
-/** Budget period: the time after which a budget is reset, in UTC: days and months by name, such as 2026-11-15 and 2026-11, and the total. */
+/**
+ * Budget periods in UTC: days and months by name, such as 2026-11-15 and 2026-11, and the total. A budget is reset when
+ * its budget period ends.
+ */
 
 export const periods = ["day", "month", "total"] as const;
 export type Period = (typeof periods)[number];
