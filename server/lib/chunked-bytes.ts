@@ -1,6 +1,6 @@
 /**
  * Chunks of bytes with one owner, which frees their memory: left to the garbage collector, large chunks accumulate
- * faster than they are collected. Only this file frees memory.
+ * faster than they are collected. Other files cannot free the bytes of a request or response.
  */
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 

@@ -500,6 +500,14 @@ describe("side effects are confined:", () => {
     expect(callers).toEqual(["server/upstream/transport/transport.ts"]);
   });
 
+  test("only the owner of memory frees it", () => {
+    const freeing = /\.transfer(?:ToFixedLength)?\(/;
+    expect(server.filter((file) => freeing.test(codeOf(file)))).toEqual([
+      "server/embeddings/cache/slab-allocator.ts",
+      "server/lib/chunked-bytes.ts",
+    ]);
+  });
+
   test("clocks and randomness are parameters", () => {
     const read = /\b(?:Date\.now|performance\.now|Math\.random)\b/;
     const may = (file: string) => Object.keys(ownClock).some((allowed) => file.startsWith(allowed));

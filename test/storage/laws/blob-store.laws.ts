@@ -39,6 +39,26 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
       },
     );
 
+    law("chunks that are lent in one buffer are stored as they were", async (open) => {
+      const store = await open(() => start);
+      const [chunks, bytes] = [40, 64 * 1024];
+      const { name } = await store.put(
+        {
+          encoding: "raw",
+          length: chunks * bytes,
+          stream: async function* () {
+            const buffer = new Uint8Array(bytes);
+            for (let at = 0; at < chunks; at++) yield buffer.fill(at);
+            buffer.fill(255);
+          },
+        },
+        png,
+      );
+      const stored = await (await store.find(name))?.content.bytes();
+      const expected = Array.from({ length: chunks }, (_, at) => Buffer.alloc(bytes, at));
+      expect(Buffer.concat(expected).equals(stored ?? new Uint8Array())).toBe(true);
+    });
+
     law("an empty blob and a blob of two megabytes are stored", async (open) => {
       const store = await open(() => start);
       const empty = await store.put(new Uint8Array(), png);
