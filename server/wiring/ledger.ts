@@ -14,6 +14,7 @@ import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
+import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
@@ -99,11 +100,13 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
   const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
   const forwarding =
     shared && forwardLedger({ store, shared, pendingRows, log, emit, clock: options.clock });
+  const pruned = [store, ...(shared ? [shared.ledger] : [])].map((each) => ({
+    store: each,
+    pruning: createPruning(),
+  }));
   const pruneTimer = setInterval(() => {
-    if (days > 0) {
-      void prune(store, now() - days * dayMs, log);
-      if (shared) void prune(shared.ledger, now() - days * dayMs, log);
-    }
+    if (days > 0)
+      for (const each of pruned) void prune({ ...each, before: now() - days * dayMs, log });
     // Pruning may have freed the space that the rows of earlier outboxes need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
@@ -131,6 +134,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
       forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),
     close: async () => {
       clearInterval(pruneTimer);
+      for (const { pruning } of pruned) pruning.stop();
       clearInterval(verifyTimer);
       integrity.close();
       const { lost: unwritten } = await ledger.close();
@@ -179,10 +183,16 @@ function checkpointRows(store: SqliteLedgerStore, log: Log): void {
   }
 }
 
-/** Prunes in small steps, because it runs on the thread that serves requests. */
-async function prune(store: LedgerStore, before: number, log: Log): Promise<void> {
+interface PruneOptions {
+  readonly store: Pick<LedgerStore, "prune">;
+  readonly pruning: Pruning;
+  readonly before: number;
+  readonly log: Log;
+}
+
+async function prune({ store, pruning, before, log }: PruneOptions): Promise<void> {
   try {
-    await store.prune(before, 1000);
+    await pruning.run((limit) => store.prune(before, limit));
   } catch (error) {
     // The file is locked or the disk is full: the next write reports it, and pruning is retried.
     log.warn("ledger-not-pruned", { reason: reasonOf(error) });

@@ -14,10 +14,11 @@ export interface LedgerStore {
    */
   append(rows: readonly LedgerRow[]): Promise<void>;
   /**
-   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many.
-   * A store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
+   * One step of pruning: deletes rows that arrived before `before` (Unix milliseconds), the oldest first, and roll-ups
+   * and daily sums that are older still. A step deletes at most `limit` rows of all tables. True: there may be more. A
+   * store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
    */
-  prune(before: number, limit: number): Promise<number>;
+  prune(before: number, limit: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

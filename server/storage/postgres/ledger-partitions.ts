@@ -54,18 +54,15 @@ export async function createMonth(db: Queries, { table, from, to }: Month): Prom
   );
 }
 
-/** Drops the oldest month if it ended before `before`. Returns the number of its rows, or undefined: none is that old. */
-export function dropOldestMonth(db: PostgresDatabase, before: number): Promise<number | undefined> {
+/** Drops the oldest month if it ended before `before`. False: none is that old. */
+export function dropOldestMonth(db: PostgresDatabase, before: number): Promise<boolean> {
   return db.transaction(async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
     const [oldest] = await listMonths(transaction);
-    if (!oldest || oldest.to > before) return undefined;
-    const { rows } = await transaction.query<{ count: string }>(
-      `SELECT count(*) AS count FROM vexel.${oldest.table}`,
-    );
+    if (!oldest || oldest.to > before) return false;
     // It needs a short exclusive lock. Behind a long query it gives up instead of making all others wait.
     await transaction.query("SET LOCAL lock_timeout = '2s'");
     await transaction.query(`DROP TABLE vexel.${oldest.table}`);
-    return Number(rows[0]?.count ?? 0);
+    return true;
   });
 }

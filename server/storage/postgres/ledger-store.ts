@@ -3,6 +3,7 @@ import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
+import type { SqlValue } from "../sql/database.ts";
 import { usageExtraRetentionMs } from "../sql/usage-columns.ts";
 import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
@@ -21,6 +22,8 @@ export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;
   /** Months whose table exists. */
   readonly #months = new Set<string>();
+  /** Daily sums before this day are deleted. The scan for them has no index, so it runs once a day. */
+  #sumsPrunedBefore: string | undefined;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -44,16 +47,38 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 
   /** Drops the oldest month if all of it arrived before `before`. The rows of other months stay. */
-  async prune(before: number): Promise<number> {
-    await this.#db.query("DELETE FROM vexel.usage_by_hour WHERE hour < $1", [
-      before - usageExtraRetentionMs,
-    ]);
-    await this.#db.query("DELETE FROM vexel.spent WHERE period LIKE '____-__-__' AND period < $1", [
-      periodNames(before - spentExtraRetentionMs).day,
-    ]);
-    const dropped = await dropOldestMonth(this.#db, before);
+  async prune(before: number, limit: number): Promise<boolean> {
+    const isDropped = await dropOldestMonth(this.#db, before);
     this.#months.clear();
-    return dropped ?? 0;
+    const hasUsage = await this.#pruneTable("usage_by_hour", "hour < $1", [
+      before - usageExtraRetentionMs,
+      limit,
+    ]);
+    const hasSums = await this.#pruneSums(periodNames(before - spentExtraRetentionMs).day, limit);
+    return isDropped || hasUsage || hasSums;
+  }
+
+  async #pruneSums(day: string, limit: number): Promise<boolean> {
+    if (this.#sumsPrunedBefore === day) return false;
+    const isOld = "period LIKE '____-__-__' AND period < $1";
+    const hasMore = await this.#pruneTable("spent", isOld, [day, limit]);
+    if (!hasMore) this.#sumsPrunedBefore = day;
+    return hasMore;
+  }
+
+  /** True: there may be more. Skips rows that another replica is deleting. */
+  async #pruneTable(
+    table: string,
+    condition: string,
+    [value, limit]: readonly [SqlValue, number],
+  ): Promise<boolean> {
+    const { count } = await this.#db.query(
+      `DELETE FROM vexel.${table} WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM vexel.${table} WHERE ${condition} LIMIT $2 FOR UPDATE SKIP LOCKED
+       ))`,
+      [value, limit],
+    );
+    return count === limit;
   }
 
   /** US dollars, in the rows of all replicas. `period`: such as 2026-11-15, 2026-11 or total. */

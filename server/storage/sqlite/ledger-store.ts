@@ -133,12 +133,16 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     this.#db.run("PRAGMA wal_checkpoint(FULL)");
   }
 
-  async prune(before: number, limit: number): Promise<number> {
-    this.#spent.prune(before);
+  async prune(before: number, limit: number): Promise<boolean> {
     const usageBefore = before - usageExtraRetentionMs;
     const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
-    this.#used.prune(wholeDaysBefore);
-    this.#finished.prune(wholeDaysBefore);
+    let rest = limit - this.#pruneRows(before, limit);
+    if (rest > 0) rest -= this.#used.prune(wholeDaysBefore, rest);
+    if (rest > 0) rest -= this.#finished.prune(wholeDaysBefore, rest);
+    return rest === 0 || this.#spent.prune(before, rest);
+  }
+
+  #pruneRows(before: number, limit: number): number {
     const { changes } = this.#db
       .query(
         `DELETE FROM ledger WHERE at < ?1 AND request_id IN

@@ -132,8 +132,11 @@ export class SegmentTable {
        VALUES (${columns.map((_, at) => `?${at + 1}`).join(", ")})`,
     );
     this.#prune = statements.prepare(
-      `DELETE FROM ledger_segments
-       WHERE last_id < coalesce((SELECT min(request_id) FROM ledger), last_id || ' ')`,
+      // A blob is greater than every text: without rows, all segments are deleted. The condition for `first_id` follows
+      // from the one for `last_id`, and lets the statement read only the segments that it deletes.
+      `WITH oldest AS (SELECT coalesce((SELECT min(request_id) FROM ledger), x'') AS id)
+       DELETE FROM ledger_segments
+       WHERE first_id < (SELECT id FROM oldest) AND last_id < (SELECT id FROM oldest)`,
     );
   }
 

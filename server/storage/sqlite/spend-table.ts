@@ -9,8 +9,6 @@ import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
-const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
-
 const dayMs = 86_400_000;
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
@@ -42,6 +40,8 @@ export const chargedTo = (
 
 export const sumDollars = (rows: readonly LedgerRow[]): number =>
   rows.reduce((sum, row) => sum + dollarsOf(row), 0);
+
+type PrimaryKey = readonly [scope: string, id: string, period: string];
 
 interface Sum extends BudgetOwner {
   readonly period: string;
@@ -99,7 +99,14 @@ export class SpendTally {
 export class SpendTable {
   readonly #add: Statement;
   readonly #read: Statement<{ dollars: number }, [string, string, string]>;
+  readonly #sumAt: Statement<
+    { scope: string; id: string; period: string },
+    [...PrimaryKey, number]
+  >;
   readonly #prune: Statement;
+  readonly #pruneRest: Statement;
+  /** The scan for days before `day`. `after`: the last sum that was examined. Undefined: all were. */
+  #scan: { readonly day: string; readonly after: PrimaryKey | undefined } | undefined;
 
   constructor(statements: PreparedStatements) {
     this.#add = statements.prepare(
@@ -109,9 +116,14 @@ export class SpendTable {
     this.#read = statements.prepare(
       "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
     );
-    this.#prune = statements.prepare(
-      `DELETE FROM spent WHERE period LIKE '____-__-__' AND period < ${dayOf("?1")}`,
+    this.#sumAt = statements.prepare(
+      `SELECT scope, id, period FROM spent WHERE (scope, id, period) > (?1, ?2, ?3)
+       ORDER BY scope, id, period LIMIT 1 OFFSET ?4`,
     );
+    const prune = `DELETE FROM spent WHERE (scope, id, period) > (?1, ?2, ?3)
+      AND period LIKE '____-__-__' AND period < ?4`;
+    this.#prune = statements.prepare(`${prune} AND (scope, id, period) <= (?5, ?6, ?7)`);
+    this.#pruneRest = statements.prepare(prune);
   }
 
   /** Runs inside the transaction that writes the rows. */
@@ -123,8 +135,24 @@ export class SpendTable {
     return this.#read.get(scope, id, period)?.dollars ?? 0;
   }
 
-  /** Deletes days long before `before`. Months and totals are few and stay. */
-  prune(before: number): void {
-    this.#prune.run(before - spentExtraRetentionMs);
+  /**
+   * Deletes days long before `before`. Months and totals stay. No index has the days in their order, so each call
+   * examines the next `limit` sums, and all sums are examined once a day. True: there are more to examine.
+   */
+  prune(before: number, limit: number): boolean {
+    const { day } = periodNames(before - spentExtraRetentionMs);
+    if (this.#scan?.day !== day) this.#scan = { day, after: ["", "", ""] };
+    const { after } = this.#scan;
+    if (!after) return false;
+    const last = this.#sumAt.get(...after, limit - 1);
+    if (last) {
+      const { scope, id, period } = last;
+      this.#prune.run(...after, day, scope, id, period);
+      this.#scan = { day, after: [scope, id, period] };
+    } else {
+      this.#pruneRest.run(...after, day);
+      this.#scan = { day, after: undefined };
+    }
+    return last !== null;
   }
 }

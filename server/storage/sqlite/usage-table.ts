@@ -104,13 +104,20 @@ const addition = `INSERT INTO usage_by_hour (${hourColumns.join(", ")})
   VALUES (${hourColumns.map((_, at) => `?${at + 1}`).join(", ")})
   ON CONFLICT DO UPDATE SET ${addSums}`;
 
+/** Deletes the oldest groups that began before `?1`, at most `?2`. */
+function pruneStatement(table: string, start: CoarseTable["start"]): string {
+  const primaryKey = [start, ...groupColumns].join(", ");
+  return `DELETE FROM ${table} WHERE (${primaryKey}) IN
+    (SELECT ${primaryKey} FROM ${table} WHERE ${start} < ?1 ORDER BY ${primaryKey} LIMIT ?2)`;
+}
+
 export class UsageTable {
   readonly #add: Statement;
   readonly #prune: Statement;
 
   constructor(statements: PreparedStatements) {
     this.#add = statements.prepare(addition);
-    this.#prune = statements.prepare("DELETE FROM usage_by_hour WHERE hour < ?1");
+    this.#prune = statements.prepare(pruneStatement("usage_by_hour", "hour"));
   }
 
   /** Runs inside the transaction that writes the rows. */
@@ -118,9 +125,9 @@ export class UsageTable {
     for (const { keys, sums } of groups) this.#add.run(...keys, ...sums);
   }
 
-  /** Deletes the hours before `before`. */
-  prune(before: number): void {
-    this.#prune.run(before);
+  /** Deletes at most `limit` groups of the hours before `before`. Returns how many. */
+  prune(before: number, limit: number): number {
+    return this.#prune.run(before, limit).changes;
   }
 }
 
@@ -206,9 +213,7 @@ export class FinishedUsage {
       AND (?3 IS NULL OR key_id <= ?3)`;
     this.#rollUps = tables.map((table) => statements.prepare(rollUpStatement(table, step)));
     this.#additions = tables.map((table) => statements.prepare(rollUpStatement(table, oneGroup)));
-    this.#prunes = tables.map(({ name, start }) =>
-      statements.prepare(`DELETE FROM ${name} WHERE ${start} < ?1`),
-    );
+    this.#prunes = tables.map(({ name, start }) => statements.prepare(pruneStatement(name, start)));
   }
 
   /** Called after the groups were added to `usage_by_hour`, in the same transaction. */
@@ -238,8 +243,12 @@ export class FinishedUsage {
     else this.#setPosition.run(hour, last);
   }
 
-  /** Deletes usage before `before`, the start of a day. */
-  prune(before: number): void {
-    for (const statement of this.#prunes) statement.run(before);
+  /** Deletes at most `limit` groups before `before`, the start of a day. Returns how many. */
+  prune(before: number, limit: number): number {
+    let pruned = 0;
+    for (const statement of this.#prunes) {
+      if (pruned < limit) pruned += statement.run(before, limit - pruned).changes;
+    }
+    return pruned;
   }
 }
