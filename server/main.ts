@@ -195,7 +195,8 @@ function openLog(settings: Settings): Log {
   const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
   // The reader of the log may be gone (EPIPE). The gateway still serves, and still shuts down in order.
   process.stderr.on("error", () => undefined);
-  const logFormat = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
+  const automaticFormat = process.stderr.isTTY ? "text" : "json";
+  const logFormat = format === "auto" ? automaticFormat : format;
   return createLog({
     level,
     format: logFormat,

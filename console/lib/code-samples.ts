@@ -85,6 +85,10 @@ const methods = {
 
 const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
   const opened = (name: string): string => `open(${JSON.stringify(name)}, "rb")`;
+  const printImage =
+    body.stream === true
+      ? "for event in response:\n    print(event.type, len(event.b64_json))"
+      : "print(response.data[0].url or len(response.data[0].b64_json))";
   return [
     "import os",
     "from openai import OpenAI",
@@ -92,16 +96,16 @@ const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
     `client = OpenAI(base_url="${baseUrl}", api_key=os.environ["VEXEL_KEY"])`,
     `response = client.${methods[endpoint]}(`,
     `${members(body, (name, value) => `${name}=${pythonValue(value)}`)}${fileMembers(files, (name, value) => `${name}=${value}`, opened)})`,
-    endpoint === "embeddings"
-      ? "print(len(response.data[0].embedding))"
-      : body.stream === true
-        ? "for event in response:\n    print(event.type, len(event.b64_json))"
-        : "print(response.data[0].url or len(response.data[0].b64_json))",
+    endpoint === "embeddings" ? "print(len(response.data[0].embedding))" : printImage,
   ].join("\n");
 };
 
 const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
   const opened = (name: string): string => `createReadStream(${JSON.stringify(name)})`;
+  const logImage =
+    body.stream === true
+      ? "for await (const event of response) console.log(event.type, event.b64_json.length);"
+      : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);";
   return [
     ...(files ? ['import { createReadStream } from "node:fs";'] : []),
     'import OpenAI from "openai";',
@@ -109,11 +113,7 @@ const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string =
     `const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: process.env.VEXEL_KEY });`,
     `const response = await client.${methods[endpoint]}({`,
     `${members(body, (name, value) => `${name}: ${JSON.stringify(value)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
-    endpoint === "embeddings"
-      ? "console.log(response.data[0].embedding.length);"
-      : body.stream === true
-        ? "for await (const event of response) console.log(event.type, event.b64_json.length);"
-        : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);",
+    endpoint === "embeddings" ? "console.log(response.data[0].embedding.length);" : logImage,
   ].join("\n");
 };
 

@@ -33,8 +33,10 @@ export function TextField(props: TextFieldProps) {
   const { name, label, hint, required, read = trimmed, rows, children, ...input } = props;
   const { register, formState } = useFormContext();
   const registered = register(name, {
-    setValueAs: (value: unknown) =>
-      typeof value !== "string" ? value : value.trim() === "" ? undefined : read(value),
+    setValueAs: (value: unknown) => {
+      if (typeof value !== "string") return value;
+      return value.trim() === "" ? undefined : read(value);
+    },
   });
   return (
     <Field

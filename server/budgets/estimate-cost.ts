@@ -94,7 +94,8 @@ const highestPrices = new WeakMap<readonly Target[], HighestPrice>();
 function findHighestPrice(targets: readonly Target[]): HighestPrice {
   const prices = targets.map(({ tokenPrice }) => tokenPrice);
   const known = prices.filter((price) => price !== undefined);
-  const price = targets.length === 0 ? 0 : known.length > 0 ? Math.max(...known) : undefined;
+  const highest = known.length > 0 ? Math.max(...known) : undefined;
+  const price = targets.length === 0 ? 0 : highest;
   const certain = known.length === prices.length;
   const found = { price, certain, flatEstimate: { dollars: price, isCertain: certain } };
   highestPrices.set(targets, found);

@@ -27,7 +27,8 @@ export function overBudgetError(
   { period, limit, spent, reserved, resetsAt }: BudgetStatus,
   { dollars: estimate, maxDollars, at, isTemporary }: RefusedEstimate,
 ): GatewayError {
-  const waitMs = isTemporary ? reservedRetryMs : resetsAt === undefined ? undefined : resetsAt - at;
+  const resetMs = resetsAt === undefined ? undefined : resetsAt - at;
+  const waitMs = isTemporary ? reservedRetryMs : resetMs;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
   const reservedText =
     reserved > 0 ? `, ${formatDollars(reserved)} is reserved for requests in flight` : "";
@@ -39,11 +40,10 @@ export function overBudgetError(
     estimate === undefined
       ? "the cost of this request is unknown"
       : `this request is estimated at ${formatDollars(estimate)}${upperBound}`;
+  const resetAdvice = resets ? `The budget resets at ${resets}.` : "The budget does not reset.";
   const advice = isTemporary
     ? "Reservations are released when those requests end. Retry then."
-    : resets
-      ? `The budget resets at ${resets}.`
-      : "The budget does not reset.";
+    : resetAdvice;
   return new GatewayError(
     "over_budget",
     // The first words are OpenAI's: some clients look for them.

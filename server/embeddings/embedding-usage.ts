@@ -77,7 +77,9 @@ export function quarterTokens(text: string): number {
   let quarters = 0;
   for (let at = 0; at < classified; at++) {
     const unit = text.charCodeAt(at);
-    quarters += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 4;
+    if (unit < 0x80) quarters += 1;
+    else if (unit < 0x800) quarters += 2;
+    else quarters += 4;
   }
   return Math.round((quarters * length) / classified);
 }

@@ -66,13 +66,10 @@ export function rejectUnsplittable(
 ): GatewayError | undefined {
   // Token counts are not compared: for texts they are estimates, and the upstream counts the tokens itself.
   const { items, bytes } = loadOf(input);
-  const exceeded =
-    items > maxItems
-      ? `${maxItems} inputs, and this request has ${items}`
-      : bytes > maxBytes
-        ? `${maxBytes} bytes of text, and this request has ${bytes}`
-        : undefined;
-  if (exceeded === undefined) return undefined;
+  let exceeded: string;
+  if (items > maxItems) exceeded = `${maxItems} inputs, and this request has ${items}`;
+  else if (bytes > maxBytes) exceeded = `${maxBytes} bytes of text, and this request has ${bytes}`;
+  else return undefined;
   const cause =
     unsplittable === "large extra fields"
       ? "The extra fields of this request are large"

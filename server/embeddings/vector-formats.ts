@@ -59,7 +59,9 @@ export function inspectVector(
 export function dimensionsOf(vector: Vector): number {
   if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
-  const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
+  let padding = 0;
+  if (vector.endsWith("==")) padding = 2;
+  else if (vector.endsWith("=")) padding = 1;
   const bytes = (vector.length * 3) / 4 - padding;
   return bytes % 4 === 0 ? bytes / 4 : -1;
 }

@@ -139,7 +139,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const at = now();
     const requestedDelayMs = Math.min(retryAfterMs, maxDelayMs);
     const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), requestedDelayMs);
-    const state = delivered ? "delivered" : delay === undefined ? "abandoned" : "waiting";
+    const undelivered = delay === undefined ? "abandoned" : "waiting";
+    const state = delivered ? "delivered" : undelivered;
     unsavedOutcomes.push({ seq, webhook: webhook.id, state, due, at, status, problem });
     if (delivered || problem === null) return;
     const webhookState = stateOf(webhook);

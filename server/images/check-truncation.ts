@@ -178,7 +178,8 @@ class JpegEnd implements EndSearch {
     const [first, marker = 0, high = 0, low = 0] = this.#head;
     if (first !== 0xff) return false;
     const hasNoLength = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-    const length = marker === 0xff ? 1 : hasNoLength ? 2 : 2 + 256 * high + low;
+    const segmentLength = hasNoLength ? 2 : 2 + 256 * high + low;
+    const length = marker === 0xff ? 1 : segmentLength;
     this.#isInScan = marker === 0xda;
     this.#last = low;
     this.#head = this.#isInScan ? [] : this.#head.slice(length);

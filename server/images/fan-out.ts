@@ -172,8 +172,10 @@ async function* reportMissing(
   }
 }
 
-export const countImagesIn = (event: ImageEvent): number =>
-  event.type === "buffered" ? event.response.results.length : event.type === "completed" ? 1 : 0;
+export function countImagesIn(event: ImageEvent): number {
+  if (event.type === "buffered") return event.response.results.length;
+  return event.type === "completed" ? 1 : 0;
+}
 
 /**
  * Merges the streams. An error is thrown at the end, after all images: one stream that fails does not end the others.

@@ -63,12 +63,10 @@ function describeMissing(groups: readonly MissingGroup[], requested: number): st
 }
 
 /** Without an error, the upstream returned fewer images than requested. */
-const missingKindOf = (error: unknown): ErrorKind =>
-  error === undefined
-    ? "upstream_invalid"
-    : error instanceof GatewayError
-      ? error.kind
-      : "internal";
+function missingKindOf(error: unknown): ErrorKind {
+  if (error === undefined) return "upstream_invalid";
+  return error instanceof GatewayError ? error.kind : "internal";
+}
 
 interface TargetAttempt {
   readonly record: RequestRecord;

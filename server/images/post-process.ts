@@ -278,5 +278,7 @@ async function convertImage(
   return { image: processed, flattened };
 }
 
-const formatOf = (type: string | undefined): OutputConversion["format"] =>
-  type === "image/jpeg" ? "jpeg" : type === "image/webp" ? "webp" : "png";
+function formatOf(type: string | undefined): OutputConversion["format"] {
+  if (type === "image/jpeg") return "jpeg";
+  return type === "image/webp" ? "webp" : "png";
+}

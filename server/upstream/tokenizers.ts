@@ -177,8 +177,11 @@ const isContinuation = (byte: number | undefined): boolean =>
   byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** Length in bytes of a UTF-8 character, by its first byte. */
-const lengthFrom = (byte: number): number =>
-  byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+function lengthFrom(byte: number): number {
+  if (byte < 0xc0) return 1;
+  if (byte < 0xe0) return 2;
+  return byte < 0xf0 ? 3 : 4;
+}
 
 /** Drops an incomplete character at the beginning and at the end. */
 function wholeCharacters(bytes: Buffer): Buffer {

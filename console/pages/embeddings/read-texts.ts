@@ -59,12 +59,7 @@ export function decodeText(bytes: ArrayBuffer): string | undefined {
 /** `wanted`: the column to read. Without it, the column that is named like a text, or else the longest. */
 export function readTexts(content: string, fileName = "", wanted?: string): ReadTexts {
   const extension = fileName.toLowerCase().split(".").at(-1);
-  const rows =
-    extension === "csv"
-      ? readCsv(content)
-      : extension === "jsonl"
-        ? readJsonLines(content)
-        : content.split("\n");
+  const rows = readRows(content, extension);
   const columns = [
     ...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row)))),
   ];
@@ -76,6 +71,11 @@ export function readTexts(content: string, fileName = "", wanted?: string): Read
     columns,
     column,
   };
+}
+
+function readRows(content: string, extension: string | undefined): readonly Row[] {
+  if (extension === "csv") return readCsv(content);
+  return extension === "jsonl" ? readJsonLines(content) : content.split("\n");
 }
 
 function likelyColumn(rows: readonly Row[], columns: readonly string[]): string | undefined {

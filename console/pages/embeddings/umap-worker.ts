@@ -13,7 +13,8 @@ export type ProjectionReport =
 const seed = 42;
 
 /** Mulberry32: small, and good enough for a layout. */
-function createRandom(state: number): () => number {
+function createRandom(seed: number): () => number {
+  let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

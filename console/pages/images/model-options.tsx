@@ -65,21 +65,15 @@ export function ModelOptions({ models, isEdit, values, onChange }: ModelOptionsP
   const t = useT();
   const options = sharedOptions(models, isEdit);
   const lacking = knownOptions.filter((name) => !options.some((option) => option.name === name));
+  const hintFor = ({ name, missingIn }: SharedOption): string | undefined => {
+    if (missingIn.length > 0) return t("images.optionMissing", { models: missingIn.join(", ") });
+    return name === "partial_images" ? t("images.partialHint") : undefined;
+  };
   return (
     <div className="flex flex-col gap-2">
       <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         {options.map((option) => (
-          <Field
-            key={option.name}
-            label={option.name}
-            hint={
-              option.missingIn.length > 0
-                ? t("images.optionMissing", { models: option.missingIn.join(", ") })
-                : option.name === "partial_images"
-                  ? t("images.partialHint")
-                  : undefined
-            }
-          >
+          <Field key={option.name} label={option.name} hint={hintFor(option)}>
             {(ids) => (
               <OptionInput
                 {...ids}

@@ -39,7 +39,8 @@ function barsOf(request: RequestDetail, t: Translate): Bar[] {
         ? [t("request.timeline.targetQueue", { time: milliseconds(queued_ms) })]
         : []),
     ];
-    const outcome = error === null ? "ok" : error === "canceled" ? "canceled" : "failed";
+    const failure = error === "canceled" ? "canceled" : "failed";
+    const outcome = error === null ? "ok" : failure;
     return {
       key: `${at} ${target}`,
       label: target,

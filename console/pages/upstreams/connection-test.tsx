@@ -65,12 +65,11 @@ function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageK
 function Outcome({ test }: { test: ConnectionTest }) {
   const t = useT();
   const isBad = !test.reachable || test.problem !== null;
+  const goodTone = test.credential === "unverified" ? "warn" : "good";
   return (
     <>
       <p className="flex flex-wrap items-center gap-2 text-sm">
-        <Badge tone={isBad ? "bad" : test.credential === "unverified" ? "warn" : "good"}>
-          {t(outcomeOf(test))}
-        </Badge>
+        <Badge tone={isBad ? "bad" : goodTone}>{t(outcomeOf(test))}</Badge>
         <span className="text-muted">{milliseconds(test.duration_ms)}</span>
       </p>
       {test.problem !== null && (

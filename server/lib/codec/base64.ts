@@ -122,7 +122,8 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
   // Bytes of an earlier vector may follow.
   if (end > bytes) buffer.fill(0, bytes, end);
   const result = wasm.classify(0, end);
-  return result === 1 ? "valid" : result === 0 ? "zero" : "not-finite";
+  if (result === 1) return "valid";
+  return result === 0 ? "zero" : "not-finite";
 }
 
 /**
@@ -153,12 +154,10 @@ export function checkNumbers(numbers: readonly unknown[]): VectorValidity {
   return verdict(sum);
 }
 
-const verdict = (squares: number): VectorValidity =>
-  squares > 0 && squares < Number.POSITIVE_INFINITY
-    ? "valid"
-    : squares === 0
-      ? "zero"
-      : "not-finite";
+function verdict(squares: number): VectorValidity {
+  if (squares > 0 && squares < Number.POSITIVE_INFINITY) return "valid";
+  return squares === 0 ? "zero" : "not-finite";
+}
 
 /**
  * A base64 vector within the bytes of an upstream response (zero copy): most vectors are sent on unchanged, and a

@@ -71,5 +71,7 @@ function mergeSeries(a: Series, b: Series, merge: MetricSnapshot["merge"]): Seri
   };
 }
 
-const newest = (a: Exemplar | null | undefined, b: Exemplar | null | undefined): Exemplar | null =>
-  a && b ? (a.at > b.at ? a : b) : (a ?? b ?? null);
+function newest(a: Exemplar | null | undefined, b: Exemplar | null | undefined): Exemplar | null {
+  if (a && b) return a.at > b.at ? a : b;
+  return a ?? b ?? null;
+}

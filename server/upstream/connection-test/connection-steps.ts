@@ -22,7 +22,8 @@ export async function runConnectionSteps(
 ): Promise<readonly ConnectionStep[]> {
   const hostname = url.hostname.replace(/^\[|\]$/g, "");
   const isEncrypted = url.protocol === "https:";
-  const port = url.port === "" ? (isEncrypted ? 443 : 80) : Number(url.port);
+  const defaultPort = isEncrypted ? 443 : 80;
+  const port = url.port === "" ? defaultPort : Number(url.port);
   const address = { hostname, port };
   const work: readonly [ConnectionStepName, () => Promise<string> | undefined][] = [
     [

@@ -122,8 +122,10 @@ const unknownHost = (logged: string): DownloadError =>
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-const portOf = ({ port, protocol }: URL): number =>
-  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
+}
 
 /** The `trusted` entry for the host of a configured URL, such as an upstream's. */
 export function trustedHost(baseUrl: string): string {

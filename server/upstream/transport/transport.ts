@@ -182,9 +182,10 @@ export class HttpClient {
     if (cached) return cached;
     const { protocol, hostname, port, host, pathname, search } = new URL(url);
     const secure = protocol === "https:";
+    const defaultPort = secure ? 443 : 80;
     const endpoint: UpstreamEndpoint = {
       hostname: hostname.replace(/^\[|\]$/g, ""),
-      port: port === "" ? (secure ? 443 : 80) : Number(port),
+      port: port === "" ? defaultPort : Number(port),
       ...(secure && { tls: this.#tls }),
       key: secure ? `https://${host}` : host,
       host,

@@ -58,11 +58,9 @@ export async function openForWorker(
 const noop = (): void => undefined;
 
 function openFile(source: WorkerInput): ImageHandle | undefined {
-  const release = isFile(source)
-    ? source.keepOpen?.()
-    : source.kind === "spilled"
-      ? source.spilled.keepOpen?.()
-      : undefined;
+  let release: (() => void) | undefined;
+  if (isFile(source)) release = source.keepOpen?.();
+  else if (source.kind === "spilled") release = source.spilled.keepOpen?.();
   if (!release) return undefined;
   const sent = locate(source);
   if (sent) return { sent, release };

@@ -80,8 +80,10 @@ const signingKey = ({ secretAccessKey, region, service }: Signer, day: string): 
   );
 
 /** Sorts by code points, as AWS does. */
-const byFirst = ([a]: readonly string[], [b]: readonly string[]): number =>
-  a === b ? 0 : (a as string) < (b as string) ? -1 : 1;
+function byFirst([a]: readonly string[], [b]: readonly string[]): number {
+  if (a === b) return 0;
+  return (a as string) < (b as string) ? -1 : 1;
+}
 
 /** encodeURIComponent does not encode five characters that RFC 3986 reserves. */
 const encoded = (text: string): string =>

@@ -153,7 +153,8 @@ function openingQuote(response: ChunkedBytes, after: number): number | "numbers"
   if (response.byteAt(at) !== colon) return undefined;
   const open = skipSpace(response, at + 1);
   const first = response.byteAt(open);
-  return first === quote ? open : first === bracket ? "numbers" : undefined;
+  if (first === quote) return open;
+  return first === bracket ? "numbers" : undefined;
 }
 
 const maxSpaces = 1024;

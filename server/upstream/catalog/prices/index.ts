@@ -179,8 +179,10 @@ function tokensCost(
 }
 
 /** Zero tokens cost nothing, also if their price is unknown. */
-const shareCost = (count: number, price: number | undefined): number | undefined =>
-  count === 0 ? 0 : price === undefined ? undefined : (count * price) / million;
+function shareCost(count: number, price: number | undefined): number | undefined {
+  if (count === 0) return 0;
+  return price === undefined ? undefined : (count * price) / million;
+}
 
 /** Lookup order: quality and size together, then the quality, then the size, then the default price. */
 function imageCost(
