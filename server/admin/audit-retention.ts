@@ -3,6 +3,7 @@
  * leader election.
  */
 import type { AuditLog } from "../storage/ports/audit-log.ts";
+import { createPruning } from "../storage/prune-in-steps.ts";
 
 const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;
@@ -24,9 +25,11 @@ export function startAuditRetention({
   onError,
 }: AuditRetentionOptions): () => void {
   if (days === 0) return () => undefined;
+  const pruning = createPruning();
   const prune = async (): Promise<void> => {
+    const before = now() - days * dayMs;
     try {
-      await auditLog.prune(now() - days * dayMs);
+      await pruning.run((limit) => auditLog.prune(before, limit));
     } catch (error) {
       onError(error);
     }
@@ -34,5 +37,8 @@ export function startAuditRetention({
   void prune();
   const timer = setInterval(() => void prune(), pruneEveryMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    pruning.stop();
+  };
 }

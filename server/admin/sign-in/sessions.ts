@@ -15,6 +15,8 @@ const rotateAfterMs = hourMs;
 const rotationGraceMs = 30_000;
 /** `lastSeenAt` is written at most this often. */
 const touchEveryMs = 60_000;
+/** Expired tokens that one sign-in deletes. A session has at most 168 of them, as it is rotated every hour for a week. */
+const maxDeleted = 500;
 
 export interface ActiveSession {
   readonly user: StoredUser;
@@ -50,7 +52,7 @@ export class Sessions {
   /** Always a new token: a token that was set before the sign-in gains nothing (session fixation). */
   async issue(user: StoredUser): Promise<IssuedSession> {
     const at = this.#now();
-    await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs);
+    await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs, maxDeleted);
     await this.#users.update(user.id, { lastSignInAt: at });
     const token = randomToken();
     const stored = newSession({

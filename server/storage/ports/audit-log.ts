@@ -29,6 +29,6 @@ export interface AuditLog {
   append(entry: StoredAuditEntry): Promise<void>;
   /** Newest first. */
   list(filter: AuditFilter, page: PageRequest): Promise<StoredPage<StoredAuditEntry>>;
-  /** Deletes entries older than `before`, Unix milliseconds. */
-  prune(before: number): Promise<void>;
+  /** Deletes at most `limit` entries older than `before` (Unix milliseconds), the oldest first. True: there may be more. */
+  prune(before: number, limit: number): Promise<boolean>;
 }

@@ -53,6 +53,6 @@ export interface EventStore {
   /** A persistent position, to continue from after a restart. */
   mark(name: string): Promise<number | undefined>;
   setMark(name: string, value: number): Promise<void>;
-  /** Deletes events that are too old or too many, with their deliveries. `now`: Unix milliseconds. */
+  /** Deletes some of the events that are too old or too many, with their deliveries. `now`: Unix milliseconds. */
   prune(now: number): Promise<void>;
 }

@@ -1,11 +1,10 @@
 /** Stored responses in PostgreSQL, in chunks of a megabyte. */
 import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
-import type { Queries } from "../sql/database.ts";
-import type { PostgresDatabase } from "./database.ts";
+import type { Queries, SqlDatabase } from "../sql/database.ts";
 
 export interface PostgresResponsesOptions {
-  readonly db: PostgresDatabase;
+  readonly db: Pick<SqlDatabase, "query" | "transaction">;
   readonly ttlMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -20,6 +19,8 @@ interface Row {
 const chunkBytes = 1024 * 1024;
 /** A response is deleted a little after it expires, as a request may still be reading it. */
 const graceMs = 60_000;
+/** Responses per statement of a sweep: with tens of megabytes each, it ends well within the time limit of a query. */
+const sweptAtOnce = 20;
 
 export class PostgresResponses implements SharedResponses {
   readonly #options: PostgresResponsesOptions;
@@ -83,7 +84,15 @@ export class PostgresResponses implements SharedResponses {
 
   async sweep(): Promise<void> {
     const { db, ttlMs, now } = this.#options;
-    await db.query("DELETE FROM vexel.responses WHERE stored_at < $1", [now() - ttlMs - graceMs]);
+    const before = now() - ttlMs - graceMs;
+    for (let deleted = sweptAtOnce; deleted === sweptAtOnce; ) {
+      const { count } = await db.query(
+        `DELETE FROM vexel.responses WHERE id IN
+           (SELECT id FROM vexel.responses WHERE stored_at < $1 ORDER BY stored_at LIMIT $2)`,
+        [before, sweptAtOnce],
+      );
+      deleted = count;
+    }
   }
 }
 

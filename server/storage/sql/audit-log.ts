@@ -29,8 +29,13 @@ export const createAuditLog = (db: SqlDatabase): AuditLog => ({
     return pageOf(rows, limit, entryOf, ({ id }) => id);
   },
 
-  async prune(before) {
-    await db.query("DELETE FROM vexel.audit_log WHERE at < $1", [before]);
+  async prune(before, limit) {
+    const { count } = await db.query(
+      `DELETE FROM vexel.audit_log WHERE id IN
+         (SELECT id FROM vexel.audit_log WHERE at < $1 ORDER BY at LIMIT $2)`,
+      [before, limit],
+    );
+    return count === limit;
   },
 });
 

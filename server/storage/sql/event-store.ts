@@ -11,6 +11,8 @@ const keepEventsMs = 30 * 86_400_000;
 /** The limit of pending deliveries per webhook. */
 const maxWaiting = 1000;
 const pruneEvery = 64;
+/** Events that are deleted at a time, with their deliveries: more than are recorded between two times. */
+const maxPruned = 100;
 
 export interface EventRow {
   readonly seq: SqlInteger;
@@ -110,17 +112,16 @@ async function queueDelivery(
   return count > 0;
 }
 
-/** Deletes events that are too old or too many, with their deliveries. Numbers have gaps, so events are counted. */
+/** Deletes the oldest events that are too old or too many, with their deliveries. Numbers have gaps, so events are counted. */
 async function pruneEvents(db: Queries, now: number): Promise<void> {
   const { rows } = await db.query<{ seq: SqlInteger | null }>(
-    `SELECT seq FROM (SELECT seq FROM vexel.events ORDER BY seq DESC LIMIT 1 OFFSET $2) AS excess
-     UNION ALL
-     SELECT max(seq) FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT 1000) AS oldest
-     WHERE at < $1`,
-    [now - keepEventsMs, maxEvents],
+    `SELECT max(seq) AS seq FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT $3) AS oldest
+     WHERE at < $1
+       OR seq <= (SELECT seq FROM vexel.events ORDER BY seq DESC LIMIT 1 OFFSET $2)`,
+    [now - keepEventsMs, maxEvents, maxPruned],
   );
-  const last = Math.max(0, ...rows.map(({ seq }) => Number(seq)));
-  if (last === 0) return;
+  const last = rows[0]?.seq ?? null;
+  if (last === null) return;
   await db.query("DELETE FROM vexel.deliveries WHERE seq <= $1", [last]);
   await db.query("DELETE FROM vexel.events WHERE seq <= $1", [last]);
 }

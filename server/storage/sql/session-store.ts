@@ -55,11 +55,14 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
     ]);
   },
 
-  async deleteExpired(seenBefore, signedInBefore) {
-    await db.query("DELETE FROM vexel.sessions WHERE last_seen_at < $1 OR signed_in_at < $2", [
-      seenBefore,
-      signedInBefore,
-    ]);
+  async deleteExpired(seenBefore, signedInBefore, limit) {
+    await db.query(
+      `DELETE FROM vexel.sessions WHERE token_hash IN (
+         SELECT token_hash FROM vexel.sessions
+         WHERE last_seen_at < $1 OR signed_in_at < $2 LIMIT $3
+       )`,
+      [seenBefore, signedInBefore, limit],
+    );
   },
 });
 

@@ -124,11 +124,23 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
       await sessions.create(session({ tokenHash: "idle", lastSeenAt: 4, signedInAt: 100 }));
       await sessions.create(session({ tokenHash: "old", lastSeenAt: 100, signedInAt: 4 }));
       await sessions.create(session({ tokenHash: "fresh", lastSeenAt: 100, signedInAt: 100 }));
-      await sessions.deleteExpired(5, 5);
+      await sessions.deleteExpired(5, 5, 10);
       const found = await Promise.all(["idle", "old", "fresh"].map((hash) => sessions.find(hash)));
       expect(found.map((each) => each?.tokenHash)).toEqual([undefined, undefined, "fresh"]);
     },
   );
+
+  law("one call deletes at most the given number of expired sessions", async ({ sessions }) => {
+    const hashes = Array.from({ length: 5 }, (_, at) => `token-${at}`);
+    for (const tokenHash of hashes) await sessions.create(session({ tokenHash, lastSeenAt: 4 }));
+    const counts: number[] = [];
+    for (let call = 0; call < 3; call++) {
+      await sessions.deleteExpired(5, 0, 2);
+      const found = await Promise.all(hashes.map((hash) => sessions.find(hash)));
+      counts.push(found.filter(Boolean).length);
+    }
+    expect(counts).toEqual([3, 1, 0]);
+  });
 
   law("all sessions of a user end except the one that is kept", async ({ sessions }) => {
     for (const tokenHash of ["a", "b"]) await sessions.create(session({ tokenHash }));
@@ -159,8 +171,18 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
   law("old audit entries are pruned", async ({ audit }) => {
     await audit.append(entry("audit_1", { at: 1 }));
     await audit.append(entry("audit_2", { at: 2 }));
-    await audit.prune(2);
+    expect(await audit.prune(2, 10)).toBe(false);
     const { entries } = await audit.list({}, { limit: 10 });
     expect(entries.map(({ id }) => id)).toEqual(["audit_2"]);
+  });
+
+  law("audit entries are pruned in steps, the oldest first", async ({ audit }) => {
+    // Ids that are not in the order of the times.
+    for (let at = 1; at <= 5; at++) await audit.append(entry(`audit_${9 - at}`, { at }));
+    expect(await audit.prune(5, 3)).toBe(true);
+    const { entries } = await audit.list({}, { limit: 10 });
+    expect(entries.map(({ at }) => at)).toEqual([4, 5]);
+    expect(await audit.prune(5, 3)).toBe(false);
+    expect((await audit.list({}, { limit: 10 })).entries.map(({ at }) => at)).toEqual([5]);
   });
 }

@@ -250,6 +250,19 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect(await claimedId(storage, "wh_a")).toBe("evt_new");
     });
 
+    law("at most a hundred events are pruned at a time, the oldest first", async (open) => {
+      const storage = await open();
+      const ids = Array.from({ length: 150 }, (_, at) => `evt_${at}`);
+      // Each is recorded at a time when none of them is too old.
+      for (const id of ids)
+        await storage.events.record(event(id, { at: now - 31 * day }), ["wh_a"]);
+      await storage.events.prune(now);
+      expect(await idsOf(storage)).toEqual(ids.slice(100).toReversed());
+      expect((await storage.deliveries.status("wh_a")).waiting).toBe(50);
+      await storage.events.prune(now);
+      expect(await idsOf(storage)).toEqual([]);
+    });
+
     law("an event that cannot be stored leaves no delivery behind", async (open) => {
       const storage = await open();
       const broken = event("evt_1", { type: null as unknown as string });

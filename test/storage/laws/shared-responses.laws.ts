@@ -168,13 +168,13 @@ export function sharedResponsesLaws(implementation: Implementation<SharedRespons
       const begin = Date.now();
       let now = begin;
       const [one, sweeping] = [await open(() => begin), await open(() => now)];
-      for (let at = 0; at < 10; at++) await share(one, [`name-${at}`], "body");
+      for (let at = 0; at < 25; at++) await share(one, [`name-${at}`], "body");
       await sweeping.sweep();
       for (let at = 0; at < 10; at++) expect(await read(one, `name-${at}`)).toBe("body");
       now += responseTtlMs + 130_000;
       await sweeping.sweep();
       // By this clock the responses have not expired.
-      for (let at = 0; at < 10; at++) expect(await one.find(`name-${at}`)).toBeUndefined();
+      for (let at = 0; at < 25; at++) expect(await one.find(`name-${at}`)).toBeUndefined();
     });
   });
 }
