@@ -1,6 +1,7 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 
 import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./borrowed-bytes.ts";
+import { OwnedChunks } from "./chunked-bytes.ts";
 import { decodeBlocks } from "./codec/index.ts";
 
 export class InvalidBase64 extends Error {
@@ -8,32 +9,43 @@ export class InvalidBase64 extends Error {
 }
 
 /**
- * Ignores line breaks. All chunks use one buffer: a buffer for each
- * would become garbage faster than it is collected. Throws InvalidBase64.
+ * Ignores line breaks. All chunks use one buffer, which is freed after the last one: a buffer for each would become
+ * garbage faster than it is collected. Throws InvalidBase64.
  */
 export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
-  let buffer = new Uint8Array();
-  let left: Uint8Array = buffer;
+  let owned = OwnedChunks.allocate(0);
+  let left: Uint8Array = new Uint8Array();
   const decoder = new StrictDecoder();
-  for await (const chunk of chunks) {
-    const characters = left.length + chunk.length;
-    if (buffer.length < characters) buffer = new Uint8Array(characters);
-    const taken = decoder.isAtEnd ? 0 : decodeBlocks([left, chunk], buffer);
-    if (taken > 0) {
-      left = lastOf(left, chunk, characters - taken);
-      yield buffer.subarray(0, (taken / 4) * 3);
-      continue;
+  try {
+    for await (const chunk of chunks) {
+      const characters = left.length + chunk.length;
+      // Four characters make three bytes: a buffer of the first chunk's length is long enough for the next ones.
+      if (lengthOf(owned) < (characters / 4) * 3) {
+        owned.release();
+        owned = OwnedChunks.allocate(characters);
+      }
+      const [buffer] = owned.list as [Buffer];
+      const taken = decoder.isAtEnd ? 0 : decodeBlocks([left, chunk], buffer);
+      if (taken > 0) {
+        left = lastOf(left, chunk, characters - taken);
+        yield buffer.subarray(0, (taken / 4) * 3);
+        continue;
+      }
+      // Few characters, or characters outside the base64 alphabet.
+      const bytes = decoder.read(joinCopies([left, chunk]));
+      left = decoder.left;
+      if (bytes.length > 0) yield bytes;
     }
-    // Few characters, or characters outside the base64 alphabet.
-    const bytes = decoder.read(joinCopies([left, chunk]));
-    left = decoder.left;
-    if (bytes.length > 0) yield bytes;
+  } finally {
+    owned.release();
   }
   const bytes = decoder.read(left);
   if (bytes.length > 0) yield bytes;
   const last = decoder.end();
   if (last.length > 0) yield last;
 }
+
+const lengthOf = ({ list }: OwnedChunks): number => list[0]?.length ?? 0;
 
 /** A copy of the last bytes of both. */
 const lastOf = (before: Uint8Array, chunk: BorrowedBytes, length: number): Uint8Array =>

@@ -7,7 +7,8 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, viewOf } from "../lib/borrowed-bytes.ts";
+import { OwnedChunks } from "../lib/chunked-bytes.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
@@ -80,23 +81,16 @@ export class UnlinkedTempFile {
   }
 
   /** A new stream from `from` on each call. */
-  stream(from = 0, to = this.#size): BorrowedChunks {
-    let at = from;
+  async *stream(from = 0, to = this.#size): AsyncGenerator<BorrowedBytes> {
     // One buffer for all chunks, read synchronously from the page cache: waiting for a chunk costs more than the chunk.
-    const buffer = new Uint8Array(Math.min(chunkBytes, to - from));
-    return new ReadableStream<BorrowedBytes>(
-      {
-        pull: (controller) => {
-          const length = Math.min(buffer.length, to - at);
-          const bytesRead = length === 0 ? 0 : readSync(this.#handle.fd, buffer, 0, length, at);
-          if (bytesRead === 0 && length > 0) throw fileTooShort();
-          at += bytesRead;
-          if (bytesRead > 0) controller.enqueue(buffer.subarray(0, bytesRead));
-          if (at >= to) controller.close();
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    using owned = OwnedChunks.allocate(Math.min(chunkBytes, to - from));
+    const buffer = owned.list[0] as Uint8Array;
+    for (let at = from; at < to; ) {
+      const bytesRead = readSync(this.#handle.fd, buffer, 0, Math.min(buffer.length, to - at), at);
+      if (bytesRead === 0) throw fileTooShort();
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
   }
 
   bytes(): Promise<Uint8Array> {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-stream.ts";
+import { viewOf } from "../../server/lib/borrowed-bytes.ts";
 import { tries } from "../depth.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
 
@@ -65,4 +66,22 @@ describe("invalid base64 is detected at any position", () => {
       expect(reading).toBeInstanceOf(InvalidBase64);
     }
   });
+});
+
+test("the buffer of the decoded chunks is freed after the last one, and not before", async () => {
+  const image = Buffer.alloc(200_000, "image");
+  const text = image.toString("base64");
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < text.length; at += 65_536) {
+      yield Buffer.from(text.slice(at, at + 65_536));
+    }
+  }
+  const decoded: Buffer[] = [];
+  const lent = new Set<ArrayBufferLike>();
+  for await (const chunk of decodeBase64Stream(pieces())) {
+    decoded.push(Buffer.from(chunk));
+    if (chunk.length > 16_384) lent.add(viewOf(chunk).buffer);
+  }
+  expect(Buffer.concat(decoded).equals(image)).toBe(true);
+  expect([...lent].map(({ byteLength }) => byteLength)).toEqual([0]);
 });
