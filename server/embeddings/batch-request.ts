@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import type { RequestLoad } from "../limits/request-demand.ts";
 import { queueAbortError } from "../request/deadline.ts";
-import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import type { QueueWait, Send, SendListener, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 
@@ -190,7 +190,8 @@ async function sendJoined(
   if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
   try {
-    return await send({ ...request, query, signal: sent.signal });
+    const sendListener = request.record.priority === "batch" ? listenerOf(members) : undefined;
+    return await send({ ...request, query, signal: sent.signal, sendListener });
   } finally {
     const { hasStarted } = request.record.routing;
     for (const member of members) {
@@ -199,6 +200,16 @@ async function sendJoined(
     }
   }
 }
+
+/** Tells each member's listener about the inputs of that member. */
+const listenerOf = (members: readonly BatchMember[]): SendListener => ({
+  onSent: () => {
+    for (const { request, load } of members) request.sendListener?.onSent(load.items);
+  },
+  onFailed: () => {
+    for (const { request, load } of members) request.sendListener?.onFailed(load.items);
+  },
+});
 
 /**
  * Moves a request for which work was already done, such as a sub-request of a split request, to the front: the batch is

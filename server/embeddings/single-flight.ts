@@ -4,9 +4,11 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { StageRequest } from "../request/stage.ts";
-import type { EmbeddingsQuery } from "../upstream/contract.ts";
+import type { Priority } from "../request/http-types.ts";
+import type { SendListener, Stage, StageRequest } from "../request/stage.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import type { CachedEmbedding } from "./cache/embedding-cache.ts";
+import { itemsOf } from "./split.ts";
 import { detachVector } from "./vector-formats.ts";
 
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
@@ -22,13 +24,15 @@ const maxInputsToContinue = 64;
  * disconnects, an upstream request with at most `maxInputsToContinue` inputs continues for the requests that wait for
  * its inputs, until the owner's timeout.
  */
-export class InFlightQuery {
+export class InFlightQuery implements SendListener {
   /**
    * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in memory
    * until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
    */
   #owner: EmbeddingsRequest | undefined;
   readonly #inputs: number;
+  /** The inputs at an upstream, of a request of batch priority. An input of a hedged request counts twice. */
+  #sentInputs = 0;
   #waiters: Set<() => void> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
@@ -42,6 +46,30 @@ export class InFlightQuery {
   /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
   get isAborted(): boolean {
     return this.#owner?.signal.aborted === true;
+  }
+
+  onSent(inputs: number): void {
+    this.#sentInputs += inputs;
+  }
+
+  onFailed(inputs: number): void {
+    this.#sentInputs -= inputs;
+  }
+
+  /**
+   * Prevents a priority inversion: inputs of a batch request that are still queued in the gateway wait behind all
+   * interactive requests, so an interactive request does not wait for them. It sends its own upstream request, and the
+   * batch request sends and pays for its own when its turn comes. Once all inputs of the batch request are at an
+   * upstream, interactive requests wait for them, and nothing is paid for twice.
+   *
+   * Raising the priority of the queued request instead (priority inheritance) would send each input once. But one input
+   * that both requests have would then put all inputs of an indexing job before other interactive requests.
+   */
+  mayBeJoinedBy(priority: Priority): boolean {
+    if (this.isAborted) return false;
+    const isQueuedAsBatch =
+      this.#owner?.record.priority === "batch" && this.#sentInputs < this.#inputs;
+    return priority === "batch" || !isQueuedAsBatch;
   }
 
   /** The upstream request ended because of the owner's client or timeout, not because of its inputs. */
@@ -100,8 +128,8 @@ export class InFlightQuery {
 
   /**
    * Whether the other request fails with the same error. An upstream failure applies to the other request too. A
-   * refusal may concern an input, a `user` or an API key that only this request has, so the refusal applies only to an
-   * identical request of the same key.
+   * refusal may concern an input, a `user`, an API key or a priority that only this request has, so the refusal applies
+   * only to an identical request of the same key and priority.
    */
   alsoFails(other: EmbeddingsRequest): boolean {
     if (!this.#owner || this.#failure === undefined || this.#failure.wasAbandoned) return false;
@@ -112,7 +140,8 @@ export class InFlightQuery {
       this.#inputs === 1 &&
       query.user === other.query.user &&
       query.encoding === other.query.encoding &&
-      record.caller?.id === other.record.caller?.id
+      record.caller?.id === other.record.caller?.id &&
+      record.priority === other.record.priority
     );
   }
 }
@@ -134,20 +163,22 @@ export class SingleFlight {
     return this.#inFlight.size;
   }
 
-  /** The request in flight for an input. Undefined if there is none, or if it is already aborted. */
-  find(key: string): InFlightQuery | undefined {
+  /** The request in flight for an input that a request of this priority may wait for. Undefined: there is none. */
+  find(key: string, priority: Priority): InFlightQuery | undefined {
     const query = this.#inFlight.get(key);
-    return query?.isAborted ? undefined : query;
+    return query?.mayBeJoinedBy(priority) ? query : undefined;
   }
 
   start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
     const query = new InFlightQuery(owner, keys.length);
-    for (const key of keys) if (!this.find(key)) this.#inFlight.set(key, query);
+    // A request that this one may not wait for is replaced: later requests wait for this one.
+    const { priority } = owner.record;
+    for (const key of keys) if (!this.find(key, priority)) this.#inFlight.set(key, query);
     return query;
   }
 
   end(query: InFlightQuery, keys: readonly string[]): void {
-    // Another request may have replaced one that was aborted.
+    // Another request may have replaced this one.
     for (const key of keys) if (this.#inFlight.get(key) === query) this.#inFlight.delete(key);
     query.settle();
   }
@@ -188,3 +219,14 @@ export function waitForInFlight(
   }
   return promise;
 }
+
+/** The last stage before the upstream: reports which inputs are at an upstream, for requests that have a listener. */
+export const reportSent: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) => {
+  const { sendListener, query } = request;
+  if (!sendListener) return next(request);
+  const inputs = itemsOf(query.input);
+  sendListener.onSent(inputs);
+  const response = next(request);
+  response.catch(() => sendListener.onFailed(inputs));
+  return response;
+};

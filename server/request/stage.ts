@@ -30,6 +30,8 @@ export interface StageRequest<Q> {
    * says nothing about the latency of the target.
    */
   readonly queueWait?: QueueWait | undefined;
+  /** Embeddings requests of batch priority: is told which of their inputs are at an upstream. */
+  readonly sendListener?: SendListener | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
   readonly tried?: TriedTargets | undefined;
 }
@@ -50,6 +52,12 @@ export interface QueueWait {
   isWaiting: boolean;
   /** When the attempt left the queue. Milliseconds, monotonic. */
   admittedAt: number;
+}
+
+/** Called by the last stage before the upstream: when it sends inputs, and when their upstream request has failed. */
+export interface SendListener {
+  onSent(inputs: number): void;
+  onFailed(inputs: number): void;
 }
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;

@@ -99,6 +99,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
         record: request.record,
         queueWait: this.#queueWait,
         traceHeaders,
+        sendListener: request.sendListener,
         tried: request.tried,
       });
     } catch (error) {

@@ -108,6 +108,40 @@ test("an interactive request is not held back by micro-batching with batch reque
   ]);
 });
 
+test.each([
+  ["one by one", "0"],
+  ["in micro-batches", "25"],
+])(
+  "an interactive request does not wait for an input that a batch request has queued, %s",
+  async (_, batchWaitMs) => {
+    const limited = start({
+      keys: { people: "", index: "" },
+      upstreamLimits: "concurrent: 1",
+      settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_BATCH_WAIT_MS: batchWaitMs },
+    });
+    const { fake, gateway } = limited;
+    const { promise: until, resolve: finishFirst } = Promise.withResolvers<void>();
+    fake.script({ until });
+    const requests = [embed(limited, "index", "first", "batch")];
+    await fake.arrived(1);
+    const send = async (key: string, input: string, priority: string) => {
+      requests.push(embed(limited, key, input, priority));
+      await waitUntil(() => gateway.inFlight() === requests.length);
+      await Bun.sleep(5);
+    };
+    for (const name of ["b1", "b2", "b3"]) await send("index", name, "batch");
+    await send("people", "b3", "interactive");
+    // This input is at the upstream already.
+    await send("people", "first", "interactive");
+    await Bun.sleep(50);
+    finishFirst();
+    expect(await Promise.all(requests)).toEqual(Array(6).fill("served"));
+    expect(laterInputs(limited)).toEqual(["b3", "b1", "b2", "b3"]);
+    const rows = gateway.rows().filter(({ cachedInputs }) => cachedInputs === 1);
+    expect(rows).toHaveLength(1);
+  },
+);
+
 test("an unknown priority is refused with the name of the header, and no upstream is called", async () => {
   const limited = start({ keys: { people: "" } });
   for (const value of ["urgent", "batch, interactive", " "]) {

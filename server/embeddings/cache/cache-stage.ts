@@ -79,7 +79,7 @@ export const cacheStage =
         singleFlight.end(flight, keys);
         throw error;
       };
-      return callNext(next, request).then(onResponse, onError);
+      return callNext(next, withListener(request, flight)).then(onResponse, onError);
     };
 
     const storeResults = (
@@ -117,7 +117,9 @@ export const cacheStage =
       keys: readonly string[],
     ): Promise<void> | undefined => {
       if (!shared || request.record.cachePolicy !== "use") return undefined;
-      const missing = keys.filter((key) => !cache.has(key) && !singleFlight.find(key));
+      const missing = keys.filter(
+        (key) => !cache.has(key) && !singleFlight.find(key, request.record.priority),
+      );
       const reading = missing.length > 0 ? shared.get(missing) : undefined;
       return reading?.then((found) => {
         for (const [at, embedding] of found.entries()) {
@@ -135,6 +137,7 @@ export const cacheStage =
       const embeddings: Embeddings = new Map();
       const mayRead = request.record.cachePolicy === "use";
       const isBulk = isBulkRequest(request);
+      const { priority } = request.record;
       let waitsLeft = mayRead ? maxWaits : 0;
       let missing = [...indexes.keys()];
       while (missing.length > 0) {
@@ -142,7 +145,8 @@ export const cacheStage =
         const joined = new Map<string, InFlightQuery>();
         for (const key of missing) {
           const embedding = mayRead ? cache.get(key, request.query.encoding, isBulk) : undefined;
-          const flight = embedding || waitsLeft === 0 ? undefined : singleFlight.find(key);
+          const flight =
+            embedding || waitsLeft === 0 ? undefined : singleFlight.find(key, priority);
           if (embedding) embeddings.set(key, embedding);
           else if (flight) joined.set(key, flight);
           else ownKeys.push(key);
@@ -240,7 +244,7 @@ export const cacheStage =
         if (found) return Promise.resolve(cachedResponse(found, query));
         const reading = fetchShared(request, [first]);
         if (reading) return reading.then(() => resolveInputs(request, [first]));
-        return mayRead && singleFlight.find(first)
+        return mayRead && singleFlight.find(first, record.priority)
           ? resolveInputs(request, [first])
           : sendUpstream(request, [first]);
       }
@@ -252,6 +256,10 @@ export const cacheStage =
         : resolveInputs(request, keys);
     };
   };
+
+/** Only requests of batch priority are listened to: interactive requests are waited for in any case. */
+const withListener = (request: EmbeddingsRequest, flight: InFlightQuery): EmbeddingsRequest =>
+  request.record.priority === "batch" ? { ...request, sendListener: flight } : request;
 
 /** A synchronous throw of the next stage becomes a rejection. */
 function callNext(

@@ -1,0 +1,227 @@
+/** Single-flight and priority: an interactive request does not wait for inputs that a batch request has queued. */
+import { describe, expect, test } from "bun:test";
+import { batch } from "../../server/embeddings/batch.ts";
+import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { reportSent, SingleFlight } from "../../server/embeddings/single-flight.ts";
+import { split } from "../../server/embeddings/split.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Priority } from "../../server/request/http-types.ts";
+import { composeStages } from "../../server/request/stage.ts";
+import {
+  capabilitiesOf,
+  type EmbeddingsRequest,
+  type EmbeddingsSend,
+  HeldUpstream,
+  model,
+  outcomeOf,
+  overloaded,
+  requestFor,
+  settled,
+  textsOf,
+  vectorFor,
+} from "./stage-fixture.ts";
+
+/** A queue in front of the upstream, from which the test takes each request. */
+class HeldQueue {
+  readonly waiting: { readonly request: EmbeddingsRequest; admit(): void; shed(): void }[] = [];
+
+  readonly stage =
+    (next: EmbeddingsSend): EmbeddingsSend =>
+    async (request) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const shed = () => reject(new GatewayError("overloaded", "The gateway is overloaded."));
+      this.waiting.push({ request, admit: resolve, shed });
+      await promise;
+      return next(request);
+    };
+
+  /** Admits the first queued request with this text. */
+  async admit(text: string): Promise<void> {
+    await this.#leave(text, "admit");
+  }
+
+  async shed(text: string): Promise<void> {
+    await this.#leave(text, "shed");
+  }
+
+  async #leave(text: string, how: "admit" | "shed"): Promise<void> {
+    const at = this.waiting.findIndex(({ request }) => textsOf(request).includes(text));
+    this.waiting.splice(at, 1)[0]![how]();
+    await settled();
+  }
+}
+
+const failOverOnce =
+  (next: EmbeddingsSend): EmbeddingsSend =>
+  (request) =>
+    next(request).catch((error) => {
+      if (error.kind === "upstream_overloaded") return next(request);
+      throw error;
+    });
+
+/** `maxItems`: the most inputs of one upstream request. */
+function setUp({ maxItems = 2048, batching = false } = {}) {
+  const upstream = new HeldUpstream();
+  const queue = new HeldQueue();
+  const cache = new EmbeddingCache({ maxBytes: 1e6 });
+  const singleFlight = new SingleFlight();
+  const capabilities = capabilitiesOf({ maxItems });
+  const send = composeStages(
+    [
+      cacheStage({ cache, singleFlight, enabled: () => true }),
+      split({ capabilities }),
+      failOverOnce,
+      batch({ capabilities, enabled: () => batching, clock: () => 0 }),
+      queue.stage,
+      reportSent,
+    ],
+    upstream.next,
+  );
+  const start = (priority: Priority, ...texts: string[]) => {
+    const request = requestFor(texts, model);
+    request.record.priority = priority;
+    return { record: request.record, outcome: outcomeOf(send(request)) };
+  };
+  return { upstream, queue, singleFlight, start };
+}
+
+const vectorsOf = (...texts: string[]) => ({
+  value: { vectors: texts.map((text) => vectorFor(text)) },
+});
+
+describe("an interactive request for an input of a batch request", () => {
+  test("that is queued sends its own upstream request, and each pays for its own", async () => {
+    const { upstream, queue, singleFlight, start } = setUp();
+    const indexing = start("batch", "a");
+    const user = start("interactive", "a");
+    expect(queue.waiting.map(({ request }) => request.record.priority)).toEqual([
+      "batch",
+      "interactive",
+    ]);
+    queue.waiting[1]!.admit();
+    await settled();
+    upstream.requests[0]!.respond();
+    expect(await user.outcome).toMatchObject(vectorsOf("a"));
+    queue.waiting[0]!.admit();
+    await settled();
+    upstream.requests[1]!.respond();
+    expect(await indexing.outcome).toMatchObject(vectorsOf("a"));
+    for (const { record } of [indexing, user])
+      expect(record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+    expect(singleFlight.size).toBe(0);
+  });
+
+  test("that is queued is waited for by later requests of both priorities", async () => {
+    const { upstream, queue, start } = setUp();
+    start("batch", "a");
+    const all = [start("interactive", "a"), start("interactive", "a"), start("batch", "a")];
+    expect(queue.waiting).toHaveLength(2);
+    queue.waiting[1]!.admit();
+    await settled();
+    upstream.requests[0]!.respond();
+    for (const { outcome } of all) expect(await outcome).toMatchObject(vectorsOf("a"));
+    expect(all.map(({ record }) => record.embeddings.cachedInputs)).toEqual([0, 1, 1]);
+  });
+
+  test("that was sent waits for it: the input is not sent again", async () => {
+    const { upstream, queue, start } = setUp();
+    const indexing = start("batch", "a", "b");
+    await queue.admit("a");
+    const user = start("interactive", "b");
+    upstream.requests[0]!.respond();
+    expect(await user.outcome).toMatchObject(vectorsOf("b"));
+    expect(await indexing.outcome).toMatchObject(vectorsOf("a", "b"));
+    expect(upstream.requests).toHaveLength(1);
+    expect(user.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 0 });
+  });
+
+  test("that was split waits for it only if all sub-requests were sent", async () => {
+    const { upstream, queue, start } = setUp({ maxItems: 1 });
+    start("batch", "a", "b");
+    await queue.admit("a");
+    const early = start("interactive", "a");
+    expect(queue.waiting.map(({ request }) => textsOf(request))).toEqual([["b"], ["a"]]);
+    await queue.admit("a");
+    await queue.admit("b");
+    const late = start("interactive", "b");
+    expect(queue.waiting).toHaveLength(0);
+    await upstream.respondToAll();
+    expect(await early.outcome).toMatchObject(vectorsOf("a"));
+    expect(await late.outcome).toMatchObject(vectorsOf("b"));
+    expect(upstream.requestedTexts).toEqual([["a"], ["a"], ["b"]]);
+  });
+
+  test("that was sent in a micro-batch waits for it, but not while the micro-batch is queued", async () => {
+    const { upstream, queue, start } = setUp({ batching: true });
+    start("batch", "first");
+    for (const text of ["a", "b", "c"]) start("batch", text);
+    await settled();
+    expect(queue.waiting.map(({ request }) => textsOf(request))).toEqual([
+      ["first"],
+      ["a", "b", "c"],
+    ]);
+    start("interactive", "b");
+    await settled();
+    expect(queue.waiting).toHaveLength(3);
+    queue.waiting[1]!.admit();
+    await settled();
+    const user = start("interactive", "c");
+    await settled();
+    expect(queue.waiting).toHaveLength(3);
+    upstream.requests[0]!.respond();
+    expect(await user.outcome).toMatchObject(vectorsOf("c"));
+    expect(upstream.requestedTexts).toEqual([["a", "b", "c"]]);
+  });
+
+  test("that failed at an upstream and is queued for another sends its own upstream request", async () => {
+    const { upstream, queue, start } = setUp();
+    start("batch", "a");
+    await queue.admit("a");
+    upstream.requests[0]!.fail(overloaded());
+    await settled();
+    expect(queue.waiting).toHaveLength(1);
+    start("interactive", "a");
+    expect(queue.waiting.map(({ request }) => request.record.priority)).toEqual([
+      "batch",
+      "interactive",
+    ]);
+  });
+
+  test("that is shed as a batch request sends its own upstream request", async () => {
+    const { upstream, queue, start } = setUp();
+    const indexing = start("batch", "a");
+    const other = start("batch", "a");
+    const user = start("interactive", "a");
+    await queue.shed("a");
+    expect(await indexing.outcome).toHaveProperty("error.kind", "overloaded");
+    expect(await other.outcome).toHaveProperty("error.kind", "overloaded");
+    await queue.admit("a");
+    upstream.requests[0]!.respond();
+    expect(await user.outcome).toMatchObject(vectorsOf("a"));
+  });
+
+  test("that was sent, and then refused for its priority, sends its own upstream request", async () => {
+    const { upstream, queue, start } = setUp();
+    const indexing = start("batch", "a");
+    await queue.admit("a");
+    const user = start("interactive", "a");
+    upstream.requests[0]!.fail(new GatewayError("overloaded", "The gateway is overloaded."));
+    expect(await indexing.outcome).toHaveProperty("error.kind", "overloaded");
+    await queue.admit("a");
+    upstream.requests[1]!.respond();
+    expect(await user.outcome).toMatchObject(vectorsOf("a"));
+  });
+});
+
+test("a batch request waits for an input that is queued for another request of any priority", async () => {
+  for (const priority of ["batch", "interactive"] as const) {
+    const { upstream, queue, start } = setUp();
+    const first = start(priority, "a");
+    const second = start("batch", "a");
+    await queue.admit("a");
+    upstream.requests[0]!.respond();
+    for (const { outcome } of [first, second]) expect(await outcome).toMatchObject(vectorsOf("a"));
+    expect(upstream.requests).toHaveLength(1);
+  }
+});
