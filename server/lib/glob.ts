@@ -4,33 +4,34 @@
  */
 export function matchesGlob(glob: string, text: string): boolean {
   if (glob === "*") return true;
-  let g = 0;
-  let t = 0;
+  // The positions of the next characters.
+  let inGlob = 0;
+  let inText = 0;
   // The backtracking position, for a mismatch after the last star: only the last star ever has to match more
   // characters.
   let afterStar = -1;
-  let retry = 0;
-  while (t < text.length) {
-    if (glob[g] === "*") {
-      g += 1;
-      afterStar = g;
-      retry = t;
-    } else if (glob[g] === "?") {
-      g += 1;
-      t += width(text, t);
-    } else if (glob[g] === text[t]) {
-      g += 1;
-      t += 1;
+  let retryFrom = 0;
+  while (inText < text.length) {
+    if (glob[inGlob] === "*") {
+      inGlob += 1;
+      afterStar = inGlob;
+      retryFrom = inText;
+    } else if (glob[inGlob] === "?") {
+      inGlob += 1;
+      inText += width(text, inText);
+    } else if (glob[inGlob] === text[inText]) {
+      inGlob += 1;
+      inText += 1;
     } else if (afterStar >= 0) {
-      retry += width(text, retry);
-      g = afterStar;
-      t = retry;
+      retryFrom += width(text, retryFrom);
+      inGlob = afterStar;
+      inText = retryFrom;
     } else {
       return false;
     }
   }
-  while (glob[g] === "*") g += 1;
-  return g === glob.length;
+  while (glob[inGlob] === "*") inGlob += 1;
+  return inGlob === glob.length;
 }
 
 /** A character outside the basic plane is two code units and still one `?`. */

@@ -27,6 +27,9 @@ interface AttemptedRequest<Q, A> {
   readonly sizeClass: number;
 }
 
+/** `repeat`: the target has just failed this same request. `hedge`: another attempt of the same request is running. */
+export type AttemptRole = "first" | "repeat" | "hedge";
+
 /** Counts itself as in flight at its target from its start until it succeeds or fails. */
 export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   readonly candidate: Candidate;
@@ -35,25 +38,16 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   /** Milliseconds, monotonic. */
   startedAt = 0;
   readonly #owner: AttemptedRequest<Q, A>;
-  /** The target has just failed this same request. */
-  readonly #isRepeated: boolean;
-  /** Another attempt of the same request is running. */
-  readonly #isHedge: boolean;
+  readonly #role: AttemptRole;
   #isProbe = false;
   #timed: TimedAttempt | undefined;
   readonly #queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
 
-  constructor(
-    owner: AttemptedRequest<Q, A>,
-    candidate: Candidate,
-    isRepeated: boolean,
-    isHedge: boolean,
-  ) {
+  constructor(owner: AttemptedRequest<Q, A>, candidate: Candidate, role: AttemptRole) {
     this.#owner = owner;
     this.candidate = candidate;
     this.responseCount = candidate.health.responseCount;
-    this.#isRepeated = isRepeated;
-    this.#isHedge = isHedge;
+    this.#role = role;
   }
 
   get hedgeAfterMs(): number | undefined {
@@ -84,7 +78,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     // The trace context (traceparent) of this attempt.
     const spanId = trace?.newSpanId();
     const traceHeaders = spanId === undefined ? undefined : trace?.headersOf(spanId);
-    this.#timed = routing.startAttempt(target, this.startedAt, this.#isHedge, spanId);
+    this.#timed = routing.startAttempt(target, this.startedAt, this.#role === "hedge", spanId);
     let response: A;
     try {
       // Every member is named: a spread of an object with a getter (`signal`) takes 2 µs.
@@ -155,7 +149,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
       health.addError({ at: now, code: errorCodeOf(error), message: messageOf(error) });
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
-    const isSameFailure = this.#isRepeated && outcome.kind === "failure";
+    const isSameFailure = this.#role === "repeat" && outcome.kind === "failure";
     health.recordEnd(now, isSameFailure ? neutral : outcome, this.#isProbe, peers);
     this.#admitWaiting();
   }

@@ -185,10 +185,10 @@ class RoutedRequest<Q, A>
 
   /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
   #attemptWithHedge(candidate: Candidate): Promise<A> {
-    const isRepeated = this.tried?.includes(candidate) === true;
+    const role = this.tried?.includes(candidate) ? "repeat" : "first";
     this.#addTried(candidate);
     // Time in the target's queue is not latency, so a busy target is not hedged.
-    const attempt = new TargetAttempt(this, candidate, isRepeated, false);
+    const attempt = new TargetAttempt(this, candidate, role);
     return !this.stage.sizeClassOf || isBusy(this.capacity, candidate.target)
       ? attempt.run(this.signal)
       : hedgedRequest(attempt, this);
@@ -222,7 +222,7 @@ class RoutedRequest<Q, A>
     hedges.spend();
     this.#addTried(other);
     addStep(this.request.record, other.target, hedgedStep);
-    return new TargetAttempt(this, other, false, true);
+    return new TargetAttempt(this, other, "hedge");
   }
 
   takeFailover(): boolean {
@@ -246,7 +246,7 @@ class RoutedRequest<Q, A>
     const isSame = running.some((each) => each.candidate === candidate);
     const step = isSame ? "retried, because it did not respond" : hedgedStep;
     addStep(this.request.record, candidate.target, step);
-    return new TargetAttempt(this, candidate, false, true);
+    return new TargetAttempt(this, candidate, "hedge");
   }
 
   isFinal(error: unknown): boolean {

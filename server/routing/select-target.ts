@@ -73,8 +73,8 @@ export function selectHealthy(
       else if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
       else if (health.concurrency.isHardLimited && health.isAtHardLimit(now))
         atHardLimit.push(candidate);
-      else
-        (health.concurrency.hasRoom() && !isBusy(capacity, target) ? idle : busy).push(candidate);
+      else if (health.concurrency.hasRoom() && !isBusy(capacity, target)) idle.push(candidate);
+      else busy.push(candidate);
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;
     if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))

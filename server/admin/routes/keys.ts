@@ -30,6 +30,16 @@ const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
 const expiringWithinMs = 7 * dayMs;
 
+interface NewKey {
+  /** For the audit log. */
+  readonly action: "key.created" | "key.rotated";
+  readonly name: string;
+  readonly models: readonly string[];
+  readonly settings: KeySettings;
+  /** The key that this one replaces. */
+  readonly before?: StoredKey;
+}
+
 export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   const { keys, snapshot, applyKeyChanges, audit, now } = options;
 
@@ -57,7 +67,8 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     requireProject(context, body.project ?? null, snapshot());
     const settings = settingsOf(body);
     requireFuture(settings.expiresAt, now());
-    return store(context, "key.created", body.name, body.models, settings);
+    const { name, models } = body;
+    return store(context, { action: "key.created", name, models, settings });
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
@@ -90,7 +101,13 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     // The new key is valid for as long as the old one was, and not only until the old one ends.
     const lifetimeMs = settings.expiresAt === undefined ? 0 : settings.expiresAt - createdAt;
     const renewed = { ...settings, ...(lifetimeMs > 0 && { expiresAt: now() + lifetimeMs }) };
-    const response = await store(context, "key.rotated", name, models, renewed, before);
+    const response = await store(context, {
+      action: "key.rotated",
+      name,
+      models,
+      settings: renewed,
+      before,
+    });
     if (overlapHours === 0) await keys.revoke(id, now());
     else await keys.expire(id, now() + overlapHours * hourMs);
     await applyKeyChanges();
@@ -113,11 +130,7 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
 
   const store = async (
     context: AdminApiContext,
-    action: string,
-    name: string,
-    models: readonly string[],
-    settings: KeySettings,
-    before?: StoredKey,
+    { action, name, models, settings, before }: NewKey,
   ): Promise<Response> => {
     const { text, key } = generateKey(name, models, settings, now());
     await keys.create(key);
