@@ -2,8 +2,9 @@
  * The TLS certificate: read from two PEM files, checked, and reloaded when the files change (certificate reload,
  * rotation). Client certificates (mTLS) are not requested.
  */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { errorCode } from "../lib/error-code.ts";
 import { pollFiles } from "./poll-files.ts";
 
@@ -25,47 +26,99 @@ export class CertificateError extends Error {
   override readonly name = "CertificateError";
 }
 
-/** Throws CertificateError. */
-export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
+/** The beginning of a PEM block. OpenSSL finds it only at the beginning of a line. */
+const blockStart = /^(?=-----BEGIN )/m;
+const certificateStart = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
+/** TLS clients refuse shorter keys, and a key below 528 bits is too short to sign a handshake (RSA-PSS with SHA-256). */
+const minRsaBits = 1024;
+
+/** Throws CertificateError unless TLS handshakes can use both files, with every certificate of the chain. */
+export function readCertificate(files: CertificateFiles): Certificate {
+  const { certPath, keyPath } = files;
   const cert = readText(certPath, "VEXEL_TLS_CERT");
   const key = readText(keyPath, "VEXEL_TLS_KEY");
-  const parsed = parseCertificate(cert, certPath);
-  if (!parsed.checkPrivateKey(parsePrivateKey(key, keyPath))) {
+  const own = parseChain(cert, certPath);
+  if (!own.checkPrivateKey(parsePrivateKey(key, keyPath))) {
     throw new CertificateError(
       `The private key in ${keyPath} (VEXEL_TLS_KEY) does not belong to the certificate in ${certPath} (VEXEL_TLS_CERT). The first certificate in that file must be the server's own.`,
     );
   }
-  return { cert, key, validTo: parsed.validTo };
+  checkTlsContext({ cert, key }, files);
+  return { cert, key, validTo: own.validTo };
 }
 
 function readText(path: string, setting: string): string {
+  let text: string;
   try {
-    return readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch (error) {
     throw new CertificateError(`${setting}=${path} cannot be read (${errorCode(error)}).`);
   }
-}
-
-function parseCertificate(cert: string, path: string): X509Certificate {
-  try {
-    return new X509Certificate(cert);
-  } catch {
-    throw new CertificateError(`VEXEL_TLS_CERT=${path} is not a certificate in PEM format.`);
+  if (text.trim() === "") throw new CertificateError(`${setting}=${path} is empty.`);
+  // BoringSSL would ignore the rest of the file. Text in UTF-16 has such bytes, too.
+  if (text.includes("\0")) {
+    throw new CertificateError(`${setting}=${path} is not in PEM format: it has a NUL byte.`);
   }
+  return text;
 }
 
-function parsePrivateKey(key: string, path: string): ReturnType<typeof createPrivateKey> {
+/** Returns the first certificate, the server's own. */
+function parseChain(cert: string, path: string): X509Certificate {
+  const blocks = cert.split(blockStart).filter((block) => certificateStart.test(block));
+  const chain = blocks.map((block, index) => {
+    try {
+      return new X509Certificate(block);
+    } catch (error) {
+      throw new CertificateError(
+        `VEXEL_TLS_CERT=${path}: certificate ${index + 1} of ${blocks.length} is incomplete or damaged (${opensslReason(error)}).`,
+      );
+    }
+  });
+  const [own] = chain;
+  if (own) return own;
+  throw new CertificateError(`VEXEL_TLS_CERT=${path} is not a certificate in PEM format.`);
+}
+
+function parsePrivateKey(key: string, path: string): KeyObject {
   if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(key)) {
     throw new CertificateError(
       `VEXEL_TLS_KEY=${path} is encrypted. Store the private key without a passphrase, readable by the gateway only.`,
     );
   }
+  let parsed: KeyObject;
   try {
-    return createPrivateKey(key);
-  } catch {
-    throw new CertificateError(`VEXEL_TLS_KEY=${path} is not a private key in PEM format.`);
+    parsed = createPrivateKey(key);
+  } catch (error) {
+    throw new CertificateError(
+      opensslReason(error) === "UNSUPPORTED_ALGORITHM"
+        ? `VEXEL_TLS_KEY=${path} has an unsupported type of private key. Use RSA, ECDSA (P-256, P-384 or P-521) or Ed25519.`
+        : `VEXEL_TLS_KEY=${path} is not a private key in PEM format.`,
+    );
+  }
+  const { modulusLength: bits = minRsaBits } = parsed.asymmetricKeyDetails ?? {};
+  if (bits >= minRsaBits) return parsed;
+  throw new CertificateError(
+    `VEXEL_TLS_KEY=${path} is an RSA key of ${bits} bits. TLS needs ${minRsaBits} bits or more.`,
+  );
+}
+
+/**
+ * Builds the TLS context that every connection builds. It fails for what the parsers accept: curves that TLS does not
+ * have, a key usage that does not allow handshakes, or an incomplete PEM block of another kind among the certificates.
+ */
+function checkTlsContext(pair: Pick<Certificate, "cert" | "key">, files: CertificateFiles): void {
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    throw new CertificateError(
+      `The certificate in ${files.certPath} (VEXEL_TLS_CERT) and its key in ${files.keyPath} (VEXEL_TLS_KEY) cannot be used for TLS (${opensslReason(error)}).`,
+    );
   }
 }
+
+/** The reason at the end of an error of OpenSSL or BoringSSL, such as BAD_END_LINE. It quotes nothing of the file. */
+const opensslReason = (error: unknown): string =>
+  /:(\w+)$/.exec(error instanceof Error ? error.message : "")?.[1] ?? errorCode(error);
 
 export interface WatchCertificateOptions {
   readonly files: CertificateFiles;
