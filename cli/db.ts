@@ -97,7 +97,12 @@ async function prepareFolder(folder: string): Promise<void> {
   openEventFile(folder).close();
   const ledger = new SqliteLedgerStore({ folder, maxBytes: 0, now: Date.now() });
   try {
-    await new OutboxRecovery(folder, ledger).recover();
+    const recovery = new OutboxRecovery(folder, ledger);
+    const { damaged } = recovery;
+    await recovery.recover();
+    for (const { path, records } of damaged) {
+      process.stderr.write(`${path} has ${records} damaged records, which were not moved.\n`);
+    }
   } finally {
     await ledger.close();
   }

@@ -56,7 +56,8 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
   const recovery = new OutboxRecovery(folder, store);
   if (recovery.reservations > 0)
     log.warn("reservations-recovered", { requests: recovery.reservations });
-  if (recovery.unreadable > 0) log.error("ledger-rows-lost", { rows: recovery.unreadable });
+  for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
+  if (recovery.torn > 0) log.info("outbox-torn", { outboxes: recovery.torn });
   const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
   const gatewayDatabase = join(folder, "vexel.db");
   // If the folder or one of its files is removed or replaced, written rows would be lost.

@@ -24,6 +24,13 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   [
     "docs/operations.md",
+    "Damaged outboxes that are kept",
+    "3",
+    "server/storage/files/outbox-recovery.ts",
+    "const maxDamagedFiles = 3",
+  ],
+  [
+    "docs/operations.md",
     "Pause between two attempts to write the ledger",
     "1 s",
     "server/ledger/ledger.ts",

@@ -109,11 +109,12 @@ describe("with rows of the last process in its outbox and a disk that is still f
     writeFileSync(path, `${encode({ rows: [bad, short, valuesOf(good)] })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);
-    expect(recovery.unreadable).toBe(3);
+    const damaged = `${path}.damaged`;
+    expect(recovery.damaged).toEqual([{ path: damaged, records: 2 }]);
     await recovery.recover();
     expect(idsOf(file.oldest(10))).toEqual(["good"]);
     expect(recovery.rows).toEqual([]);
-    expect(existsSync(path)).toBe(false);
+    expect([path, damaged].map((each) => existsSync(each))).toEqual([false, true]);
     file.close();
   });
 

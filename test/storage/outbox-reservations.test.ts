@@ -58,7 +58,7 @@ test("requests that began and have no row are recovered with their estimated cos
   outbox.close();
   const ledger = store();
   const recovery = new OutboxRecovery(folder.path, ledger);
-  expect(recovery).toMatchObject({ reservations: 2, unreadable: 0, isDone: false });
+  expect(recovery).toMatchObject({ reservations: 2, damaged: [], torn: 0, isDone: false });
   await recovery.recover();
   expect(ledger.rows).toEqual([requests[0]!, requests[2]!].map(recoveredRow));
   expect(recovery.isDone).toBe(true);
@@ -178,6 +178,6 @@ test("reservations are recovered up to the torn record after a power failure", (
   outbox.close();
   rmSync(outbox.path);
   const recovery = recoveryOf(folder.path);
-  expect(recovery).toMatchObject({ reservations: 1, unreadable: 1 });
+  expect(recovery).toMatchObject({ reservations: 1, damaged: [], torn: 1 });
   expect(recovery.rows).toEqual([recoveredRow(whole)]);
 });

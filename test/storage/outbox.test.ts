@@ -2,9 +2,22 @@
  * The outbox file: records survive torn and damaged neighbors, failed writes and compactions, and the file is bounded.
  */
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { OutboxFile, type OutboxFileOptions } from "../../server/storage/files/outbox.ts";
+import {
+  OutboxFile,
+  type OutboxFileOptions,
+  rowsRecord,
+} from "../../server/storage/files/outbox.ts";
 import {
   OutboxRecovery,
   outboxRows,
@@ -30,10 +43,11 @@ test("after a cut at any byte, the rows of every complete record are read", () =
   });
   const bytes = readFileSync(outbox.path);
   for (let cut = 0; cut <= bytes.length; cut++) {
-    const { rows, unreadable } = readOutbox(bytes.subarray(0, cut));
+    const { rows, damagedRecords, isTorn } = readOutbox(bytes.subarray(0, cut));
     const complete = [first, second, third].filter((_, at) => ends[at]! <= cut).flat();
     expect(idsOf(rows)).toEqual(idsOf(complete));
-    expect(unreadable).toBe(cut === 0 || ends.includes(cut) ? 0 : 1);
+    expect(isTorn).toBe(cut > 0 && !ends.includes(cut));
+    expect(damagedRecords).toBe(0);
   }
   outbox.close();
 });
@@ -47,8 +61,9 @@ test("a damaged byte loses one record, and the records after it are read", () =>
   for (let at = 0; at < bytes.length; at += 3) {
     const damaged = Buffer.from(bytes);
     damaged[at] = damaged[at]! ^ 0x15;
-    const { rows: read, unreadable } = readOutbox(damaged);
-    expect(unreadable).toBeGreaterThan(0);
+    const { rows: read, damagedRecords, isTorn } = readOutbox(damaged);
+    expect(damagedRecords).toBeGreaterThan(0);
+    expect(isTorn).toBe(false);
     // A damaged line feed can cost the record after it as well.
     expect(read.length).toBeGreaterThanOrEqual(1);
     for (const each of read) expect(rows).toContainEqual(each);
@@ -89,14 +104,16 @@ test("a write that fails leaves no part of its record, and records that waited f
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: [{ requestId: "first" }],
     reserved: [{ requestId: "a" }],
-    unreadable: 0,
+    damagedRecords: 0,
+    isTorn: false,
   });
   isFull = false;
   outbox.append([row({ requestId: "third" })]);
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: [{ requestId: "first" }, { requestId: "third" }],
     reserved: [{ requestId: "a" }, { requestId: "b" }],
-    unreadable: 0,
+    damagedRecords: 0,
+    isTorn: false,
   });
   outbox.close();
 });
@@ -135,7 +152,8 @@ test("a compaction keeps unstored rows and open reservations, and reports the ne
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: rows.slice(-3),
     reserved: [{ requestId: "open" }],
-    unreadable: 0,
+    damagedRecords: 0,
+    isTorn: false,
   });
   outbox.close();
 });
@@ -179,4 +197,65 @@ test("an outbox whose folder is gone closes without an error", () => {
   outbox.append([row()]);
   rmSync(path, { recursive: true });
   outbox.close();
+});
+
+const damagedRecord = rowsRecord([row({ requestId: "damaged" })]).replace("damaged", "damagee");
+/** Its length reaches beyond the end of the file. */
+const longRecord = "ffffffff 00000000 {}\n";
+const cutOff = rowsRecord([row({ requestId: "cut" })]).slice(0, -40);
+
+test("a file with damaged records is kept beside the data, and is not read again", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "outbox-999999999-a.log");
+  const records = [
+    rowsRecord([row({ requestId: "first" })]),
+    damagedRecord,
+    longRecord,
+    rowsRecord([row({ requestId: "last" })]),
+  ];
+  const text = records.join("") + cutOff;
+  writeFileSync(path, text);
+  const stored: string[] = [];
+  const store = {
+    append: async (rows: readonly { readonly requestId: string }[]) =>
+      void stored.push(...idsOf(rows)),
+  };
+  const recovery = new OutboxRecovery(folder.path, store);
+  expect(recovery).toMatchObject({
+    damaged: [{ path: `${path}.damaged`, records: 2 }],
+    torn: 1,
+  });
+  expect(existsSync(path)).toBe(true);
+  await recovery.recover();
+  expect(recovery.isDone).toBe(true);
+  expect(stored).toEqual(["first", "last"]);
+  expect(readdirSync(folder.path)).toEqual(["outbox-999999999-a.log.damaged"]);
+  expect(readFileSync(`${path}.damaged`, "utf8")).toBe(text);
+  const next = new OutboxRecovery(folder.path, store);
+  expect(next).toMatchObject({ isDone: true, rows: [], damaged: [], torn: 0 });
+});
+
+test("a file whose last record is cut off is not damaged, and is removed", async () => {
+  using folder = temporaryFolder();
+  writeFileSync(
+    join(folder.path, "outbox-999999999-a.log"),
+    rowsRecord([row({ requestId: "first" })]) + cutOff,
+  );
+  const recovery = new OutboxRecovery(folder.path, { append: async () => undefined });
+  expect(recovery).toMatchObject({ damaged: [], torn: 1 });
+  await recovery.recover();
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("at most three damaged files are kept, the latest", async () => {
+  using folder = temporaryFolder();
+  for (let at = 0; at < 5; at++) {
+    const path = join(folder.path, `outbox-${9 - at}-a.log`);
+    writeFileSync(path, damagedRecord);
+    utimesSync(path, 1000 + at, 1000 + at);
+    await new OutboxRecovery(folder.path, { append: async () => undefined }).recover();
+  }
+  expect(readdirSync(folder.path).toSorted()).toEqual(
+    [5, 6, 7].map((id) => `outbox-${id}-a.log.damaged`),
+  );
 });

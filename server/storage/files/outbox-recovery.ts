@@ -1,9 +1,10 @@
 /**
  * Crash recovery, also after kill -9: moves the rows that earlier processes left in their outboxes into the ledger
  * store, at the start or, if the disk was full, later. Until then these rows count as spent. A reservation without a
- * row becomes a row with its estimated cost: the request may have been billed.
+ * row becomes a row with its estimated cost: the request may have been billed. A file with damaged records is kept
+ * under another name, for the operator: no program reads it again.
  */
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fromValues } from "../ledger-row-values.ts";
 import { isCompleteRow, type LedgerRow } from "../ports/ledger-row.ts";
@@ -15,22 +16,36 @@ import { type OutboxRecord, ownOutboxes, type ReservedValues } from "./outbox.ts
 const chunkRows = 500;
 const outboxName = /^outbox-\d+-[\w-]+\.log$/;
 
+const damagedEnding = ".damaged";
+/** Files with damaged records that are kept, the latest. Each has at most the size of an outbox, 64 MiB. */
+const maxDamagedFiles = 3;
+
 interface LeftOutbox extends OutboxContent {
   readonly path: string;
 }
 
+export interface DamagedOutbox {
+  /** Where the file is kept once its other records are in the ledger store. */
+  readonly path: string;
+  readonly records: number;
+}
+
 export class OutboxRecovery {
   readonly #store: Pick<LedgerStore, "append">;
-  readonly #paths: string[];
+  readonly #folder: string;
+  readonly #left: LeftOutbox[];
   #rows: LedgerRow[];
   #running: Promise<void> | undefined;
-  /** Records that cannot be read. */
-  readonly unreadable: number;
+  /** Outboxes with records that cannot be read, or that no ledger store accepts. */
+  readonly damaged: readonly DamagedOutbox[];
+  /** Outboxes whose last write was cut off by the crash: no response has been sent for what it would have recorded. */
+  readonly torn: number;
   /** Requests that were in flight with a reservation, and have no row in an outbox. */
   readonly reservations: number;
 
   /** The folder must be locked: then every outbox except those of this process was left by an earlier process. */
   constructor(folder: string, store: Pick<LedgerStore, "append">) {
+    this.#folder = folder;
     this.#store = store;
     const left = leftOutboxes(folder);
     const rows = left.flatMap((each) => each.rows);
@@ -41,10 +56,16 @@ export class OutboxRecovery {
         .filter(({ requestId }) => !settled.has(requestId))
         .map((request) => [request.requestId, request]),
     );
-    this.#paths = left.map(({ path }) => path);
+    this.#left = left;
     // Rows come first: a request with a row keeps it.
     this.#rows = [...rows, ...[...open.values()].map(interruptedRow)];
-    this.unreadable = left.reduce((sum, each) => sum + each.unreadable, 0);
+    this.damaged = left
+      .filter(({ damagedRecords }) => damagedRecords > 0)
+      .map(({ path, damagedRecords }) => ({
+        path: path + damagedEnding,
+        records: damagedRecords,
+      }));
+    this.torn = left.filter(({ isTorn }) => isTorn).length;
     this.reservations = open.size;
   }
 
@@ -54,12 +75,12 @@ export class OutboxRecovery {
   }
 
   get isDone(): boolean {
-    return this.#paths.length === 0;
+    return this.#left.length === 0;
   }
 
   /**
-   * Stores as many rows as the store takes. The files are removed once all rows are stored. Rejects with the store's
-   * error.
+   * Stores as many rows as the store takes. The files are removed, or kept as damaged, once all rows are stored. Rejects
+   * with the store's error.
    */
   recover(): Promise<void> {
     this.#running ??= this.#recover().finally(() => {
@@ -73,11 +94,22 @@ export class OutboxRecovery {
       await this.#store.append(this.#rows.slice(0, chunkRows));
       this.#rows = this.#rows.slice(chunkRows);
     }
-    for (let path = this.#paths[0]; path !== undefined; path = this.#paths[0]) {
-      rmSync(path, { force: true });
-      this.#paths.shift();
+    for (let outbox = this.#left[0]; outbox; outbox = this.#left[0]) {
+      if (outbox.damagedRecords > 0) keepDamaged(this.#folder, outbox.path);
+      else rmSync(outbox.path, { force: true });
+      this.#left.shift();
     }
   }
+}
+
+function keepDamaged(folder: string, path: string): void {
+  renameSync(path, path + damagedEnding);
+  const kept = readdirSync(folder)
+    .filter((name) => name.startsWith("outbox-") && name.endsWith(damagedEnding))
+    .map((name) => join(folder, name))
+    .map((each) => ({ path: each, writtenAt: statSync(each).mtimeMs }))
+    .toSorted((a, b) => b.writtenAt - a.writtenAt);
+  for (const old of kept.slice(maxDamagedFiles)) rmSync(old.path);
 }
 
 /** The rows of every outbox in the folder that are not known to be in the ledger store. */
@@ -132,18 +164,25 @@ interface OutboxContent {
   readonly rows: readonly LedgerRow[];
   /** Reservations without a row: it is unknown whether the requests were billed. */
   readonly reserved: readonly ReservedRequest[];
-  /** Records and rows that cannot be read. */
-  readonly unreadable: number;
+  /** Records that cannot be read, or have a row that no ledger store accepts. */
+  readonly damagedRecords: number;
+  /** The last record is cut off. It is not counted as damaged. */
+  readonly isTorn: boolean;
 }
 
 const lineFeed = 0x0a;
 const headLength = 18;
-const headPattern = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
+const headPattern = /^[0-9a-f]{8} [0-9a-f]{8} $/;
 
 export function readOutbox(bytes: Buffer): OutboxContent {
   const content = new ContentReader();
+  let isTorn = false;
   for (let at = 0; at < bytes.length; ) {
     const json = jsonAt(bytes, at);
+    if (json === undefined && isCutOff(bytes, at)) {
+      isTorn = true;
+      break;
+    }
     content.add(json);
     if (json !== undefined) at += headLength + json.length + 1;
     else {
@@ -151,24 +190,36 @@ export function readOutbox(bytes: Buffer): OutboxContent {
       at = next < 0 ? bytes.length : next + 1;
     }
   }
-  const { rows, reserved, unreadable } = content;
-  return { rows, reserved, unreadable };
+  const { rows, reserved, damagedRecords } = content;
+  return { rows, reserved, damagedRecords, isTorn };
 }
+
+/**
+ * Whether the file ends within the record at `at`: then its write never returned. A damaged length may also reach
+ * beyond the end, but a line feed follows its record.
+ */
+function isCutOff(bytes: Buffer, at: number): boolean {
+  if (bytes.includes(lineFeed, at)) return false;
+  const head = bytes.toString("latin1", at, at + headLength);
+  if (head.length < headLength) return /^[0-9a-f]{0,8} ?[0-9a-f]{0,8} ?$/.test(head);
+  return headPattern.test(head) && at + headLength + lengthIn(head) >= bytes.length;
+}
+
+const lengthIn = (head: string): number => Number.parseInt(head.slice(0, 8), 16);
 
 /** The JSON of the record at `at`. Undefined: it is torn or damaged. */
 function jsonAt(bytes: Buffer, at: number): Buffer | undefined {
-  const [, length = "", checksum = ""] =
-    headPattern.exec(bytes.toString("latin1", at, at + headLength)) ?? [];
-  if (length === "") return undefined;
-  const end = at + headLength + Number.parseInt(length, 16);
+  const head = bytes.toString("latin1", at, at + headLength);
+  if (!headPattern.test(head)) return undefined;
+  const end = at + headLength + lengthIn(head);
   if (bytes[end] !== lineFeed) return undefined;
   const json = bytes.subarray(at + headLength, end);
-  return Bun.hash.crc32(json) === Number.parseInt(checksum, 16) ? json : undefined;
+  return Bun.hash.crc32(json) === Number.parseInt(head.slice(9), 16) ? json : undefined;
 }
 
 class ContentReader {
   rows: LedgerRow[] = [];
-  unreadable = 0;
+  damagedRecords = 0;
   readonly #reserved = new Map<string, ReservedRequest>();
 
   get reserved(): readonly ReservedRequest[] {
@@ -177,11 +228,13 @@ class ContentReader {
 
   add(json: Buffer | undefined): void {
     if (!json) {
-      this.unreadable++;
+      this.damagedRecords++;
       return;
     }
     const { rows = [], reserved, released, stored } = JSON.parse(json.toString()) as OutboxRecord;
-    for (const values of rows) this.#addRow(fromValues(values));
+    const complete = rows.map(fromValues).filter(isCompleteRow);
+    if (complete.length < rows.length) this.damagedRecords++;
+    for (const row of complete) this.#addRow(row);
     if (reserved) this.#reserved.set(reserved[0], reservedOf(reserved));
     if (released !== undefined) this.#reserved.delete(released);
     // If the row of the marker was in a damaged record, nothing is dropped: storing a row again changes nothing.
@@ -190,10 +243,6 @@ class ContentReader {
   }
 
   #addRow(row: LedgerRow): void {
-    if (!isCompleteRow(row)) {
-      this.unreadable++;
-      return;
-    }
     this.rows.push(row);
     this.#reserved.delete(row.requestId);
   }

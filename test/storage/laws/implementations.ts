@@ -157,7 +157,8 @@ export const outboxes: readonly OutboxImplementation[] = [
       const recovery = new OutboxRecovery(folder, {
         append: async (more) => void rows.push(...more),
       });
-      if (recovery.unreadable > 0) throw new Error(`${recovery.unreadable} unreadable records`);
+      if (recovery.damaged.length > 0 || recovery.torn > 0)
+        throw new Error("records are damaged or cut off");
       await recovery.recover();
       return rows;
     },
