@@ -120,7 +120,7 @@ function read(env: Environment, name: string): string | undefined {
 
 /** Ollama's URL from its own OLLAMA_HOST, which often has no scheme and often is the server's listen address. */
 export function ollamaUrl(host: string): string | undefined {
-  const [, scheme = "http", rest = ""] = /^(?:(https?):\/\/)?(.*)$/s.exec(host) ?? [];
+  const [, scheme = "http", rest = ""] = /^(?:(https?):\/\/)?(.*)$/is.exec(host) ?? [];
   // No host means this machine, and so do the wildcard addresses.
   const written = `${scheme}://${rest.startsWith(":") ? "127.0.0.1" : ""}${rest}`;
   if (rest === "" || !URL.canParse(written)) return undefined;

@@ -180,6 +180,7 @@ test("OLLAMA_HOST is read as Ollama reads it, and an address to listen on means 
     "http://gpu-box": "http://gpu-box",
     "https://ollama.example/x/": "https://ollama.example/x",
     "http://gpu-box:11434/v1": "http://gpu-box:11434",
+    "HTTPS://ollama.example": "https://ollama.example",
   };
   for (const [host, url] of Object.entries(cases)) expect(ollamaUrl(host)).toBe(url);
 });
