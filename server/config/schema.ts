@@ -66,7 +66,7 @@ const image = z.strictObject({
     .strictObject({
       upstream: id,
       model: id.default("omni-moderation-latest"),
-      /** If the moderation request fails: refuse the request, or generate the image without the check. */
+      /** If the moderation upstream fails: refuse the request, or generate the image without the check. */
       onFailure: z.enum(["refuse", "allow"]).default("refuse"),
       /** Absent: the vendor's list price. */
       price: embeddingPrice.optional(),

@@ -58,9 +58,20 @@ async function flaggedCategories<Q extends GenerationQuery>(
     const kind = error instanceof GatewayError ? error.kind : "internal";
     record.addStep(`moderation: ${kind}`);
     if (signal.aborted) throw signal.reason;
-    if (moderation.onFailure === "refuse") throw moderationFailed(error);
+    if (moderation.onFailure === "refuse" || !isUnavailable(error)) throw moderationFailed(error);
     return undefined;
   }
+}
+
+/**
+ * The moderation upstream failed or is at its rate limit. Only then does `onFailure: allow` apply. A client must not be
+ * able to switch the moderation off, so the image request fails with every error that the client can cause: a budget
+ * that is too small for the moderation, a price that its key requires, or a prompt that the upstream rejects as invalid.
+ */
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  const { causedBy, retry } = error.definition;
+  return error.kind === "target_at_limit" || (causedBy === "upstream" && retry !== "never");
 }
 
 /** A retry may succeed. The moderation's own error message may not be meant for clients, so it goes to the log. */

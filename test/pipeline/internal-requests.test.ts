@@ -14,9 +14,14 @@ afterEach(async () => {
 interface ModeratedOptions {
   /** The moderation's response, or a wait that never ends. */
   readonly response?: unknown | "hangs";
+  /** The status of the moderation's response. */
+  readonly status?: number;
   readonly key?: string;
   readonly model?: string;
   readonly moderation?: string;
+  /** The price of the moderation. */
+  readonly price?: string;
+  readonly prompt?: string;
 }
 
 const passed = { results: [{ flagged: false, categories: {} }], usage: { prompt_tokens: 1000 } };
@@ -25,9 +30,12 @@ const flagged = { results: [{ flagged: true, categories: { violence: true } }] }
 /** A gateway with a moderated image model: 10 dollars per million tokens of the prompt, one cent per image. */
 function startModerated({
   response = passed,
+  status = 200,
   key = "",
   model = "",
   moderation = "",
+  price = ", price: { input: 10 }",
+  prompt = "an otter at dusk",
 }: ModeratedOptions) {
   let requests = 0;
   const moderationUpstream = Bun.serve({
@@ -35,7 +43,9 @@ function startModerated({
     port: 0,
     fetch: () => {
       requests++;
-      return response === "hangs" ? new Promise<Response>(() => {}) : Response.json(response);
+      return response === "hangs"
+        ? new Promise<Response>(() => {})
+        : Response.json(response, { status });
     },
   });
   const imageUpstream = startFake();
@@ -48,7 +58,7 @@ models:
   - id: moderated
     kind: image
     price: { image: 0.01 }
-    moderation: { upstream: guard, model: guard-1, price: { input: 10 }${moderation} }
+    moderation: { upstream: guard, model: guard-1${price}${moderation} }
     targets: [{ upstream: images, model: gpt-image-1.5 }]
     ${model}
 projects:
@@ -66,7 +76,7 @@ keys:
     fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "moderated", prompt: "an otter at dusk" }),
+      body: JSON.stringify({ model: "moderated", prompt }),
       ...(signal && { signal }),
     });
   return { gateway, imageUpstream, generate, requests: () => requests };
@@ -153,6 +163,60 @@ describe("a moderation request", () => {
       ["moderations", "upstream_invalid"],
     ]);
   });
+
+  describe("that fails for a reason that the client can cause refuses the image, also with `onFailure: allow`:", () => {
+    const moderation = ", onFailure: allow";
+    const prompt = "an otter at dusk. ".repeat(700);
+    const rejection = { error: { message: "Invalid input.", type: "invalid_request_error" } };
+    const causes: [string, ModeratedOptions, number, string, number][] = [
+      [
+        "the rest of the budget is too small for the moderation",
+        { key: ", budget: { total: 0.05 }", price: ", price: { input: 1000 }", prompt },
+        429,
+        "insufficient_quota",
+        0,
+      ],
+      [
+        "the key refuses requests without a price, and the moderation has none",
+        { key: ", budget: { total: 9, unknownPrice: refuse }", price: "" },
+        403,
+        "price_unknown",
+        0,
+      ],
+      [
+        "the moderation upstream rejects the prompt as invalid",
+        { response: rejection, status: 400 },
+        502,
+        "upstream_error",
+        1,
+      ],
+    ];
+    test.each(causes)("%s", async (_, options, status, code, moderations) => {
+      const { generate, imageUpstream, requests } = startModerated({
+        response: flagged,
+        moderation,
+        ...options,
+      });
+      const refusal = await generate();
+      expect(refusal.status).toBe(status);
+      expect(await refusal.json()).toMatchObject({ error: { code } });
+      expect(requests()).toBe(moderations);
+      expect(imageUpstream.requests).toHaveLength(0);
+    });
+  });
+
+  test.each([429, 500, 503])(
+    "whose upstream responds with %i is skipped if the model allows it",
+    async (status) => {
+      const { generate, imageUpstream } = startModerated({
+        response: { error: { message: "Try again later.", type: "server_error" } },
+        status,
+        moderation: ", onFailure: allow",
+      });
+      expect((await generate()).status).toBe(200);
+      expect(imageUpstream.requests).toHaveLength(1);
+    },
+  );
 
   test("that takes too long ends with the timeout of the image request", async () => {
     const { gateway, generate } = startModerated({ response: "hangs", model: "timeout: 1" });
