@@ -47,13 +47,19 @@ function toRequest(incoming: BridgedRequest): Request {
   // Unescaped, `#` and `?` would end the path of the URL, and a backslash would count as a slash.
   const escapedPath = path.replace(/[#?\\]/g, encodeURIComponent);
   // The handler serves HEAD as GET, and the HTTP server sends only the head of the response, with the same length.
-  const isRead = /^(?:GET|HEAD)$/i.test(method);
-  return new Request(`${origin}${escapedPath}${search}`, {
-    method: isRead ? "GET" : method,
+  const served = method === "HEAD" ? "GET" : method;
+  // `Request` refuses a GET with a body, also in lower case.
+  const isRead = served.toUpperCase() === "GET";
+  const request = new Request(`${origin}${escapedPath}${search}`, {
+    method: isRead ? "GET" : served,
     headers,
     signal,
     ...(!isRead && { body: bodyStream(incoming), duplex: "half" }),
   });
+  // Methods are case-sensitive (RFC 9110), but `Request` changes some to upper case, and Bun's changes a method that it
+  // does not know to GET. The handler would then serve it as a read, instead of refusing it.
+  if (request.method !== served) Object.defineProperty(request, "method", { value: served });
+  return request;
 }
 
 /** Nothing is read before the handler asks for it. */

@@ -1,7 +1,7 @@
 /** The admin API as a mounted app: unknown paths and methods, bodies, and errors in OpenAI's shape. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { adminToken, asOperator, startWithAdmin } from "../events/webhooks-fixture.ts";
-import { expectError } from "../http/gateway-fixture.ts";
+import { expectError, RawConnection } from "../http/gateway-fixture.ts";
 
 const gateway = startWithAdmin({ yaml: "" });
 afterAll(() => gateway.close());
@@ -38,6 +38,28 @@ test("a path with another method gets 405 and the allowed methods", async () => 
     await expectError(response, "method_not_allowed");
   }
 });
+
+// `fetch` refuses some of these methods, and changes others to upper case.
+test.each(["FOO", "get", "Get", "post", "Post", "PROPFIND", "GET-ALL"])(
+  "the method %s is refused with 405 and the allowed methods",
+  async (method) => {
+    const connection = await RawConnection.open(gateway.url);
+    for (const [path, allow] of [
+      ["/admin/api/keys", "GET, HEAD, POST, OPTIONS"],
+      ["/admin/api/openapi.json", "GET, HEAD, OPTIONS"],
+      ["/admin/api/playground/embeddings", "POST, OPTIONS"],
+      ["/console", "GET, HEAD, OPTIONS"],
+      ["/healthz", "GET, HEAD, OPTIONS"],
+    ] as const) {
+      const head = `host: a\r\nauthorization: Bearer ${adminToken}\r\ncontent-length: 2\r\n`;
+      connection.send(`${method} ${path} HTTP/1.1\r\n${head}\r\n{}`);
+      const { status, headers, body } = await connection.response();
+      expect([path, status, headers.get("allow")]).toEqual([path, 405, allow]);
+      expect(body).toContain(`Not allowed to ${method} on ${path}.`);
+    }
+    connection.disconnect();
+  },
+);
 
 test("a small response is sent in one piece, with its length", async () => {
   const response = await asOperator(gateway.url, "/admin/api/targets");

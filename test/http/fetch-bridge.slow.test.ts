@@ -110,13 +110,16 @@ describe("a request", () => {
     ["get", "x"],
     ["TRACE", "x"],
     ["PROPFIND", "x"],
-  ])("%s with the host %s reaches the handler", async (method, host) => {
+    ["FOO", "x"],
+    ["Post", "x"],
+    ["post", "x"],
+  ])("%s with the host %s reaches the handler, with its method unchanged", async (method, host) => {
     const { url, errors } = mounted(echo);
     const connection = await RawConnection.open(url);
     connection.send(`${method} /admin/%zz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     const { status, body } = await connection.response();
     expect([status, errors]).toEqual([200, []]);
-    expect(JSON.parse(body)).toMatchObject({ method: method.toUpperCase(), path: "/admin/%zz" });
+    expect(JSON.parse(body)).toMatchObject({ method, path: "/admin/%zz" });
     connection.disconnect();
   });
 
