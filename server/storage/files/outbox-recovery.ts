@@ -93,6 +93,8 @@ export class OutboxRecovery {
     while (this.#rows.length > 0) {
       await this.#store.append(this.#rows.slice(0, chunkRows));
       this.#rows = this.#rows.slice(chunkRows);
+      // Requests are served between two steps: SQLite's promise settles without a turn of the event loop.
+      if (this.#rows.length > 0) await new Promise(setImmediate);
     }
     for (let outbox = this.#left[0]; outbox; outbox = this.#left[0]) {
       if (outbox.damagedRecords > 0) keepDamaged(this.#folder, outbox.path);
