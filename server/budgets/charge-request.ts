@@ -1,6 +1,7 @@
 /**
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
- * ends.
+ * ends. With the budget exceeded, an embeddings request waits if only reservations of other requests are in the way;
+ * any other request is refused.
  */
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";

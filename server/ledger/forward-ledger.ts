@@ -1,8 +1,8 @@
 /**
  * Forwards ledger rows from this gateway's data folder to the ledger that all replicas share, oldest first, in batches.
  * A row is removed from the data folder after the shared ledger has it, and the shared ledger ignores rows that it has,
- * so each row arrives exactly once. While the shared ledger is unreachable, rows wait in the data folder (ledger
- * backlog).
+ * so each row arrives exactly once. While the shared ledger is unreachable, rows wait in the data folder: the
+ * ledger backlog.
  */
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";

@@ -1,7 +1,7 @@
 /**
- * Response verification, inside every attempt: the number and length of the vectors, no NaN or Infinity, no zero
- * vector; the type of images. An invalid response is a failure of that target. The next target is then tried, but not
- * for an image that may have been billed, unless the model sets `retryPaid`.
+ * Response verification, inside every attempt: the number and length of the vectors, no NaN, no Infinity and no
+ * zero vector; the type of images. An invalid response is a failure of that target. The next target is then tried,
+ * but not for an image that may have been billed, unless the model sets `retryPaid`.
  *
  * Then checks the reported usage for plausibility: clients are charged for the usage that an upstream reports, so one
  * absurd number must not use up a month's budget. Usage above the possible maximum is dropped: the usage is unknown

@@ -1,6 +1,6 @@
 /**
- * The error response: converts an error into a status, headers (`retry-after`, `x-should-retry`) and OpenAI's error
- * body. No other code does.
+ * The error response: converts an error into a status, headers (`retry-after`, `x-should-retry`) and
+ * OpenAI's error body. No other code does.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -173,8 +173,8 @@ interface RawState {
 
 /**
  * Accepts a socket and upgrades it to TLS. `Bun.listen({ tls })` would use its first certificate for as long as it
- * listens; this function uses the current certificate for each connection. Bun's types do not have `isServer`, with
- * which Bun's `node:tls` makes the server side of a connection.
+ * listens; this function uses the current certificate for each connection (certificate reload). Bun's types do not
+ * have `isServer`, with which Bun's `node:tls` makes the server side of a connection.
  */
 function upgradingHandler(
   credentials: () => TlsCredentials,

@@ -1,4 +1,7 @@
-/** The gateway's side of a worker's child process: started on first use, stopped when idle, restarted when it dies. */
+/**
+ * The gateway's side of a worker's child process: started on first use and stopped when idle. After a crash the next
+ * request starts it again (respawn).
+ */
 
 import { dirname } from "node:path";
 import { errorTable } from "../../../contract/errors.ts";

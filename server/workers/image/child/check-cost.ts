@@ -1,7 +1,7 @@
 /**
  * Decompression bomb guard: rejects small files that take very long to decode, because a running decoder can only be
- * stopped by ending its process. Parses the file structure in one pass and decodes no pixel. SVG, PDF and TIFF are
- * never opened.
+ * stopped by ending its process. Parses the file structure in one pass and decodes no pixel. `open-image.ts` rejects
+ * images of more than 64 million pixels, and never opens SVG, PDF and TIFF.
  */
 import { constants, inflateSync } from "node:zlib";
 import { errorCode } from "../../../lib/error-code.ts";
