@@ -121,12 +121,10 @@ export class LongTexts {
   async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       const wasOnDisk = this.#store?.isOnDisk === true;
-      const owned = new OwnedChunks([chunk]);
       yield chunk;
+      // Otherwise the store owns the chunk, a part of which may be in its memory or still in use.
       const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
-      if (isFree && isLastOf(chunk)) owned.release();
-      // A part of the chunk may be in the memory of the store, which owns it now, or still in use.
-      else owned.take();
+      if (isFree && isLastOf(chunk)) new OwnedChunks([chunk]).release();
     }
   }
 }
