@@ -2,9 +2,10 @@
  * Stores of the content of requests obey the laws of their port, and content waits for an object store that is down.
  */
 import { expect, test } from "bun:test";
+import { StoreFullError } from "../../server/storage/files/response-files.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { until } from "../until.ts";
-import { contentStoreLaws } from "./laws/content-store.laws.ts";
+import { contentMaxBytes, contentStoreLaws } from "./laws/content-store.laws.ts";
 import { contentFiles } from "./laws/implementations.ts";
 import { openS3Content, s3ContentStore } from "./laws/s3-implementations.ts";
 
@@ -31,5 +32,38 @@ test("content that could not be uploaded is uploaded when the object store respo
   });
   expect(await read()).toBe("text");
   await store.close();
+  await s3.stop();
+});
+
+test("content that is uploaded counts toward the maximum of its replica, and after a sweep of every replica", async () => {
+  const s3 = startFakeS3();
+  const [store, other] = [1, 2].map(() => openS3Content(s3.url("full"), Date.now)) as [
+    ReturnType<typeof openS3Content>,
+    ReturnType<typeof openS3Content>,
+  ];
+  const isFull = (replica: typeof store): boolean => {
+    try {
+      replica.begin("m", "probe").discard();
+      return false;
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreFullError);
+      return true;
+    }
+  };
+  // Small parts: a file that was just uploaded may still count in the data folder, which has the same maximum.
+  for (const at of [1, 2, 3, 4]) {
+    expect(isFull(store)).toBe(false);
+    const writer = store.begin("m", `req_${at}`);
+    writer.append("x".repeat(0.3 * contentMaxBytes));
+    writer.commit();
+    await until(() => s3.objects.size === at);
+  }
+  await until(() => isFull(store));
+  expect(isFull(other)).toBe(false);
+  await other.sweep(new Map([["m", 60_000]]));
+  expect(isFull(other)).toBe(true);
+  await other.sweep(new Map());
+  expect(isFull(other)).toBe(false);
+  await Promise.all([store.close(), other.close()]);
   await s3.stop();
 });

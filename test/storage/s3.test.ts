@@ -1,4 +1,7 @@
-/** The object store beyond the laws of its ports: `BLOB_URL`, presigned links, timeouts, deletion by any replica. */
+/**
+ * The object store beyond the laws of its ports: `BLOB_URL`, presigned links, timeouts, incomplete objects, deletion by
+ * any replica.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
@@ -102,4 +105,25 @@ test("expired images and responses are deleted from the bucket by any replica", 
   await responses.sweep();
   const left = [...s3.objects.keys()].filter((key) => key.startsWith("sweep/"));
   expect(left).toEqual([`sweep/images/${names[0]}`]);
+});
+
+test.each([
+  ["cut off", "the ima"],
+  ["too long", "the images, and more"],
+  ["empty", ""],
+])("a response whose body in the bucket is %s is not found", async (kind, text) => {
+  const prefix = `response-${kind.replace(" ", "-")}`;
+  const { objects } = open(prefix);
+  const responses = new S3Responses({ objects, ttlMs: 60_000, now: Date.now });
+  const metadata = { requestId: "req_1", fingerprint: "f", headers: {} };
+  const whole = "the images";
+  const chunks = async function* () {
+    yield Buffer.from(whole);
+  };
+  await responses.copy("body", { ...metadata, length: whole.length, open: chunks });
+  await responses.name("body", whole.length, ["name"], metadata);
+  expect(await responses.find("name")).toMatchObject({ length: whole.length });
+  const key = `${prefix}/responses/body.body`;
+  s3.objects.set(key, { ...s3.objects.get(key)!, bytes: Buffer.from(text) });
+  expect(await responses.find("name")).toBeUndefined();
 });
