@@ -1,4 +1,10 @@
-/** Content store: prompts, inputs, vectors and images of requests, for models that store them. */
+/**
+ * Content store: prompts, inputs, vectors and images of requests, for models that store them.
+ *
+ * Writing is synchronous because a chunk is borrowed: its memory may be reused as soon as `append` returns. Every
+ * implementation therefore writes to the local disk, and an object store is filled from there later. Errors are thrown,
+ * and the recording of the request logs them.
+ */
 
 import type { BorrowedBytes } from "../../lib/borrowed-bytes.ts";
 
@@ -6,7 +12,7 @@ import type { BorrowedBytes } from "../../lib/borrowed-bytes.ts";
 export interface ContentWriter {
   /** Throws StoreFullError or the error of the file system. */
   append(chunk: string | BorrowedBytes): void;
-  /** Publishes the content. */
+  /** Publishes the content. Throws like `append`. */
   commit(): void;
   /** Deletes the content. Never throws. */
   discard(): void;

@@ -1,4 +1,11 @@
-/** Response store: the interface to stored responses, which are replayed for idempotent requests. */
+/**
+ * Response store: the interface to stored responses, which are replayed for idempotent requests.
+ *
+ * `begin` and `append` are synchronous because a chunk is borrowed: its memory may be reused as soon as `append`
+ * returns, and the first chunk begins the file. Every implementation therefore writes to the local disk first, and
+ * `commit` copies the response to shared storage. Errors are thrown; the response is then not stored, and the
+ * idempotency store logs why.
+ */
 
 import type { BorrowedBytes } from "../../lib/borrowed-bytes.ts";
 
@@ -17,6 +24,7 @@ export interface StoredResponse extends ResponseMetadata {
 
 /** Writes a response to disk. */
 export interface ResponseWriter {
+  /** Throws StoreFullError or the error of the file system. */
   append(chunk: string | BorrowedBytes): void;
   /** Publishes the response under these names (lookup keys), in addition to the names of earlier calls. */
   commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;

@@ -1,4 +1,10 @@
-/** Port: cached embeddings that replicas share (second-level cache). It never delays or fails a request noticeably. */
+/**
+ * Port: cached embeddings that replicas share (second-level cache). It never delays or fails a request noticeably.
+ *
+ * `add` and `clear` are synchronous because they only buffer: `clear` has its effect on this replica at once, and is
+ * repeated in the background until the cache has it. The connection to the cache reports its errors; an embedding that
+ * could not be written is a cache miss.
+ */
 import type { PersistedEmbedding } from "./embedding-cache-store.ts";
 
 export interface SharedEmbedding extends PersistedEmbedding {
