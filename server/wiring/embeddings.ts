@@ -75,7 +75,7 @@ export function wireEmbeddings(
     report: (result) => {
       reportDrift(runtime, result);
       // Vectors of the drifted target may be in the cache, and it is unknown which.
-      if (result.status === "drifted") cache.clear();
+      if (result.status === "drifted") void cache.clear();
     },
   });
   const driftChecks = scheduleDriftChecks({
@@ -137,7 +137,7 @@ export function wireEmbeddings(
         batched_requests: batched.requests,
       },
     }),
-    clearCache: () => cache.clear(),
+    clearCache: () => void cache.clear(),
     close: async () => {
       await file?.close();
       await shared?.close();
@@ -178,9 +178,9 @@ const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): Ca
     shared.add(key, embedding);
   },
   touch: (key) => file?.touch(key),
-  clear: () => {
-    file?.clear();
+  clear: async () => {
     shared.clear();
+    await file?.clear();
   },
 });
 

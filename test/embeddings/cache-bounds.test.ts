@@ -21,7 +21,7 @@ function roomFor(entries: number) {
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
       touch: (key) => evictions.push(`used ${key}`),
-      clear: () => evictions.push("clear"),
+      clear: async () => void evictions.push("clear"),
     },
   });
   const addVector = (...keys: string[]) => {

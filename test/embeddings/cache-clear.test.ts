@@ -1,5 +1,7 @@
 /** When a target turns out to have drifted, all cached vectors are cleared. */
 import { expect, test } from "bun:test";
+import { copyFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -29,7 +31,7 @@ test("clearing empties the cache in memory and on disk, and new vectors are cach
   await second.load((key, found, tokens) => again.restore(key, found, tokens));
   expect(again.size).toBe(1);
   again.set(keyFor("waiting to be written"), { vector, tokens: 1 });
-  again.clear();
+  void again.clear();
   expect([again.size, again.get(keyFor("written"), "float")]).toEqual([0, undefined]);
   again.set(keyFor("new"), { vector, tokens: 7 });
   second.close();
@@ -39,4 +41,38 @@ test("clearing empties the cache in memory and on disk, and new vectors are cach
   await third.load((key) => found.push(key) > 0);
   third.close();
   expect(found).toEqual([keyFor("new")]);
+});
+
+test("clearing replaces the file, so that no time is spent on its rows, and its space is freed", async () => {
+  using folder = temporaryFolder();
+  const reports: string[] = [];
+  const open = () =>
+    new EmbeddingCacheFile({
+      folder: folder.path,
+      maxBytes: 64 * 1024 * 1024,
+      keyFormat: 1,
+      now: () => 1,
+      report: (reason) => reports.push(reason),
+    });
+  const path = join(folder.path, "vectors.db");
+  const first = open();
+  for (let at = 0; at < 1000; at++) first.add(keyFor(String(at)), { vector, tokens: 1 });
+  await first.close();
+  const size = statSync(path).size;
+  expect(size).toBeGreaterThan(1_000_000);
+  // As after a crash during an earlier clear.
+  copyFileSync(path, `${path}.cleared`);
+  const second = open();
+  expect(readdirSync(folder.path)).not.toContain("vectors.db.cleared");
+  await second.clear();
+  expect(statSync(path).size).toBeLessThan(size / 10);
+  expect(readdirSync(folder.path)).not.toContain("vectors.db.cleared");
+  second.add(keyFor("new"), { vector, tokens: 1 });
+  await second.close();
+  const third = open();
+  const found: string[] = [];
+  await third.load((key) => found.push(key) > 0);
+  await third.close();
+  expect(found).toEqual([keyFor("new")]);
+  expect(reports).toEqual([]);
 });

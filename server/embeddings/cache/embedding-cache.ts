@@ -205,10 +205,10 @@ export class EmbeddingCache {
     return true;
   }
 
-  /** Clears the cache, the persisted vectors too. */
-  clear(): void {
+  /** Clears the cache, the persisted vectors too. When the promise resolves, their disk space is free. */
+  async clear(): Promise<void> {
     for (const entry of this.#entries.values()) this.#remove(entry);
-    this.#persistence?.clear();
+    await this.#persistence?.clear();
   }
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */

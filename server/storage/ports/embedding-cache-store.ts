@@ -1,6 +1,9 @@
 /**
  * Port: cached embeddings that survive a restart. Writes are write-behind: they never wait and never fail, and a vector
  * that was not written yet may be lost, which is a cache miss.
+ *
+ * `add` and `touch` are synchronous because they only buffer; an error of a later write is reported by the store, which
+ * then stores nothing more.
  */
 
 export interface PersistedEmbedding {
@@ -23,8 +26,11 @@ export interface EmbeddingCacheStore {
   add(key: string, embedding: PersistedEmbedding, isBulk?: boolean): void;
   /** The vector was used, so it is evicted later. */
   touch(key: string): void;
-  /** Deletes everything, including vectors that wait to be written. */
-  clear(): void;
+  /**
+   * Deletes everything, including vectors that wait to be written. When it returns, no vector from before can be loaded
+   * again, also after a crash; when the promise resolves, the disk space is free.
+   */
+  clear(): Promise<void>;
   /** Passes the vectors to `restore`, most recently used first, until it returns false. */
   load(restore: RestoreEmbedding): Promise<void>;
   /** Writes all pending vectors. Afterwards every method does nothing. */

@@ -4,8 +4,10 @@
  * can be checked against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
  */
 
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../lib/error-code.ts";
+import { removeIfExists } from "../files/expiring-files.ts";
 import type {
   EmbeddingCacheStore,
   PersistedEmbedding,
@@ -50,6 +52,8 @@ const maxTrims = 16;
 export class EmbeddingCacheFile implements EmbeddingCacheStore {
   readonly #options: Required<EmbeddingCacheFileOptions>;
   readonly #path: string;
+  /** The name of a file that was cleared, until it is removed. */
+  readonly #clearedPath: string;
   #table: EmbeddingCacheTable | undefined;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #queue: QueuedVector[] = [];
@@ -67,9 +71,11 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
       ...options,
     };
     this.#path = join(options.folder, "vectors.db");
+    this.#clearedPath = `${this.#path}.cleared`;
     this.#usedNotedAt = options.now();
     try {
-      this.#table = new EmbeddingCacheTable(this.#path, options.keyFormat, options.now());
+      rmSync(this.#clearedPath, { force: true });
+      this.#table = this.#open();
       this.#ticking = setInterval(
         () => this.#attempt((table) => this.#tick(table)),
         this.#options.groupMs,
@@ -91,12 +97,26 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     if (this.#table && this.#used.size < maxUsed) this.#used.add(key);
   }
 
-  /** Deletes everything, including vectors that wait to be written. */
-  clear(): void {
+  /**
+   * Replaces the file by an empty one: to delete its rows would hold the thread that serves requests for half a
+   * millisecond per megabyte.
+   */
+  async clear(): Promise<void> {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#used.clear();
-    this.#attempt((table) => table.clear());
+    if (!this.#table) return;
+    try {
+      this.#table.close();
+      renameSync(this.#path, this.#clearedPath);
+      // Another connection may have kept the log, whose rows would be part of the new file.
+      for (const ending of ["-wal", "-shm"]) rmSync(this.#path + ending, { force: true });
+      this.#table = this.#open();
+    } catch (error) {
+      this.#table = undefined;
+      this.#disable(error);
+    }
+    await removeIfExists(this.#clearedPath);
   }
 
   /**
@@ -125,6 +145,11 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
       this.#noteUsed(table);
     });
     this.#shut();
+  }
+
+  #open(): EmbeddingCacheTable {
+    const { keyFormat, now } = this.#options;
+    return new EmbeddingCacheTable(this.#path, keyFormat, now());
   }
 
   #tick(table: EmbeddingCacheTable): void {

@@ -148,10 +148,6 @@ export class EmbeddingCacheTable {
     return last;
   }
 
-  clear(): void {
-    this.#db.run("DELETE FROM vectors");
-  }
-
   close(): void {
     this.#statements.finalize();
     this.#db.close();

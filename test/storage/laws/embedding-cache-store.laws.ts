@@ -108,7 +108,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
     law("a cleared store is empty, also of vectors that were queued for writing", async (open) => {
       const store = await open(() => start);
       store.add(keyOf(1), { vector: vectorOf(1), tokens: 1 });
-      store.clear();
+      await store.clear();
       await store.close();
       expect(await loadAll(await open(() => start))).toEqual([]);
     });
@@ -119,7 +119,7 @@ export function embeddingCacheStoreLaws(implementation: Implementation<Embedding
       await store.close();
       store.add(keyOf(1), { vector: vectorOf(1), tokens: 1 });
       store.touch(keyOf(1));
-      store.clear();
+      await store.clear();
       expect(await loadAll(store)).toEqual([]);
     });
   });
