@@ -1,7 +1,7 @@
 /**
- * The size of JSON values, and the serialization of large ones to UTF-8 bytes in steps. The text as a string would take
- * up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of characters that
- * are not Latin-1.
+ * The size of JSON values, and the serialization of large JSON values to UTF-8 bytes in steps. The text as a string
+ * would take up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of
+ * characters that are not Latin-1.
  */
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
