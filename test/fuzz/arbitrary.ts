@@ -116,6 +116,12 @@ const editBody = some(
   ["model", "prompt", "images"],
 );
 
+/** The fields that the endpoints know, and one that none of them knows. */
+export const fieldNames: readonly string[] = [
+  ...new Set([...Object.keys(imageFields), "input", "encoding_format", "dimensions"]),
+  ...["images", "mask", "input_fidelity", "no_such_field"],
+];
+
 /** The built-in image model is slow, so its requests are small. */
 const sketchBody = some(
   {

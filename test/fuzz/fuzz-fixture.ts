@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { type ErrorDefinition, errorTable } from "../../contract/errors.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
+import type { SentError } from "./expect-validation-error.ts";
 
 /** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
@@ -64,19 +65,23 @@ const table = new Set(
 
 /**
  * Only declared errors, always in OpenAI's shape and with a request ID; and a response that is sent as JSON is JSON.
+ * Returns the error. Undefined: the response has none.
  */
-export async function expectDefined(response: Response, { fake }: Target): Promise<void> {
+export async function expectDefined(
+  response: Response,
+  { fake }: Target,
+): Promise<SentError | undefined> {
   const { status, headers } = response;
   expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
   const text = await response.text();
   if (status < 300) {
     const type = headers.get("content-type") ?? "";
     if (text !== "" && type.startsWith("application/json")) JSON.parse(text);
-    return;
+    return undefined;
   }
   expect(status).not.toBe(500);
   // A response to HEAD has no body.
-  if (text === "") return;
+  if (text === "") return undefined;
   expect(headers.get("content-type")).toBe("application/json");
   const { error, ...others } = JSON.parse(text) as { error: Record<string, unknown> };
   expect(others).toEqual({});
@@ -89,6 +94,7 @@ export async function expectDefined(response: Response, { fake }: Target): Promi
   // An upstream's own error keeps its status, type and code.
   const kept = fake.requests.some((request) => request.status === status);
   expect(kept || table.has(JSON.stringify([status, type, code])), text).toBe(true);
+  return { message, param, code } as SentError;
 }
 
 /** At the end: no defect was logged, and the next client is served. */

@@ -1,5 +1,5 @@
 /** Whatever is sent, only declared errors are returned: no 500, no crash, no hang, no response in another shape. */
-import { afterAll, afterEach, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import fc from "fast-check";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
@@ -8,12 +8,14 @@ import { RawConnection, toHttpText } from "../http/gateway-fixture.ts";
 import {
   changedRequest,
   damaged,
+  fieldNames,
   models,
   oddText,
   oddValue,
   sketchCall,
   validRequest,
 } from "./arbitrary.ts";
+import { expectValidationError, type SentError } from "./expect-validation-error.ts";
 import { checkProperty, expectDefined, expectUnharmed, startTarget } from "./fuzz-fixture.ts";
 
 const target = startTarget();
@@ -30,7 +32,12 @@ interface Sent {
 
 const authorization = `Bearer ${testKey}`;
 
-async function expectSound({ path, method = "POST", headers = {}, body }: Sent): Promise<void> {
+async function expectSound({
+  path,
+  method = "POST",
+  headers = {},
+  body,
+}: Sent): Promise<SentError | undefined> {
   fake.clear();
   const response = await fetch(`${gateway.url}${path}`, {
     method,
@@ -39,16 +46,63 @@ async function expectSound({ path, method = "POST", headers = {}, body }: Sent):
     redirect: "manual",
     signal: AbortSignal.timeout(20_000),
   });
-  await expectDefined(response, target);
+  return expectDefined(response, target);
 }
 
 const json = { "content-type": "application/json" };
 
-test("requests with a few mutated fields get a valid response or a declared error", async () => {
+test("requests with a few mutated fields get a valid response or an error that names the field", async () => {
+  const codes = new Set<string | null>();
   await checkProperty(
     fc.asyncProperty(changedRequest, async ({ path, body }) => {
-      await expectSound({ path, headers: json, body: JSON.stringify(body) });
+      const text = JSON.stringify(body);
+      const error = await expectSound({ path, headers: json, body: text });
+      if (!error || fake.requests.length > 0) return;
+      codes.add(error.code);
+      expectValidationError(error, JSON.parse(text) as Record<string, unknown>);
     }),
+  );
+  // The mutations reach the validation: these are the most frequent of its errors.
+  expect([...codes]).toEqual(expect.arrayContaining(["invalid_type", "invalid_value"]));
+});
+
+const minimalBodies = [
+  { path: "/v1/embeddings", body: { model: "text-embedding-3-small", input: "a" } },
+  { path: "/v1/images/generations", body: { model: "gpt-image-2", prompt: "a hat" } },
+  {
+    path: "/v1/images/edits",
+    body: { model: "gpt-image-2", prompt: "a hat", images: [{ file_id: "file-1" }] },
+  },
+];
+/** `undefined`: the field is absent. */
+const wrongValues = [
+  ...[undefined, null, true, -1, 0, 0.5, 1, 7, 1e9, "", "x", "a".repeat(40_000)],
+  ...[[], {}, [null], [""], [{}], [0.5], [[]], [{ file_id: 7 }], [{ image_url: "x", more: 1 }]],
+  Array.from({ length: 20 }, () => ({ file_id: "file-1" })),
+];
+
+test("each field with each wrong value gets a valid response or an error that names the field", async () => {
+  const messages = new Set<string>();
+  for (const { path, body } of minimalBodies) {
+    for (const field of fieldNames) {
+      for (const value of wrongValues) {
+        const text = JSON.stringify({ ...body, [field]: value });
+        const error = await expectSound({ path, headers: json, body: text });
+        // Other requests of this test must not be refused because of the fake's errors.
+        gateway.resetTargets();
+        if (!error || fake.requests.length > 0) continue;
+        expectValidationError(error, JSON.parse(text) as Record<string, unknown>);
+        messages.add(error.message.replace(/^(\w+ \w+).*$/s, "$1"));
+      }
+    }
+  }
+  expect([...messages]).toEqual(
+    expect.arrayContaining([
+      "Missing required",
+      "Invalid type",
+      "Invalid value",
+      "Unknown parameter",
+    ]),
   );
 });
 
