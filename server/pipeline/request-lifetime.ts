@@ -255,7 +255,8 @@ export class RequestLifetime {
   /** Releases the idempotency claim, if it is still held, and the files of a request that failed. Never rejects. */
   async releaseFailed(error: GatewayError): Promise<void> {
     // The claim is released before the files, because the fingerprint of an abandoned claim is read from them.
-    if (this.idempotent) await this.logIfRejects(() => this.idempotent?.release(error));
+    const { idempotent } = this;
+    if (idempotent) await this.logIfRejects(() => idempotent.release(error));
     if (this.#hasFiles) await this.clearFiles();
   }
 
@@ -271,7 +272,7 @@ export class RequestLifetime {
 
   async #clearFiles(): Promise<void> {
     await Promise.all([
-      this.logIfRejects(() => this.#uploads?.dispose?.()),
+      this.logIfRejects(async () => this.#uploads?.dispose?.()),
       this.logIfRejects(() => this.temp.clear()),
     ]);
   }
@@ -355,7 +356,7 @@ export class RequestLifetime {
   }
 
   /** Like `logIfThrows`, for a release that is asynchronous. */
-  async logIfRejects(release: () => Promise<unknown> | undefined): Promise<void> {
+  async logIfRejects(release: () => Promise<unknown>): Promise<void> {
     try {
       await release();
     } catch (failure) {

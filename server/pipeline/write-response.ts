@@ -101,7 +101,7 @@ async function writeStream(
       record.images.delivered = record.usage?.images;
     });
     record.outcome.bytesOut = bytesSent;
-    await lifetime.logIfRejects(() => idempotent?.onStreamEnd(failure, record.usage?.images));
+    await lifetime.logIfRejects(async () => idempotent?.onStreamEnd(failure, record.usage?.images));
     return lifetime.settle(error?.definition.status ?? 200, error);
   };
   const clear = () => lifetime.clearFiles();

@@ -25,7 +25,7 @@ export async function runConnectionSteps(
   const defaultPort = isEncrypted ? 443 : 80;
   const port = url.port === "" ? defaultPort : Number(url.port);
   const address = { hostname, port };
-  const work: readonly [ConnectionStepName, () => Promise<string> | undefined][] = [
+  const work: readonly (readonly [ConnectionStepName, (() => Promise<string>)?])[] = [
     [
       "dns",
       async () => {
@@ -40,20 +40,22 @@ export async function runConnectionSteps(
       async () =>
         checkConnection(address, timeoutMs).then(() => `Port ${port} accepts connections.`),
     ],
-    [
-      "tls",
-      () =>
-        isEncrypted
-          ? checkConnection({ ...address, tls }, timeoutMs).then(
-              () => `The certificate is valid for ${hostname}.`,
-            )
-          : undefined,
-    ],
+    isEncrypted
+      ? [
+          "tls",
+          async () => {
+            await checkConnection({ ...address, tls }, timeoutMs);
+            return `The certificate is valid for ${hostname}.`;
+          },
+        ]
+      : ["tls"],
   ];
   const steps: ConnectionStep[] = [];
   for (const [step, run] of work) {
     const hasFailed = steps.some(({ result }) => result === "failed");
-    steps.push(hasFailed ? skipped(step, "") : await runStep(step, run, { hostname, port, clock }));
+    if (hasFailed) steps.push(skipped(step, ""));
+    else if (run) steps.push(await runStep(step, run, { hostname, port, clock }));
+    else steps.push(skipped(step, "The address is plain http."));
   }
   return steps;
 }
@@ -73,7 +75,7 @@ interface StepContext {
 
 async function runStep(
   step: ConnectionStepName,
-  run: () => Promise<string> | undefined,
+  run: () => Promise<string>,
   { hostname, port, clock }: StepContext,
 ): Promise<ConnectionStep> {
   const startedAt = clock();
@@ -84,9 +86,7 @@ async function runStep(
     duration_ms: Math.round(clock() - startedAt),
   });
   try {
-    const running = run();
-    if (!running) return skipped(step, "The address is plain http.");
-    return end("passed", await running);
+    return end("passed", await run());
   } catch (error) {
     const code = error instanceof NotConnected ? error.code : errorCode(error);
     return end("failed", explain(step, code, `${hostname}:${port}`, hostname));
