@@ -1,4 +1,4 @@
-/** Wires the embeddings pipeline: cache, single-flight, micro-batching, drift canary. */
+/** Wires the embeddings pipeline: cache and cache invalidation, single-flight, micro-batching, drift canary. */
 
 import type { Statistics } from "../../contract/admin.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
