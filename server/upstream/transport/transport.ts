@@ -200,6 +200,7 @@ export class HttpClient {
 /** Only the HTTP client sets the headers for the body's length and the connection. */
 const ownHeaders = new Set(["content-length", "transfer-encoding", "connection"]);
 
+/** Against header injection. */
 const lineBreak = /[\r\n\0]/;
 
 /** The request; only its head where the body is large. */
