@@ -3,7 +3,12 @@ import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
-import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
+import {
+  type AdminApiContext,
+  type AdminApiEnv,
+  type AdminRoute,
+  adminApiDocument,
+} from "./admin-route.ts";
 import { setSessionCookie } from "./cookies.ts";
 import { refuseUnknownParameters } from "./read-query.ts";
 import {
@@ -44,9 +49,9 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
   }
   app.notFound(({ req }) => {
     const methods = methodsOfPath.match("GET", req.path)[0].map(([method]) => method);
-    if (methods.length === 0) throw unknownUrl(req.method, req.path);
-    const { status, headers, body } = refuseMethod(req.method, req.path, methods);
-    return new Response(body || null, { status, headers });
+    if (methods.length === 0) throw unknownUrl(req.method, req.path, adminApiDocument);
+    const { status, headers } = refuseMethod(req.method, req.path, methods);
+    return new Response(null, { status, headers });
   });
   // The listener turns every error into a response in OpenAI's shape, and logs internal errors.
   app.onError((error) => {

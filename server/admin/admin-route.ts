@@ -9,6 +9,9 @@ import type { IncomingRequest } from "../request/http-types.ts";
 import type { Actor } from "./actor.ts";
 import type { ActiveSession } from "./sign-in/sessions.ts";
 
+/** Lists the paths of the admin API. */
+export const adminApiDocument = "/admin/api/openapi.json";
+
 export interface AdminApiEnv {
   readonly Bindings: {
     readonly incoming: Pick<IncomingRequest, "publicUrl" | "search" | "json">;

@@ -11,7 +11,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { type Actor, requireRole } from "./actor.ts";
-import type { AdminOperation } from "./admin-route.ts";
+import { type AdminOperation, adminApiDocument } from "./admin-route.ts";
 import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
 import { checkOrigin } from "./sign-in/check-origin.ts";
 
@@ -57,7 +57,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
   return async (incoming: IncomingRequest): Promise<OutgoingResponse> => {
     const { method, path, headers } = incoming;
     const endpoint = endpoints.get(path);
-    if (!endpoint) throw unknownUrl(method, path);
+    if (!endpoint) throw unknownUrl(method, path, adminApiDocument);
     if (method !== "POST") return refuseMethod(method, path, ["POST"]);
     const request = { method, header: (name: string) => headers.get(name) ?? undefined };
     checkOrigin(request.header, incoming.publicUrl);

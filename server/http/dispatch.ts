@@ -4,7 +4,7 @@
  */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type ErrorResponse, toErrorResponse, toGatewayError } from "../request/error-response.ts";
+import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { addCors, type Cors } from "./cors.ts";
 import { ReceivedRequest, type ReceivedRequestOptions } from "./received-request.ts";
@@ -90,13 +90,18 @@ export const createDispatch =
 const isBelow = (path: string, { prefix }: Mount): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");
 
-export const unknownUrl = (method: string, path: string): GatewayError =>
+/** `document`: the OpenAPI document that lists the paths of this API. */
+export const unknownUrl = (
+  method: string,
+  path: string,
+  document = "/openapi.json",
+): GatewayError =>
   new GatewayError(
     "unknown_url",
     `Invalid URL (${method} ${path.slice(0, 200)}). ${
       path.endsWith("/images/generations:submit")
         ? submitHint
-        : "GET /openapi.json lists the available paths."
+        : `GET ${document} lists the available paths.`
     }`,
   );
 
@@ -186,27 +191,25 @@ export function routeName(match: PathMatch | undefined, method: string): RouteNa
 }
 
 /**
- * The response to a method that a path does not have: the allowed methods, for OPTIONS without an error. `methods`: the
- * methods that the path has.
+ * Responds to a method that a path does not have. OPTIONS gets the allowed methods; for any other method it throws
+ * GatewayError. `methods`: the methods that the path has.
  */
 export function refuseMethod(
   method: string,
   path: string,
   methods: Iterable<string>,
-): ErrorResponse {
+): OutgoingResponse {
   const allow = allowHeader(methods);
   if (method === "OPTIONS") return { status: 204, headers: { allow }, body: "" };
-  const { status, headers, body } = toErrorResponse(
-    new GatewayError(
-      "method_not_allowed",
-      `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}. Allowed methods: ${allow}.`,
-    ),
+  throw new GatewayError(
+    "method_not_allowed",
+    `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}. Allowed methods: ${allow}.`,
+    { allow },
   );
-  return { status, headers: { ...headers, allow }, body };
 }
 
 /** HEAD is served wherever GET is, and OPTIONS everywhere. */
-const allowHeader = (methods: Iterable<string>): string =>
+export const allowHeader = (methods: Iterable<string>): string =>
   [...methods]
     .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .concat("OPTIONS")

@@ -23,6 +23,8 @@ export interface ErrorDetails {
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
+  /** The header `allow`: the methods that the path has. Absent: the error is not about the method. */
+  readonly allow?: string;
   /** Values that replace the values of the error table, such as the upstream's own when its error is passed on. */
   readonly overrides?: Partial<
     Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "clientShouldNotRetry">

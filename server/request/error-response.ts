@@ -11,7 +11,7 @@ export type ErrorResponse = OutgoingResponse & { readonly body: string };
 /** `neverRetry`: the client must not retry by itself, whatever the error table says. */
 export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
-  const { retryAfterMs } = error.details;
+  const { retryAfterMs, allow } = error.details;
   // OpenAI's clients retry 408, 409, 429 and 5xx, unless this header says that a retry cannot succeed.
   const isRetryUseless = retry === "never" || clientShouldNotRetry === true || neverRetry;
   return {
@@ -26,6 +26,7 @@ export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorR
       ...(causedBy === "gateway" &&
         retryAfterMs === undefined &&
         !isRetryUseless && { "retry-after": "1" }),
+      ...(allow !== undefined && { allow }),
     },
     body: JSON.stringify(error.body),
   };

@@ -13,17 +13,17 @@ const send = (path: string, method: string, body?: string): Promise<Response> =>
     ...(body !== undefined && { body }),
   });
 
-test("a path that does not exist gets 404", async () => {
-  for (const path of [
-    "/admin",
-    "/admin/nothing",
-    "/admin/targets",
-    "/admin/api/webhooks/a/b/test",
+test("a path that does not exist gets 404 and the document that lists the paths", async () => {
+  for (const [path, document] of [
+    ["/admin", "/openapi.json"],
+    ["/admin/nothing", "/openapi.json"],
+    ["/admin/targets", "/openapi.json"],
+    ["/admin/api/nothing", "/admin/api/openapi.json"],
+    ["/admin/api/webhooks/a/b/test", "/admin/api/openapi.json"],
+    ["/admin/api/playground/nothing", "/admin/api/openapi.json"],
   ]) {
-    const message = await expectError(await send(path, "POST"), "unknown_url");
-    expect(message).toBe(
-      `Invalid URL (POST ${path}). GET /openapi.json lists the available paths.`,
-    );
+    const message = await expectError(await send(`${path}`, "POST"), "unknown_url");
+    expect(message).toBe(`Invalid URL (POST ${path}). GET ${document} lists the available paths.`);
   }
 });
 

@@ -1,6 +1,6 @@
 /** The router: routes are found by method and path, and path parameters have names. */
 import { describe, expect, test } from "bun:test";
-import { createMatchPath, refuseMethod, routeOf } from "../../server/http/dispatch.ts";
+import { allowHeader, createMatchPath, routeOf } from "../../server/http/dispatch.ts";
 import type { ParametersOf, RouteRow } from "../../server/http/route.ts";
 
 const row = (method: RouteRow["method"], path: RouteRow["path"]): RouteRow => ({
@@ -22,8 +22,7 @@ const match = createMatchPath([
 const found = (method: string, path: string) => {
   const paths = match(path);
   if (!paths) return undefined;
-  const { allow } = refuseMethod(method, path, paths.methods.keys()).headers;
-  return [routeOf(paths, method)?.name, paths.parameters, allow];
+  return [routeOf(paths, method)?.name, paths.parameters, allowHeader(paths.methods.keys())];
 };
 
 describe("a path with several methods:", () => {

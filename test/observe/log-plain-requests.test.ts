@@ -39,7 +39,10 @@ test("every request has one log line, also with an invalid key, an unknown path 
     lines().find((line) => line.status === status && line.endpoint === endpoint);
   expect(reported(401, "models")).toMatchObject({ error: "invalid_api_key", method: "GET" });
   expect(reported(404, "unknown")).toMatchObject({ error: "unknown_url" });
-  expect(reported(405, "embeddings")).toMatchObject({ method: "DELETE" });
+  expect(reported(405, "embeddings")).toMatchObject({
+    error: "method_not_allowed",
+    method: "DELETE",
+  });
   expect(reported(200, "health")).toMatchObject({ level: "debug" });
 });
 
