@@ -55,7 +55,7 @@ describe("the mask", () => {
   test("is rejected if it is truncated", async () => {
     const whole = await maskPng(64, 48);
     const query = await masked(whole.subarray(0, whole.length - 20));
-    await refused(query, "invalid_image_file", "mask", /'mask'.*cut short/);
+    await refused(query, "invalid_image_file", "mask", /'mask'.*truncated/);
   });
 
   test("may be larger than the 4 MB of dall-e-2", async () => {

@@ -63,10 +63,10 @@ describe("uploaded images", () => {
     test(`a ${kind} that is truncated is reported with its index`, async () => {
       const whole = await noise(80, 80).toFormat(kind).toBuffer();
       const cut = upload(whole.subarray(0, whole.length * 0.7), "image[]");
-      await refused(edit([cut]), "invalid_image_file", "image", /'image'.*cut short/);
+      await refused(edit([cut]), "invalid_image_file", "image", /'image'.*truncated/);
       const good = upload(whole, "image[]");
       const third = edit([good, good, cut]);
-      await refused(third, "invalid_image_file", "image[2]", /'image\[2\]'.*cut short/);
+      await refused(third, "invalid_image_file", "image[2]", /'image\[2\]'.*truncated/);
     });
   }
 

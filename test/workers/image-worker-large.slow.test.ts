@@ -98,7 +98,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
       expect((await inspectOnDisk(whole)).width).toBe(120);
       for (const length of [1, 13, 60, whole.length >> 1, whole.length - 40]) {
         const cut = whole.subarray(0, whole.length - length);
-        await expectError(inspectOnDisk(cut), "invalid_image_file", /cut short/);
+        await expectError(inspectOnDisk(cut), "invalid_image_file", /truncated/);
       }
     });
   }
@@ -110,7 +110,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
     expect((await inspectOnDisk(whole)).opaque).toBeTrue();
     const at = whole.length - 5000;
     whole[at] = (whole[at] as number) ^ 1;
-    await expectError(inspectOnDisk(whole), "invalid_image_file", /damaged or cut short/);
+    await expectError(inspectOnDisk(whole), "invalid_image_file", /damaged or truncated/);
   });
 });
 

@@ -121,7 +121,7 @@ describe("a truncated file is rejected, wherever it is cut", () => {
         const error = await expectError(
           imageWorker.inspect(upload(cut), never),
           "invalid_image_file",
-          /cut short/,
+          /truncated/,
         );
         expect(error.details.param).toBe("image");
       }

@@ -19,7 +19,7 @@ export interface Tensor {
 export function readSafetensors(file: Uint8Array): (name: string) => Tensor {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const length = Number(view.getBigUint64(0, true));
-  if (length > file.length - 8) throw new Error("the safetensors header is cut short");
+  if (length > file.length - 8) throw new Error("the safetensors header is truncated");
   const start = 8 + length;
   const table = header.parse(JSON.parse(new TextDecoder().decode(file.subarray(8, start))));
   return (name) => {
@@ -27,7 +27,7 @@ export function readSafetensors(file: Uint8Array): (name: string) => Tensor {
     if (!found.success) throw new Error(`the weights have no tensor named ${name}`);
     const { dtype, shape, data_offsets } = found.data;
     const [from, to] = data_offsets;
-    if (to < from || start + to > file.length) throw new Error(`the tensor ${name} is cut short`);
+    if (to < from || start + to > file.length) throw new Error(`the tensor ${name} is truncated`);
     return { dtype, shape, bytes: file.subarray(start + from, start + to) };
   };
 }

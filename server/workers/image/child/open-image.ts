@@ -61,7 +61,7 @@ export async function openImage(
     throw tooLarge(maxPixels, declared);
   }
   if (type === "image/png" && !hasPngEnd(file)) {
-    throw new UnprocessableImageError("undecodable", "is cut short");
+    throw new UnprocessableImageError("undecodable", "is truncated");
   }
   checkCost(file, type, { pixels: (declared?.width ?? 0) * (declared?.height ?? 0), maxPixels });
   // `error`: missing or damaged data fails; mere warnings do not, because every viewer shows such images.
@@ -102,7 +102,7 @@ export function toUnprocessable(cause: unknown, maxPixels: number): Unprocessabl
     ? tooLarge(maxPixels)
     : new UnprocessableImageError(
         "undecodable",
-        "cannot be decoded: it is damaged or cut short",
+        "cannot be decoded: it is damaged or truncated",
         cause,
       );
 }
