@@ -72,7 +72,7 @@ async function watchLoop({
 
 const writeBytes = 64 * 1024;
 
-/** The status and error code of the response, which may come before the body is sent. */
+/** The status and the `code` of the error of the response, which may come before the body is sent. */
 async function send(socket: Socket, body: Buffer): Promise<string> {
   let received = "";
   const responded = new Promise<void>((resolve) => {

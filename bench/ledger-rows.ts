@@ -43,7 +43,7 @@ export function makeRow(at: number): LedgerRow {
   };
 }
 
-/** One row in fifty fails; a few rows have a rare key, error code, latency or cost. */
+/** One row in fifty fails; a few rows have a rare key, error kind, latency or cost. */
 function makeRowOf(at: number, index: number, rowCount: number): LedgerRow {
   const row = makeRow(at);
   if (index % (rowCount / 10) === 7) return { ...row, keyId: "key_rare" };

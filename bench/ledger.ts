@@ -79,7 +79,7 @@ const lists: Record<string, () => Partial<LedgerListQuery>> = {
     const projects = [`project-${pick(projectCount)}`, `project-${pick(projectCount)}`];
     return { projects, from, to: from + dayMs };
   },
-  "with a rare error code": () => ({ error: "content_policy_violation" }),
+  "with a rare error kind": () => ({ error: "content_policy_violation" }),
   "with status 429": () => ({ status: { min: 429, max: 429 } }),
   "slower than a minute": () => ({ latencyMs: { min: 60_000 } }),
   "of one key, slower than 190 ms": () => ({

@@ -182,7 +182,7 @@ export const en = {
   "requests.status.all": "All statuses",
   "requests.status.ok": "Succeeded",
   "requests.status.error": "Failed",
-  "requests.error": "Error code",
+  "requests.error": "Error kind",
   "requests.upstream": "Upstream",
   "requests.latency": "Latency",
   "request.title": "Request",

@@ -174,7 +174,7 @@ export const zh: Messages = {
   "requests.status.all": "所有状态",
   "requests.status.ok": "成功",
   "requests.status.error": "失败",
-  "requests.error": "错误代码",
+  "requests.error": "错误类别",
   "requests.upstream": "上游",
   "requests.latency": "延迟",
   "request.title": "请求",

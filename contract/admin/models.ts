@@ -112,7 +112,8 @@ export interface ShownTarget {
   /** The latest errors of its attempts, newest first. */
   readonly last_errors: readonly {
     readonly at: string;
-    readonly code: string;
+    /** An error kind. */
+    readonly error: string;
     readonly message: string;
   }[];
 }

@@ -46,11 +46,11 @@ export interface RequestAttempt {
   /** The part of the duration that it waited for the limits of the target. */
   readonly queued_ms: number;
   readonly is_hedge: boolean;
-  /** An error code, or `canceled`. `null`: it succeeded. */
+  /** An error kind, or `canceled`. `null`: it succeeded. */
   readonly error: string | null;
   /** The status of the upstream's error response. `null`: it succeeded, or there was no response. */
   readonly upstream_status: number | null;
-  /** The vendor's error code, and its id of the request, if its error response has them. */
+  /** The vendor's code, and its id of the request, if its error response has them. */
   readonly upstream_code: string | null;
   readonly upstream_request_id: string | null;
 }

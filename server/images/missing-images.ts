@@ -7,7 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { MissingGroup, MissingImages, RequestRecord } from "../request/request-record.ts";
 import { targetName } from "../request/timeline.ts";
-import { errorCodeOf } from "../routing/retry-policy.ts";
+import { errorKindOf } from "../routing/retry-policy.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { countImagesIn } from "./fan-out.ts";
@@ -48,7 +48,7 @@ function attributeMissing(
   return groups;
 }
 
-/** Short descriptions for the ledger, one for each error code. */
+/** Short descriptions for the ledger, one for each error kind. */
 function describeMissing(groups: readonly MissingGroup[], requested: number): string[] {
   const counts = new Map<string, { count: number; mayBeBilled: boolean }>();
   for (const { count, error, mayBeBilled = false } of groups) {
@@ -103,7 +103,7 @@ export class MissingRecorder {
     const { record, imageCount, signal } = this.#attempt;
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
-    this.#step([errorCodeOf(error)]);
+    this.#step([errorKindOf(error)]);
     // The whole request is counted as possibly billed then, not its upstream requests.
     if (isBillingUncertain(error, signal)) {
       record.images.possiblyBilled -= countMissing(

@@ -12,7 +12,7 @@ import {
 /** The error response of an upstream, for operators. */
 export interface UpstreamErrorResponse {
   readonly status: number;
-  /** The vendor's error code. Absent: it reported none. */
+  /** The vendor's code. Absent: it reported none. */
   readonly code?: string;
   /** The vendor's id of the request. Absent: it sent none. */
   readonly requestId?: string;
@@ -50,6 +50,7 @@ export interface ErrorDetails {
 
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
+  /** The error kind: the name of its row in the error table. The field `code` of the body can differ. */
   readonly kind: ErrorKind;
   readonly details: ErrorDetails;
 

@@ -14,7 +14,7 @@ export interface TimedAttempt {
   readonly isHedge: boolean;
   /** Undefined: the attempt is running, or was canceled because another one has won. */
   endedAt: number | undefined;
-  /** The error code. */
+  /** The error kind. */
   error: string | undefined;
   /** The time in the queue of the target, if the target has limits. */
   queuedMs: number;
@@ -130,7 +130,7 @@ interface Timeline {
   readonly attempts: readonly {
     readonly startMs: number;
     readonly durationMs: number;
-    /** The error code, or `canceled`. Absent: the attempt succeeded. */
+    /** The error kind, or `canceled`. Absent: the attempt succeeded. */
     readonly error?: string;
     /** Absent: the target of the ledger row. */
     readonly target?: string;

@@ -8,7 +8,7 @@ import { probeTimeoutMs } from "./health/circuit-breaker.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies.ts";
-import { errorCodeOf, isUnsent } from "./retry-policy.ts";
+import { errorKindOf, isUnsent } from "./retry-policy.ts";
 import type { RouteRequestOptions } from "./routing-options.ts";
 import type { ModelTargets } from "./target-registry.ts";
 
@@ -126,7 +126,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     const now = this.#end();
     const cutOff = wasCutOff(signal);
     if (this.#timed) {
-      this.#timed.error = signal.aborted && !cutOff ? canceled : errorCodeOf(error);
+      this.#timed.error = signal.aborted && !cutOff ? canceled : errorKindOf(error);
       if (error instanceof GatewayError) this.#timed.upstream = error.details.upstream;
     }
     if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
@@ -146,7 +146,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
               : Number.POSITIVE_INFINITY,
           });
     if (isTargetError(outcome)) {
-      health.addError({ at: now, code: errorCodeOf(error), message: messageOf(error) });
+      health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
     const isSameFailure = this.#role === "repeat" && outcome.kind === "failure";

@@ -71,5 +71,5 @@ export function retryDelayMs<Q>(
 export const isUnsent = (error: unknown): boolean =>
   error instanceof GatewayError && error.details.notSent === true;
 
-export const errorCodeOf = (error: unknown): string =>
+export const errorKindOf = (error: unknown): string =>
   error instanceof GatewayError ? error.kind : "internal";

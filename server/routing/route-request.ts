@@ -9,7 +9,7 @@ import { type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgedRequestOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, Policy, SelectionContext } from "./policies.ts";
 import {
-  errorCodeOf,
+  errorKindOf,
   isUnsent,
   mayBillFailedAttempt,
   mayFailOver,
@@ -173,7 +173,7 @@ class RoutedRequest<Q, A>
     this.#hasTakenRetry = false;
     if (waitMs === undefined) throw error;
     // The image stages record failed attempts themselves.
-    if (!this.stage.checkHealth) addStep(record, failed.target, errorCodeOf(error));
+    if (!this.stage.checkHealth) addStep(record, failed.target, errorKindOf(error));
     if (waitMs > 0) await sleep(waitMs, signal, this.timers);
     if (other) return other;
     this.#readClock();

@@ -38,9 +38,9 @@ function showTarget(
       health.sampleCount(clockMs) > 0 ? rounded(health.failureRate(clockMs), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
-    last_errors: health.lastErrors.map(({ at: failedAt, code, message }) => ({
+    last_errors: health.lastErrors.map(({ at: failedAt, kind, message }) => ({
       at: new Date(at - (clockMs - failedAt)).toISOString(),
-      code,
+      error: kind,
       message,
     })),
   };

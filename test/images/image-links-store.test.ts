@@ -149,7 +149,7 @@ describe("on disk", () => {
     expect(kept(server)).toEqual([]);
   });
 
-  test("a folder that cannot be written to has its own error code", async () => {
+  test("a folder that cannot be written to has its own error kind", async () => {
     await using server = startLinkServer();
     const folder = join(server.folder, "images");
     // Root may write anywhere, so the folder is removed.

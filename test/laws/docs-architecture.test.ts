@@ -100,7 +100,7 @@ describe("ARCHITECTURE.md", () => {
     expect(silent.filter((file) => !own.includes(file))).toEqual([]);
   });
 
-  test("names only error codes of the table as the end of a step", () => {
+  test("names only error kinds of the table as the end of a step", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "Life of a request"));
     const ends = rows.flatMap((cells) => codesIn(cells.at(-1) ?? ""));
     expect(ends.length).toBeGreaterThan(rows.length);

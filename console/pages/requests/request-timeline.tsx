@@ -53,7 +53,7 @@ function barsOf(request: RequestDetail, t: Translate): Bar[] {
   return [...queued, ...attempts];
 }
 
-/** The error response of the upstream: its status, its error code and the vendor's id of the request. */
+/** The error response of the upstream: its status, its code and the vendor's id of the request. */
 function upstreamFacts(attempt: RequestDetail["timeline"][number], t: Translate): string[] {
   const { upstream_status: status, upstream_code: code, upstream_request_id: id } = attempt;
   return [

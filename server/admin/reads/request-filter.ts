@@ -43,7 +43,7 @@ export const requestFilters = {
     )
     .optional()
     .describe("`ok`, `error`, a class such as `5xx`, or an HTTP status."),
-  error: text("An error code of docs/errors.md."),
+  error: text("An error kind of docs/errors.md."),
   min_cost: number("US dollars."),
   max_cost: number("US dollars."),
   min_latency_ms: number("Milliseconds."),

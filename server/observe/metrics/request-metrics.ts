@@ -36,7 +36,7 @@ export interface OtherRequest {
 export class RequestMetrics {
   readonly #requests = new Counter({
     name: "vexel_requests",
-    help: "Finished requests for a model. error: a code of the error table, empty for success.",
+    help: "Finished requests for a model. error: an error kind, empty for success.",
     labelNames: ["endpoint", "model", "status", "error"],
   });
   readonly #duration = new Histogram({
@@ -53,7 +53,7 @@ export class RequestMetrics {
   });
   readonly #attempts = new Counter({
     name: "vexel_upstream_attempts",
-    help: "Attempts at a target. outcome: success, canceled, or a code of the error table.",
+    help: "Attempts at a target. outcome: success, canceled, or an error kind.",
     labelNames: ["upstream", "model", "outcome"],
   });
   readonly #attemptDuration = new Histogram({

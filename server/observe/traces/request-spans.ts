@@ -1,6 +1,6 @@
 /**
  * The spans of a finished request: one for the request, one for each stage and one for each attempt, with the GenAI
- * semantic conventions. Attributes are names, counts and error codes; never a key, a prompt or a message.
+ * semantic conventions. Attributes are names, counts and error kinds; never a key, a prompt or a message.
  */
 import {
   type Attributes,

@@ -34,7 +34,7 @@ const maxErrors = 5;
 
 export interface TargetError {
   readonly at: number;
-  readonly code: string;
+  readonly kind: string;
   readonly message: string;
 }
 

@@ -29,7 +29,7 @@ export interface LedgerListQuery extends LedgerFilter, PageRequest {
   readonly to?: number | undefined;
   /** true: only rows with an error. false: only rows without. */
   readonly failed?: boolean | undefined;
-  /** The error code. */
+  /** The error kind. */
   readonly error?: string | undefined;
   /** The HTTP status. */
   readonly status?: ValueRange | undefined;

@@ -1,4 +1,4 @@
-/** Maps errors of the drawing program: its error codes are names of the gateway's error table. */
+/** Maps errors of the drawing program: its codes are error kinds of the gateway. */
 
 import { SketchError } from "@vexel/sketch";
 import { GatewayError } from "../../lib/gateway-error.ts";

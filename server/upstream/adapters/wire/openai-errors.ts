@@ -96,7 +96,7 @@ function toError(
   wait?: number,
   uncharged = false,
 ): GatewayError {
-  const errorKind = errorKindOf(status, reported);
+  const errorKind = kindOfErrorResponse(status, reported);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
     ...(errorKind === "upstream_error" &&
@@ -133,7 +133,7 @@ function statusOf({ type = "", code = "" }: ReportedError): number {
   return code === "server_is_overloaded" ? 503 : 500;
 }
 
-function errorKindOf(status: number, { code, type }: ReportedError): ErrorKind {
+function kindOfErrorResponse(status: number, { code, type }: ReportedError): ErrorKind {
   if (code === "moderation_blocked" || code === "content_policy_violation") {
     return "moderation_blocked";
   }
