@@ -7,6 +7,8 @@ import "../admin/cheap-passwords.ts";
 const { ppid } = process;
 const folder = process.env.TEST_FOLDER ?? "";
 
+// Child processes of the gateway are preloaded too: a timer that is not unreferenced would keep the build of the console
+// from ending.
 setInterval(() => {
   try {
     process.kill(ppid, 0);
@@ -14,4 +16,4 @@ setInterval(() => {
     rmSync(folder, { recursive: true, force: true });
     process.exit();
   }
-}, 500);
+}, 500).unref();
