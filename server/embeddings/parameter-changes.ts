@@ -5,6 +5,7 @@
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
+import { quotedList } from "../lib/quoted-list.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
@@ -172,7 +173,7 @@ function adaptTaskType(
   const supportedValues = Object.values(taskTypes.values);
   const fix =
     supportedValues.length > 0
-      ? `Supported values of '${taskType.field}' for the model \`${model}\` are: ${supportedValues.map((value) => `'${value}'`).join(", ")}.`
+      ? `Supported values of '${taskType.field}' for the model \`${model}\` are: ${quotedList(supportedValues)}.`
       : `The model \`${model}\` has no task types: omit '${taskType.field}', and write the prompt that the model expects at the start of each input.`;
   return {
     ...unchanged,

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { quotedList } from "../lib/quoted-list.ts";
 
 /**
  * Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets. Any other error is
@@ -62,7 +63,7 @@ const unsupportedValue = (
 ): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Invalid value: ${quote(given)}. Supported values are: ${values.map((value) => `'${String(value)}'`).join(", ")}.`,
+    `Invalid value: ${quote(given)}. Supported values are: ${quotedList(values.map(String))}.`,
     { param },
   );
 

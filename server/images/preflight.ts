@@ -3,6 +3,7 @@
  * an edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { quotedList } from "../lib/quoted-list.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { isDataUrl } from "../lib/url-scheme.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
@@ -159,10 +160,8 @@ function checkType(type: string, field: string, types: readonly string[]): void 
 
 /** OpenAI's wording, for three types. */
 function listSupportedTypes(types: readonly string[]): string {
-  const names = types.map((kind) => `'${kind}'`);
-  const last = names.at(-1) ?? "";
-  if (names.length < 2) return `The supported file format is ${last}.`;
-  return `Supported file formats are ${names.slice(0, -1).join(", ")}, and ${last}.`;
+  if (types.length < 2) return `The supported file format is ${quotedList(types)}.`;
+  return `Supported file formats are ${quotedList(types)}.`;
 }
 
 async function withFiles(query: EditQuery, temp: RequestTemp): Promise<EditQuery> {

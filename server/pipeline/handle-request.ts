@@ -6,6 +6,7 @@ import { authenticate, defaultModel, resolveModel } from "../auth/authenticate.t
 import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { quotedList } from "../lib/quoted-list.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
@@ -170,18 +171,20 @@ function modelNamer<Q extends LimitedQuery, A>(
 }
 
 const priorityHeader = "vexel-priority";
+const priorities: readonly Priority[] = ["interactive", "batch"];
 
 /** The priority of an HTTP request: of its API key, else of its header, else interactive. Throws GatewayError. */
 function priorityOf(headers: RequestHeaders, caller: Caller): Priority {
   const given = headers.get(priorityHeader)?.toLowerCase();
-  if (given !== undefined && given !== "interactive" && given !== "batch") {
+  const requested = priorities.find((priority) => priority === given);
+  if (given !== undefined && requested === undefined) {
     throw new GatewayError(
       "invalid_value",
-      `Invalid value of the header '${priorityHeader}': '${given.slice(0, 40)}'. Supported values are: 'interactive' and 'batch'.`,
+      `Invalid value of the header '${priorityHeader}': '${given.slice(0, 40)}'. Supported values are: ${quotedList(priorities)}.`,
       { param: priorityHeader },
     );
   }
-  return caller.priority ?? given ?? "interactive";
+  return caller.priority ?? requested ?? "interactive";
 }
 
 /**

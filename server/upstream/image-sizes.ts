@@ -1,5 +1,6 @@
 /** Image sizes and aspect ratios: what a target supports, and the nearest supported value for a request. */
 
+import { quotedList } from "../lib/quoted-list.ts";
 import type { GenerationQuery } from "./contract.ts";
 import type { SizeRule, Sizes } from "./image-capabilities.ts";
 
@@ -77,13 +78,6 @@ export function describeSizes(sizes: Exclude<Sizes, "any">): string {
   const { multipleOf, minEdge, maxEdge } = sizes.rule;
   const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
   return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;
-}
-
-/** 'low', 'medium', and 'high'. */
-export function quotedList(values: readonly string[]): string {
-  const quoted = [...new Set(values)].map((value) => `'${value}'`);
-  if (quoted.length < 3) return quoted.join(" and ");
-  return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
 }
 
 /** Resolution classes, for vendors that take an aspect ratio and a class instead of a width and a height. */

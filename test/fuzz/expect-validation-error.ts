@@ -75,7 +75,7 @@ function expectTypes({ message, param }: SentError, value: unknown): void {
   expect(isWanted, message).toBe(false);
 }
 
-/** Such as "Invalid value: 'best'. Supported values are: 'low', 'high'." */
+/** Such as "Invalid value: 'best'. Supported values are: 'low' and 'high'." */
 function expectQuotedValue({ message }: SentError, value: unknown): void {
   const [, supported] =
     /^Invalid value: [\s\S]*\. Supported values are: ('.*')\.$/.exec(message) ?? [];
@@ -84,7 +84,7 @@ function expectQuotedValue({ message }: SentError, value: unknown): void {
   const quoted =
     typeof value === "string" ? `'${value.slice(0, 60)}` : `${typeOf(value)}. Supported`;
   expect(message).toStartWith(`Invalid value: ${quoted}`);
-  expect(supported.split(/, (?:and )?/)).not.toContain(`'${String(value)}'`);
+  expect(supported.split(/, (?:and )?| and /)).not.toContain(`'${String(value)}'`);
 }
 
 /** Such as "Invalid 'n': integer above maximum. Expected at most 10, but got 11." */

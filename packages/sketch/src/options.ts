@@ -177,7 +177,7 @@ function checkSvg(
   if (isEdit) {
     throw invalid(
       "output_format",
-      "output_format 'svg' is not available for edits. Supported values are: 'png', 'jpeg', 'webp', and 'gif'.",
+      `output_format 'svg' is not available for edits. Supported values are: ${quotedList(formats.filter((name) => name !== "svg"))}.`,
     );
   }
   if (n !== 1) {
@@ -199,12 +199,14 @@ function oneOf<T extends string>(
   if (found !== undefined) return found;
   throw invalid(
     param,
-    `Invalid value: '${value.slice(0, 60)}'. Supported values are: ${listed(allowed)}.`,
+    `Invalid value: '${value.slice(0, 60)}'. Supported values are: ${quotedList(allowed)}.`,
   );
 }
 
-function listed(values: readonly string[]): string {
+/** 'low' and 'high'; 'low', 'medium', and 'high'. */
+function quotedList(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
+  if (quoted.length < 3) return quoted.join(" and ");
   return `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
 }
 

@@ -54,6 +54,9 @@ describe("an invalid option is refused by name", () => {
     expect((await refusal(() => generate("a cat", { quality: "ultra" }))).message).toBe(
       "Invalid value: 'ultra'. Supported values are: 'auto', 'standard', 'hd', 'low', 'medium', 'high', 'xhigh', and 'max'.",
     );
+    expect((await refusal(() => generate("a cat", { moderation: "none" }))).message).toBe(
+      "Invalid value: 'none'. Supported values are: 'low' and 'auto'.",
+    );
     expect((await refusal(() => generate("a cat", { size: "17x9" }))).message).toStartWith(
       "Invalid size '17x9'.",
     );

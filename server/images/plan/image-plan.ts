@@ -4,9 +4,9 @@
  */
 import type { ParameterPolicy } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { quotedList } from "../../lib/quoted-list.ts";
 import type { GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
-import { quotedList } from "../../upstream/image-sizes.ts";
 
 // For budgets, which estimate by the plan and do not import the configuration.
 export type { ParameterPolicy } from "../../config/snapshot.ts";
