@@ -132,6 +132,14 @@ describe("a compressed body", () => {
     expect(await expectError(response, "unsupported_content_type")).toContain("'gzip'");
   });
 
+  test("that is not compressed, despite its header, is accepted if it is small JSON", async () => {
+    const body = (input: string) => JSON.stringify({ model: embeddingModel, input });
+    expect((await sendPacked("/v1/embeddings", body("a"), "br")).status).toBe(200);
+    fake.clear();
+    const large = await sendPacked("/v1/embeddings", body("a".repeat(120_000)), "br");
+    expect(await expectError(large, "unsupported_content_type")).toContain("'br'");
+  });
+
   test("with content-encoding: identity is read as uncompressed", async () => {
     const body = JSON.stringify({ model: embeddingModel, input: "a" });
     expect((await sendPacked("/v1/embeddings", body, "identity")).status).toBe(200);
@@ -154,6 +162,14 @@ const notWhole: readonly Case[] = [
   [1.5, "invalid_type"],
   [1e300, "invalid_value"],
 ];
+
+test("an error lists the supported values in OpenAI's form", async () => {
+  const body = JSON.stringify({ model: embeddingModel, input: "a", encoding_format: "hex" });
+  const response = await send("/v1/embeddings", body);
+  expect(await expectError(response, "invalid_value", "encoding_format")).toBe(
+    "Invalid value: 'hex'. Supported values are: 'float' and 'base64'.",
+  );
+});
 
 describe("an error names the parameter of the wrong type:", () => {
   const embeddings: Readonly<Record<string, readonly Case[]>> = {
