@@ -65,7 +65,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     return fail(messageOf(error));
   }
   const { models: builtInModels, migan } = buildBuiltInModels({
-    idleMs: settings.VEXEL_WORKER_IDLE * 1000,
+    idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
   let gateway: Gateway | undefined;

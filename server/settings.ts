@@ -465,8 +465,8 @@ export const settingsTable = {
     .describe(
       "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
     ),
-  VEXEL_WORKER_IDLE: seconds(600).describe(
-    "Seconds without work after which the process of a built-in model, or an image worker process, ends.",
+  VEXEL_CHILD_PROCESS_IDLE: seconds(600).describe(
+    "Seconds without work after which a child process ends: one that runs a built-in model or converts images.",
   ),
 } as const satisfies Record<string, z.ZodType>;
 
