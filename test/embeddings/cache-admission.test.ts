@@ -1,4 +1,4 @@
-/** Admission policy of the embedding cache: one large batch does not evict the entries of interactive requests. */
+/** Admission policy of the embedding cache: one bulk request does not evict the entries of interactive requests. */
 import { describe, expect, test } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";

@@ -4,7 +4,7 @@
  * the oldest entry are evicted.
  *
  * Entries of bulk requests are in a list of their own (a probation segment, as in segmented LRU). Once the cache is
- * full, that list has a small share of the cache, so one large batch does not evict the entries of interactive
+ * full, that list has a small share of the cache, so one bulk request does not evict the entries of interactive
  * requests.
  */
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
