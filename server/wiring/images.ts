@@ -58,7 +58,10 @@ export function wireImages(
   options: ImagesWiringOptions,
 ): ImagesWiring {
   const { upstreamClient, registry, limits, isReachable, disk, execute, sharedResponses } = options;
-  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000, clock });
+  const imageWorker = createImageWorker({
+    idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
+    clock,
+  });
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
     ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
