@@ -116,7 +116,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const adapted = new Set(plan.adapted);
     record.parameters.adapted = [...adapted];
     record.parameters.dropped = plan.dropped;
-    const onAdapted = (name: string, step = `converted: ${name}`): void => {
+    const onAdapted = (name: string, step = `adapted: ${name}`): void => {
       if (!adapted.has(name)) record.addStep(step);
       adapted.add(name);
       record.parameters.adapted = [...adapted];

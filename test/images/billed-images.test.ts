@@ -85,6 +85,7 @@ test("an image in another format than requested is converted", async () => {
   expect(output_format).toBe("webp");
   expect(Buffer.from(data[0]?.b64_json ?? "", "base64").toString("latin1", 8, 12)).toBe("WEBP");
   expect(response.headers.get("vexel-adapted")).toContain("output_format");
+  expect(gateway.rows().at(-1)?.steps).toContain("adapted: output_format");
 });
 
 test("a link into the operator's own network is replaced by a link of the gateway", async () => {
