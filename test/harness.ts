@@ -47,7 +47,7 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
 }
 
 /** A disk that is never full. */
-export const unlimitedDisk = { hasRoom: () => true, recordWrite: () => undefined };
+export const unlimitedDisk = { hasSpace: () => true, recordWrite: () => undefined };
 
 /** Request temp storage without bounds. */
 export const unlimitedStorage = (): TempStorage =>

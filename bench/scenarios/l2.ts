@@ -12,7 +12,7 @@ import { cacheBytes, repeatedTexts, targets } from "../scenarios.ts";
 import { figureTable } from "../table.ts";
 
 const warmSeconds = 2;
-/** Room for a few texts. */
+/** Space for a few texts. */
 const smallCacheBytes = 64 * 1024;
 
 export const l2: RunScenario = async (context) => {

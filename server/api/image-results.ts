@@ -38,7 +38,7 @@ export const createImageResultHandler =
     if (!found) {
       throw new GatewayError(
         "result_not_found",
-        "No response is stored for this request ID. Responses are stored for a limited time, for image requests with an Idempotency-Key and for those whose client disconnected before the end.",
+        "No response is stored for this request ID. Responses are stored for a limited time, for image requests with an Idempotency-Key and for image requests whose client disconnected before the end.",
       );
     }
     const replayHeader = { "vexel-replayed-from": found.requestId };

@@ -70,7 +70,7 @@ export class BatchMember {
     // The time in the queue says nothing about the target.
     if (queueWait && isQueued) queueWait.isWaiting = true;
     const wasSent = this.wasSent || record.routing.reachedUpstream;
-    // Any other reason means that nobody waits for the response, because another attempt has won.
+    // Any other reason means that no client waits for the response, because another attempt has won.
     const isRequestEnd = signal.reason instanceof GatewayError;
     this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
     this.owner?.onAborted(this);

@@ -174,19 +174,19 @@ class Batcher {
     if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
     // The request fills a batch by itself.
-    if (!this.#hasRoom(load, smallest)) return this.send(request);
+    if (!this.#hasCapacity(load, smallest)) return this.send(request);
     const key = compatibilityKey(query, record.priority);
     let batch = this.#pending.get(key);
     if (batch && batch.model !== model) return this.send(request);
-    // The batch has no room for this request: the batch is sent now, and the request starts another one.
-    if (batch && !this.#hasRoom(batch, load)) {
+    // The batch has no capacity for this request: the batch is sent now, and the request starts another one.
+    if (batch && !this.#hasCapacity(batch, load)) {
       this.#flush(batch);
       batch = undefined;
     }
     return this.#add(request, load, batch ?? this.#open(key, model));
   }
 
-  #hasRoom({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
+  #hasCapacity({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
     const { limits } = this.#options;
     return (
       items + more.items <= limits.items &&
@@ -226,7 +226,7 @@ class Batcher {
     batch.items += load.items;
     batch.tokens += load.tokens;
     batch.bytes += load.bytes;
-    if (!this.#hasRoom(batch, smallest)) this.#flush(batch);
+    if (!this.#hasCapacity(batch, smallest)) this.#flush(batch);
     return member.response;
   }
 

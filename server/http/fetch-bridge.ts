@@ -18,7 +18,7 @@ export interface BridgedRequest extends IncomingRequest {
 
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** Up to this size, a JSON response is sent in one piece. */
+/** Up to this size, a JSON response is sent at once. */
 const maxWholeBytes = 256 * 1024;
 /** Headers that the HTTP server writes itself. */
 const serverHeaders: ReadonlySet<string> = new Set([
@@ -97,7 +97,7 @@ async function toOutgoing(response: Response): Promise<OutgoingResponse> {
   return { ...head, body: await wholeOrChunks(chunks) };
 }
 
-/** A small body in one piece, with its length. A larger one in chunks. */
+/** A small body at once, with its length. A larger one in chunks. */
 async function wholeOrChunks(chunks: AsyncIterator<Uint8Array>): Promise<OutgoingResponse["body"]> {
   const first: Uint8Array[] = [];
   for (let bytes = 0; bytes <= maxWholeBytes; ) {

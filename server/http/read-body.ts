@@ -56,9 +56,9 @@ export async function readJson(
   maxBytes: number,
   context: JsonBodyContext,
 ): Promise<unknown> {
-  const { headers, body: content } = incoming;
+  const { headers, body } = incoming;
   checkType(headers.get("content-type"));
-  const bytes = content.whole();
+  const bytes = body.whole();
   if (!bytes) return readStreamedJson(incoming, maxBytes, context);
   context.countReceived(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
@@ -202,14 +202,14 @@ const tooLarge = (maxBytes: number): GatewayError =>
 
 /** Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
 export async function* readBodyChunks(
-  { headers, body: content }: IncomingBody,
+  { headers, body }: IncomingBody,
   maxBytes: number,
   context: BodyContext,
 ): AsyncGenerator<Uint8Array> {
   if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
-    const chunk = await context.timeout.wait(content.next(), toIncompleteBody, progress);
+    const chunk = await context.timeout.wait(body.next(), toIncompleteBody, progress);
     if (!chunk) return;
     progress.bytes += chunk.length;
     context.countReceived(chunk.length);

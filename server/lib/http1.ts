@@ -168,7 +168,7 @@ class ChunkJoiner {
     } else if (this.#filled === 0 && !this.#firstSmallChunk) {
       this.#firstSmallChunk = chunk;
     } else {
-      this.#makeRoom(length, all.length - at);
+      this.#ensureCapacity(length, all.length - at);
       this.#block.set(chunk, this.#filled);
       this.#filled += length;
     }
@@ -178,7 +178,7 @@ class ChunkJoiner {
    * Joins consecutive whole chunks of up to 15 bytes, each with its framing. Returns the offset after the last of them.
    */
   addTinyChunks(all: Buffer, from: number): number {
-    this.#makeRoom(15, all.length - from);
+    this.#ensureCapacity(15, all.length - from);
     const block = this.#block;
     // From `safeEnd` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than
     // read.
@@ -208,8 +208,8 @@ class ChunkJoiner {
     this.#filled = 0;
   }
 
-  /** Ensures that the block has room for `length` bytes. `rest`: how many bytes may still follow in this turn. */
-  #makeRoom(length: number, rest: number): void {
+  /** Ensures that the block has space for `length` bytes. `rest`: how many bytes may still follow in this turn. */
+  #ensureCapacity(length: number, rest: number): void {
     const first = this.#firstSmallChunk;
     const needed = length + (first?.length ?? 0);
     if (this.#filled + needed <= this.#block.length && !first) return;

@@ -14,7 +14,7 @@ const largeLength = 256 * 1024;
 /** The approximate characters of a token and its comma. */
 const tokenLength = 6;
 
-/** The most characters that are serialized in one piece. */
+/** The most characters that are serialized at once. */
 const pieceLength = 16 * 1024;
 /** The most characters that are serialized in one step. */
 const stepLength = 256 * 1024;
@@ -123,7 +123,7 @@ class Writer {
   }
 
   *#list(list: readonly unknown[]): Generator<void, void> {
-    // Serialized whole: fast, and always ASCII. A list cut into pieces would take as much memory again.
+    // Serialized whole: fast, and always ASCII. A list that is split would take as much memory again.
     if (isNumbers(list)) {
       this.#appendAscii(JSON.stringify(list));
       return;
@@ -159,24 +159,24 @@ class Writer {
     this.#append('"');
   }
 
-  #append(piece: string): void {
-    this.#write(piece, maxBytesPerCharacter * piece.length);
+  #append(text: string): void {
+    this.#write(text, maxBytesPerCharacter * text.length);
   }
 
   #appendAscii(text: string): void {
     this.#write(text, text.length);
   }
 
-  #write(piece: string, maxBytes: number): void {
+  #write(text: string, maxBytes: number): void {
     if (maxBytes > this.#chunk.length - this.#used) {
       this.#chunks.add(this.#chunk.subarray(0, this.#used));
       this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, maxBytes));
       this.#used = 0;
     }
-    this.#used += this.#chunk.write(piece, this.#used);
-    this.#sinceStep += piece.length;
-    // Two bytes for each character, and as much for the text that the piece was cut from.
-    this.#garbage.add(4 * piece.length);
+    this.#used += this.#chunk.write(text, this.#used);
+    this.#sinceStep += text.length;
+    // Two bytes for each character, and as much for the text that `text` was cut from.
+    this.#garbage.add(4 * text.length);
   }
 
   #isStepDone(): boolean {
@@ -192,8 +192,8 @@ const isNumbers = (list: readonly unknown[]): boolean => {
 };
 
 /**
- * The end of the entries that are serialized as one piece. Equal to `from` if the entry at `from` is longer than a
- * piece.
+ * The end of the entries that are serialized at once. Equal to `from` if the entry at `from` is longer than
+ * that.
  */
 function endOfPieceIn(list: readonly unknown[], from: number): number {
   let left = pieceLength;

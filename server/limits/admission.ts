@@ -256,7 +256,7 @@ export class Admission {
     this.#refresh = { at: now + ms, timer: this.#options.timers.start(ms, onChange) };
   }
 
-  /** Applies the limits of a reloaded configuration, and admits the requests for which they leave room. */
+  /** Applies the limits of a reloaded configuration, and admits the requests for which they leave capacity. */
   applyLimits(): void {
     const { limits } = this.#options.snapshot();
     if (limits === this.#limits) return;

@@ -64,11 +64,11 @@ export class LoadShedder {
   admit(kind: Kind, headers: RequestHeaders, key: string, priority: Priority): SheddingDecision {
     if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
       return "uncounted";
-    if (priority === "batch" && !this.#hasRoomForBatch(kind)) throw overloadedError();
+    if (priority === "batch" && !this.#hasCapacityForBatch(kind)) throw overloadedError();
     // Image requests are slow: without a limit of their own they would take all slots from embeddings.
-    if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
+    if (kind === "image" && !(this.#image.hasCapacity() || this.#image.hasReserveFor(key)))
       throw overloadedError();
-    if (this.#hasRoom(key)) {
+    if (this.#hasCapacity(key)) {
       this.#all.countFor(key);
       if (kind === "image") this.#image.countFor(key);
       return "counted";
@@ -79,16 +79,16 @@ export class LoadShedder {
     return "cache-only";
   }
 
-  #hasRoomForBatch(kind: Kind): boolean {
+  #hasCapacityForBatch(kind: Kind): boolean {
     return (
-      this.#all.hasRoomForBatch(this.#cacheOnly) &&
-      (kind === "embedding" || this.#image.hasRoomForBatch())
+      this.#all.hasCapacityForBatch(this.#cacheOnly) &&
+      (kind === "embedding" || this.#image.hasCapacityForBatch())
     );
   }
 
-  #hasRoom(key: string): boolean {
+  #hasCapacity(key: string): boolean {
     const all = this.#all;
-    if (all.hasRoom(this.#cacheOnly)) return true;
+    if (all.hasCapacity(this.#cacheOnly)) return true;
     // A queued request of a key below its fair share is not shed.
     const shed = this.#shed((waiting) => !all.isBelowFairShare(waiting, key));
     return shed || all.hasReserveFor(key, this.#cacheOnly);
@@ -168,16 +168,16 @@ class ConcurrencyLimiter {
    * Whether a request that holds a slot, and is not yet counted for its key, can keep the slot. `excluded`: the number
    * of slots in use that do not count.
    */
-  hasRoom(excluded = 0): boolean {
+  hasCapacity(excluded = 0): boolean {
     return this.#inUse - excluded <= this.#limit;
   }
 
-  /** Like `hasRoom`, without the share that is left to interactive requests. */
-  hasRoomForBatch(excluded = 0): boolean {
+  /** Like `hasCapacity`, without the share that is left to interactive requests. */
+  hasCapacityForBatch(excluded = 0): boolean {
     return this.#inUse - excluded <= this.#batchLimit;
   }
 
-  /** Like `hasRoom`, with the reserve for keys below their fair share. */
+  /** Like `hasCapacity`, with the reserve for keys below their fair share. */
   hasReserveFor(key: string, excluded = 0): boolean {
     return this.#inUse - excluded <= this.#withReserve && this.isBelowFairShare(key, key);
   }

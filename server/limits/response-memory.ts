@@ -2,7 +2,7 @@
  * Response memory: bounds the memory of large embeddings responses: each response reserves its expected size before it
  * is requested from an upstream or read from the cache, until its last byte is sent. A body that is not streamed (below
  * 64 KiB, or base64 of few vectors) holds its reservation until its ledger row is written. A request waits until there
- * is room. API keys share the memory by the dynamic threshold of `temp-storage/temp-storage.ts`: a key that holds
+ * is space. API keys share the memory by the dynamic threshold of `temp-storage/temp-storage.ts`: a key that holds
  * memory may hold at most as much as then stays free, and a key that holds none may take all that is free. So clients
  * of one key that do not read their responses cannot lock out the others.
  */

@@ -128,7 +128,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const { endpoint, caller, model, query, send, client, isPartOfRequest } = execution;
   const isLimited = !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
   // An image that cannot be stored is refused before it is billed.
-  if (kind === "image") lifetime.temp.ensureRoom();
+  if (kind === "image") lifetime.temp.ensureSpace();
 
   let wholeMs = execution.timeoutMs ?? model.timeoutMs ?? services.timeoutMs[kind];
   const bytes = endpoint.responseBytes?.(query, model) ?? 0;

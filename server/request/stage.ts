@@ -30,7 +30,7 @@ export interface StageRequest<Q> {
    * says nothing about the latency of the target.
    */
   readonly queueWait?: QueueWait | undefined;
-  /** Embeddings requests of batch priority: is told which of their inputs are at an upstream. */
+  /** Embeddings requests of batch priority: the listener that records which inputs were sent to an upstream. */
   readonly sendListener?: SendListener | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
   readonly tried?: TriedTargets | undefined;

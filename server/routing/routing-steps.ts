@@ -43,7 +43,7 @@ function skipReason(
   if (health.state(now, candidates.length === 1) !== "available")
     return `skipped, ${health.reason}`;
   if (!hasCapacity(capacity, target)) return "skipped, at its limits";
-  if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
+  if (!health.concurrency.hasCapacity() || isBusy(capacity, target)) return "busy";
   // Within one tier the policy may have selected another candidate.
   return selected && tier < selected.tier ? "skipped, in slow start" : undefined;
 }

@@ -73,7 +73,7 @@ export function selectHealthy(
       else if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
       else if (health.concurrency.isHardLimited && health.isAtHardLimit(now))
         atHardLimit.push(candidate);
-      else if (health.concurrency.hasRoom() && !isBusy(capacity, target)) idle.push(candidate);
+      else if (health.concurrency.hasCapacity() && !isBusy(capacity, target)) idle.push(candidate);
       else busy.push(candidate);
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;

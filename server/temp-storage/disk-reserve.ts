@@ -61,7 +61,7 @@ export class DiskReserve {
     this.#options = options;
   }
 
-  hasRoom(bytes: number, use: DiskUse): boolean {
+  hasSpace(bytes: number, use: DiskUse): boolean {
     const isStale = this.#options.clock() - this.#measuredAt > validMs;
     if (!isStale && this.#fits(bytes, use)) return true;
     this.#measure();

@@ -45,11 +45,11 @@ export interface SpilledBytes {
 const responseBytes = 8 * 1024 * 1024;
 
 export interface RequestTemp {
-  /** Throws GatewayError if there is no room for the response. Called before an upstream is paid for an image. */
-  ensureRoom(): void;
+  /** Throws GatewayError if there is no space for the response. Called before an upstream is paid for an image. */
+  ensureSpace(): void;
   /** A new temp file of this request. */
   file(): Promise<UnlinkedTempFile>;
-  /** A new spill buffer of this request: in memory while there is room, then on disk. */
+  /** A new spill buffer of this request: in memory while there is space, then on disk. */
   buffer(): SpillBuffer;
   /** Releases all buffers and files. Nothing in them can be read afterwards. */
   clear(): Promise<void>;
@@ -218,7 +218,7 @@ export function createRequestTemp(
     return opened;
   };
   return {
-    ensureRoom: () => account?.ensureRoom(responseBytes),
+    ensureSpace: () => account?.ensureSpace(responseBytes),
     file,
     buffer: () => {
       const buffer = new SpillBuffer(isCleared ? noMemory : budget, file);
@@ -244,14 +244,14 @@ export const requestTemps =
 
 const noMemory = new MemoryBudget(0);
 
-const noRoom = async (): Promise<never> => {
+const noSpace = async (): Promise<never> => {
   throw new Error("This request has no temp storage.");
 };
 
 /** For requests that need no temp storage. */
 export const noRequestTemp: RequestTemp = {
-  ensureRoom: () => undefined,
-  file: noRoom,
-  buffer: () => new SpillBuffer(noMemory, noRoom),
+  ensureSpace: () => undefined,
+  file: noSpace,
+  buffer: () => new SpillBuffer(noMemory, noSpace),
   clear: async () => undefined,
 };

@@ -1,7 +1,7 @@
 /**
- * Bounds the temp files of all requests together, and shares the room out among API keys by a dynamic threshold: a key
+ * Bounds the temp files of all requests together, and shares the space among API keys by a dynamic threshold: a key
  * may hold at most as much as is still free (Choudhury and Hahne's rule for shared buffers). One key alone gets half,
- * n keys get 1/(n+1) each, and a key that comes later always finds room.
+ * n keys get 1/(n+1) each, and a key that comes later always finds space.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
@@ -10,12 +10,12 @@ export interface TempStorageOptions {
   readonly maxBytes: number;
   /** Memory for small uploads, of all requests together. */
   readonly memoryBytes?: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
+  readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
 }
 
 /**
  * A key may hold this many times the free storage. The factor is higher for responses: they are paid for, and must find
- * room even if the same key's uploads have used up its share.
+ * space even if the same key's uploads have used up its share.
  */
 const shareFactor = { upload: 1, request: 4, response: 4 } as const satisfies Record<
   DiskUse,
@@ -68,15 +68,15 @@ export class TempStorage {
     this.#options.disk.recordWrite(bytes);
   }
 
-  /** Throws GatewayError if there is no room for the response of a request that is about to be sent. */
-  ensureRoom(keyId: string, bytes: number): void {
+  /** Throws GatewayError if there is no space for the response of a request that is about to be sent. */
+  ensureSpace(keyId: string, bytes: number): void {
     const { maxBytes, disk } = this.#options;
     // At most an eighth of the storage is required: with a small storage, a single request must still be able to run.
     this.#checkShare(keyId, Math.min(bytes, maxBytes / 8), "request");
-    // A request must leave more of the disk free than a response, so there is room for its response. The disk need not
+    // A request must leave more of the disk free than a response, so there is space for its response. The disk need not
     // have `bytes` free: `bytes` is an estimate (8 MiB, `responseBytes` in `request-temp.ts`), and a small disk may
     // have less.
-    if (!disk.hasRoom(this.#unwritten, "request")) throw diskFull();
+    if (!disk.hasSpace(this.#unwritten, "request")) throw diskFull();
   }
 
   /** Reserves storage for an upload of known length, before any of it is read. Throws GatewayError. */
@@ -119,14 +119,14 @@ export class TempStorage {
 
   #check(keyId: string, bytes: number, use: DiskUse): void {
     this.#checkShare(keyId, bytes, use);
-    if (!this.#options.disk.hasRoom(bytes + this.#unwritten, use)) throw diskFull();
+    if (!this.#options.disk.hasSpace(bytes + this.#unwritten, use)) throw diskFull();
   }
 
   #checkShare(keyId: string, bytes: number, use: DiskUse): void {
     const held = this.#heldBy(keyId);
     const free = this.#options.maxBytes - this.#held - bytes;
     if (held + bytes > shareFactor[use] * free) {
-      throw use === "upload" && held > 0 ? shareUsedUp(held) : noRoom();
+      throw use === "upload" && held > 0 ? shareUsedUp(held) : noSpace();
     }
   }
 
@@ -169,8 +169,8 @@ export class TempAccount {
     this.#storage.releaseMemory(bytes);
   }
 
-  ensureRoom(bytes: number): void {
-    this.#storage.ensureRoom(this.#keyId, bytes);
+  ensureSpace(bytes: number): void {
+    this.#storage.ensureSpace(this.#keyId, bytes);
   }
 
   charge(bytes: number): void {
@@ -195,7 +195,7 @@ const maxBytesPerKey = (maxBytes: number, use: DiskUse): number =>
 const tooLarge = (bytes: number, maxKeyBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
-    `The upload has ${bytes} bytes; the gateway has room on disk for ${maxKeyBytes} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_TEMP_STORAGE_BYTES.`,
+    `The upload has ${bytes} bytes; the gateway has space on disk for ${maxKeyBytes} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_TEMP_STORAGE_BYTES.`,
   );
 
 const shareUsedUp = (held: number): GatewayError =>
@@ -205,7 +205,7 @@ const shareUsedUp = (held: number): GatewayError =>
     { retryAfterMs },
   );
 
-const noRoom = (): GatewayError =>
+const noSpace = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
     "The gateway's temp storage is full. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_TEMP_STORAGE_BYTES.",
@@ -215,6 +215,6 @@ const noRoom = (): GatewayError =>
 const diskFull = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
-    "The gateway's disk is almost full, and the rest is kept for its ledger. Ask its operator to make room on the disk under VEXEL_DATA.",
+    "The gateway's disk is almost full, and the rest is kept for its ledger. Ask its operator to free space on the disk under VEXEL_DATA.",
     { retryAfterMs },
   );

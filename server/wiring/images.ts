@@ -89,7 +89,7 @@ export function wireImages(
     store ?? responses,
     (error) =>
       log.warn("response-not-stored", {
-        reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
+        reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
     options.claims,
   );

@@ -67,7 +67,7 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
     onNotStored: (requestId, error) =>
       log.warn("content-not-stored", {
         requestId,
-        reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
+        reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
     find: async (model, requestId) => {
       const ms = snapshot().models.get(model)?.storeContentMs;

@@ -162,7 +162,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     });
 
   /** Load shedding: when the queue is full, the key with the most queued jobs loses its latest job. */
-  const makeRoom = (account: KeyUsage): void => {
+  const shedIfFull = (account: KeyUsage): void => {
     if (account.waiting.length >= maxWaitingOfKey) throw queueFullError();
     if (waiting < maxWaiting) return;
     let most = account;
@@ -192,7 +192,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       begin(job);
       return job;
     }
-    makeRoom(account);
+    shedIfFull(account);
     const onAbort = (): void => {
       if (removeFromQueue(job)) reject();
     };

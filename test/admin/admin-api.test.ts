@@ -61,7 +61,7 @@ test.each(["FOO", "get", "Get", "post", "Post", "PROPFIND", "GET-ALL"])(
   },
 );
 
-test("a small response is sent in one piece, with its length", async () => {
+test("a small response is sent at once, with its length", async () => {
   const response = await asOperator(gateway.url, "/admin/api/targets");
   expect(response.headers.get("content-length")).toBe(String((await response.text()).length));
 });

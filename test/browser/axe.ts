@@ -1,4 +1,4 @@
-/** Accessibility findings of a page by axe-core: only those that it rates serious or critical. */
+/** Accessibility findings of a page by axe-core: only findings that it rates serious or critical. */
 import type { Page } from "playwright-core";
 
 const axePath = Bun.resolveSync("axe-core/axe.min.js", import.meta.dir);

@@ -8,7 +8,7 @@ import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const fake = startFake();
-// Ten bytes are reserved as ten tokens, $0.01: the budget has room for one request at a time.
+// Ten bytes are reserved as ten tokens, $0.01: the budget has capacity for one request at a time.
 const gateway = startGateway({
   settings: { VEXEL_MAX_QUEUE: "0" },
   yaml: `

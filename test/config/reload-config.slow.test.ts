@@ -107,7 +107,7 @@ test.concurrent("an invalid file changes nothing, is reported once, and is repla
   await until(() => has("b"));
 });
 
-test.concurrent("a file that is written in pieces is applied in its final state", async () => {
+test.concurrent("a file that is written in chunks is applied in its final state", async () => {
   const { path, has } = watching(model("a"));
   const text = model("b", "c", "d");
   for (let end = 0; end < text.length; end += 40) {

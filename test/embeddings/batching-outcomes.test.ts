@@ -48,7 +48,7 @@ describe("a client that disconnects", () => {
     const outcome = outcomeOf(send(request));
     request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
-    // There is room again, for any model.
+    // There is capacity again, for any model.
     void send(requestFor(["b"], modelWithTargets(...request.model.targets)));
     expect(upstream.requests).toHaveLength(1);
     await free();
@@ -83,7 +83,7 @@ describe("a client that disconnects", () => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("makes room for another request", async () => {
+  test("frees capacity for another request", async () => {
     const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
     busy();
     const requests = ["a", "b", "c", "d"].map((text) => requestOf(text));

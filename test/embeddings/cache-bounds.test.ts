@@ -12,8 +12,8 @@ const vectorOf = (seed: number, length = 8): Float32Array =>
 const slot = slotSizeClassOf(8 * 4);
 const entryBytes = slot + entryOverhead;
 
-/** Room for exactly this many vectors of eight numbers: each has its own slab. */
-function roomFor(entries: number) {
+/** A cache for exactly this many vectors of eight numbers: each has its own slab. */
+function cacheFor(entries: number) {
   const evictions: string[] = [];
   const cache = new EmbeddingCache({
     maxBytes: entries * entryBytes,
@@ -36,7 +36,7 @@ function roomFor(entries: number) {
 
 describe("a full cache", () => {
   test("stays within its byte limit after ten times as many bytes, and holds the newest entries", () => {
-    const { cache } = roomFor(500);
+    const { cache } = cacheFor(500);
     for (let i = 0; i < 5000; i++) {
       cache.set(`key ${i}`, { vector: vectorOf(i), tokens: i });
       expect(cache.bytes).toBeLessThanOrEqual(500 * entryBytes);
@@ -74,7 +74,7 @@ describe("a full cache", () => {
 
   test("evicts in constant time, however many entries were evicted before", () => {
     const entries = 20_000;
-    const { cache } = roomFor(entries);
+    const { cache } = cacheFor(entries);
     const vector = vectorOf(1);
     const keys = Array.from({ length: entries * 3 }, (_, at) => `key ${at}`);
     const turn = () => {
@@ -89,7 +89,7 @@ describe("a full cache", () => {
   });
 
   test("evicts the least recently used entry", () => {
-    const { cache, addVector, evicted } = roomFor(3);
+    const { cache, addVector, evicted } = cacheFor(3);
     addVector("a", "b", "c");
     cache.get("a", "float");
     addVector("d");
@@ -101,7 +101,7 @@ describe("a full cache", () => {
   });
 
   test("rejects a vector larger than a slab, and evicts nothing for it", () => {
-    const { cache, addVector } = roomFor(2);
+    const { cache, addVector } = cacheFor(2);
     addVector("a");
     expect(cache.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
     expect(cache.get("large", "float")).toBeUndefined();
@@ -117,7 +117,7 @@ describe("a full cache", () => {
 
 describe("a cached vector", () => {
   test("has its own bytes, and does not change with the response it came in", () => {
-    const { cache } = roomFor(3);
+    const { cache } = cacheFor(3);
     const response = new Float32Array(1_000_000).fill(0.5);
     cache.set("a", { vector: response.subarray(1000, 1008), tokens: 1 });
     response.fill(7);
@@ -125,7 +125,7 @@ describe("a cached vector", () => {
   });
 
   test("is replaced by a newer one under the same key, and counted once", () => {
-    const { cache, addVector } = roomFor(3);
+    const { cache, addVector } = cacheFor(3);
     addVector("a", "b");
     cache.set("a", { vector: vectorOf(5), tokens: 9 });
     expect(cache.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
@@ -135,7 +135,7 @@ describe("a cached vector", () => {
 
 describe("a restored vector", () => {
   test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
-    const { cache, addVector } = roomFor(4);
+    const { cache, addVector } = cacheFor(4);
     addVector("z");
     const restored = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
     expect(restored).toEqual([true, true, true, false, false]);
@@ -147,7 +147,7 @@ describe("a restored vector", () => {
   });
 
   test("does not replace a vector that was cached meanwhile", () => {
-    const { cache, addVector } = roomFor(4);
+    const { cache, addVector } = cacheFor(4);
     addVector("a");
     expect(cache.restore("a", vectorOf(9), 9)).toBe(true);
     expect(cache.get("a", "float")?.vector).toEqual(vectorOf(97));
@@ -158,8 +158,8 @@ describe("a restored vector", () => {
 test("any order of set, get and restore has the same result as a plain list", () => {
   const step = fc.tuple(fc.constantFrom("set", "get", "restore"), fc.constantFrom(..."abcdefg"));
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, room) => {
-      const { cache } = roomFor(room);
+    fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, maxEntries) => {
+      const { cache } = cacheFor(maxEntries);
       /** Newest first. */
       let list: string[] = [];
       for (const [what, key] of steps) {
@@ -168,9 +168,9 @@ test("any order of set, get and restore has the same result as a plain list", ()
         if (what === "get") expect(cache.get(key, "float") !== undefined).toBe(held);
         if (what === "set") cache.set(key, { vector: vectorOf(1), tokens: 1 });
         if (what === "restore") {
-          expect(cache.restore(key, vectorOf(1), 1)).toBe(held || list.length < room);
-          if (!held && list.length < room) list.push(key);
-        } else if (held || what === "set") list = [key, ...others].slice(0, room);
+          expect(cache.restore(key, vectorOf(1), 1)).toBe(held || list.length < maxEntries);
+          if (!held && list.length < maxEntries) list.push(key);
+        } else if (held || what === "set") list = [key, ...others].slice(0, maxEntries);
         expect([cache.size, cache.bytes]).toEqual([list.length, list.length * entryBytes]);
       }
     }),
@@ -179,7 +179,7 @@ test("any order of set, get and restore has the same result as a plain list", ()
 });
 
 test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {
-  const { cache, addVector, evictions } = roomFor(4);
+  const { cache, addVector, evictions } = cacheFor(4);
   addVector("a");
   cache.restore("b", vectorOf(1), 1);
   cache.get("a", "float");

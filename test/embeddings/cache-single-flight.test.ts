@@ -19,14 +19,14 @@ import {
 } from "../fuzz/cache-fixture.ts";
 
 const model = modelNamed("model", "space");
-const room = 1e6;
+const maxBytes = 1e6;
 
 const letters = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
 
 /** The cache stage before an upstream that always returns the same response. */
 function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
-  const { cache, singleFlight } = startCache({ maxBytes: room });
+  const { cache, singleFlight } = startCache({ maxBytes });
   let requested = 0;
   const send = cacheStage({
     cache,
@@ -42,7 +42,7 @@ function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions
 
 describe("an upstream", () => {
   test("gets ten of a hundred inputs, if ninety are cached or in flight", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const known = setup.start(textQuery(letters(0, 60)), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await known.outcome;
@@ -62,7 +62,7 @@ describe("an upstream", () => {
   });
 
   test("gets a duplicate input once, and the usage counts it twice", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const pending = setup.start(textQuery(["same", "other", "same", "same"]), model);
     expect(setup.upstreamRequests[0]?.inputs).toEqual(["same", "other"]);
     setup.upstreamRequests[0]?.respond("base64", true);
@@ -76,7 +76,7 @@ describe("an upstream", () => {
   });
 
   test("gets no request for cached inputs", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["a"], { single: true }), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
@@ -91,7 +91,7 @@ describe("an upstream", () => {
   });
 
   test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
       const pending = setup.start(query, model);
       const upstreamRequest = setup.upstreamRequests.at(-1);
@@ -146,7 +146,7 @@ describe("a vector", () => {
   });
 
   test("is shared only by models of one vector space at one upstream", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["a"]), model);
     setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
@@ -168,7 +168,7 @@ describe("a vector", () => {
   });
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const at = (...targets: readonly (readonly [string, string])[]): PermittedModel => ({
       ...model,
       targets: targets.map(([kind, baseUrl]) => ({
@@ -247,7 +247,7 @@ describe("usage", () => {
   });
 
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["silent"]), model);
     setup.upstreamRequests[0]?.respond("base64", false);
     await settle();

@@ -126,9 +126,9 @@ describe("with vectors of any length", () => {
 
   test("a key returns its own vector, and responses in flight do not change when it is evicted", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, room) => {
-        const { pageBytes } = room;
-        const maxBytes = room.pages * pageBytes + room.entries * entryOverhead;
+      fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, limits) => {
+        const { pageBytes } = limits;
+        const maxBytes = limits.pages * pageBytes + limits.entries * entryOverhead;
         const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
         /** The bits of the latest vector of each key. All vectors of a key have one length. */
         const latest = new Map<string, string>();

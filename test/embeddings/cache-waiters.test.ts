@@ -17,7 +17,7 @@ import {
 } from "../fuzz/cache-fixture.ts";
 
 const model = modelNamed("model", "space");
-const room = 1e6;
+const maxBytes = 1e6;
 const upstreamSignal = (
   { upstreamRequests }: ReturnType<typeof startCache>,
   at: number,
@@ -28,25 +28,22 @@ const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 describe("requests that wait for an input in flight", () => {
   /** One request is in flight and three wait for it, one of them with an input of its own. */
   function startWaiters(texts: readonly string[] = ["a"]) {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const first = setup.start(textQuery(texts), model);
     const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), model));
     expect(setup.upstreamRequests).toHaveLength(1);
     return { setup, first, waiting };
   }
 
-  test("share the received vector, even if the cache has no room for it", async () => {
-    for (const maxBytes of [room, 0]) {
+  test("share the received vector, even if the cache has no space for it", async () => {
+    for (const size of [maxBytes, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
-        const setup = startCache({ maxBytes });
+        const setup = startCache({ maxBytes: size });
         const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), model));
         setup.upstreamRequests[0]?.respond(form, true);
         const [first, second] = await Promise.all(pendingRequests.map(upstreamResponseOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
-        expect([setup.upstreamRequests.length, setup.cache.size]).toEqual([
-          1,
-          maxBytes === 0 ? 0 : 1,
-        ]);
+        expect([setup.upstreamRequests.length, setup.cache.size]).toEqual([1, size === 0 ? 0 : 1]);
       }
     }
   });
@@ -93,7 +90,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("in a chain cancel an upstream request when no connected client needs it", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const one = setup.start(textQuery(["a"]), model);
     // Each requests an input that the next one waits for.
     const two = setup.start(textQuery(["a", "b"]), model);
@@ -115,7 +112,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("send their own request when its client disconnected and its timeout passes", async () => {
-    const setup = startCache({ maxBytes: room }, { timeoutMs: 1 });
+    const setup = startCache({ maxBytes }, { timeoutMs: 1 });
     const first = setup.start(textQuery(["a"]), model);
     const waiter = setup.start(textQuery(["a"]), model);
     first.cancel.abort(disconnectError());
@@ -164,7 +161,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("get the refusal of an identical request of the same key, and no other", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     const embed = (key: string, user?: string) =>
       setup.start(textQuery(["a"], user === undefined ? {} : { user }), model, key);
     const [first, same, otherKey, otherUser] = [
@@ -185,7 +182,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("do not fail with the error of another model's upstream, although the vectors would be shared", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["a"]), model);
     const other = setup.start(textQuery(["a"]), modelNamed("elsewhere", "space"));
     setup.upstreamRequests[0]?.fail(trouble());
@@ -206,7 +203,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("fail at once with an error that applies to them", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["slow"]), model);
     setup.start(textQuery(["broken"]), model);
     const both = setup.start(textQuery(["slow", "broken"]), model);
@@ -216,7 +213,7 @@ describe("requests that wait for an input in flight", () => {
   });
 
   test("are charged for their own upstream request, even if other requests fail first", async () => {
-    const setup = startCache({ maxBytes: room });
+    const setup = startCache({ maxBytes });
     setup.start(textQuery(["broken"]), model);
     const both = setup.start(textQuery(["broken", "own"]), model);
     const error = trouble();
@@ -230,7 +227,7 @@ describe("requests that wait for an input in flight", () => {
 });
 
 test("no request waits for an aborted one, and the next request replaces it", async () => {
-  const setup = startCache({ maxBytes: room });
+  const setup = startCache({ maxBytes });
   const first = setup.start(textQuery(["a"]), model);
   first.cancel.abort(disconnectError());
   const second = setup.start(textQuery(["a"]), model);
@@ -244,7 +241,7 @@ test("no request waits for an aborted one, and the next request replaces it", as
 });
 
 test("a request that waits for several requests that time out sends its own request", async () => {
-  const setup = startCache({ maxBytes: room });
+  const setup = startCache({ maxBytes });
   const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), model));
   const patient = setup.start(textQuery(["a"]), model);
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");

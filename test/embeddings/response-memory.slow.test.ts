@@ -62,7 +62,7 @@ test("clients that do not read large embeddings responses hold bounded memory, a
   const other = await request(otherKey, "b1");
   expect((await other.response()).status).toBe(200);
   expect(unread.filter(wasSent)).toHaveLength(2);
-  // The end of one response makes room for the next request of the key.
+  // The end of one response frees space for the next request of the key.
   for (let at = 0; at < unread.length; at++) {
     connections[at]?.disconnect();
     await until(() => unread.filter(wasSent).length >= Math.min(unread.length, at + 3));

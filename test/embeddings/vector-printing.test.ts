@@ -22,9 +22,9 @@ const inTurns: RunInTurns = (steps) => {
 };
 
 async function printed(vectors: readonly Vector[]) {
-  const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 }, inTurns);
-  const response = JSON.parse(pieces.toBuffer().toString());
-  return { response, pieces: pieces.list.length };
+  const chunks = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 }, inTurns);
+  const response = JSON.parse(chunks.toBuffer().toString());
+  return { response, chunks: chunks.list.length };
 }
 
 test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", async (count) => {
@@ -115,9 +115,9 @@ test("while very many vectors are printed, other requests are served", async () 
   const vectors = Array.from({ length: 400 }, (_, at) => floats(at, 1536));
   let turns = 0;
   const counting = setInterval(() => turns++, 0);
-  const { pieces } = await printed(vectors);
+  const { chunks } = await printed(vectors);
   clearInterval(counting);
-  expect(pieces).toBe(7);
+  expect(chunks).toBe(7);
   expect(turns).toBeGreaterThan(2);
 });
 

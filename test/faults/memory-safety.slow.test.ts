@@ -246,7 +246,7 @@ describe("every client gets its own vectors and images, byte for byte", () => {
       // The accept queue of the listening socket is bounded.
       if (number % 100 === 99) await until(() => sent === number + 1);
     }
-    // All requests are in flight, except those whose clients have disconnected, before the first response.
+    // All requests are in flight, except the requests of disconnected clients, before the first response.
     await until(() => gateway.inFlight() > concurrentRequests / 2);
     gate.resolve();
     await Promise.all(requests);

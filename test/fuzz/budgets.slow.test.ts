@@ -53,8 +53,8 @@ function run({ seed, ledger, steps, errs, reloads }: Run): BudgetSimulation {
     );
   let shared = projects.map((name) => budget("project", name));
   let charged = configure();
-  const room = pick([1, 4, 1000]);
-  const simulation = new BudgetSimulation(ledger, room);
+  const maxCounters = pick([1, 4, 1000]);
+  const simulation = new BudgetSimulation(ledger, maxCounters);
   let at = pick(starts);
   for (let step = 0; step < steps; step++) {
     const what = random();
@@ -91,8 +91,8 @@ function run({ seed, ledger, steps, errs, reloads }: Run): BudgetSimulation {
     }
   }
   while (simulation.open.length > 0) simulation.end(0, null);
-  // Without room for its counter a budget reports an event again, and the event log deduplicates it by its ID.
-  if (!reloads && room === 1000)
+  // Without space for its counter a budget reports an event again, and the event log deduplicates it by its ID.
+  if (!reloads && maxCounters === 1000)
     expect(new Set(simulation.emitted).size).toBe(simulation.emitted.length);
   return simulation;
 }

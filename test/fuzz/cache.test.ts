@@ -50,8 +50,8 @@ function respondOrReject(
   else upstreamRequest?.respond(form, hasUsage);
 }
 
-async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
-  const simulation = startCache(room);
+async function play(steps: readonly Step[], limits: EmbeddingCacheOptions) {
+  const simulation = startCache(limits);
   const pendingRequests: PendingRequest[] = [];
   const ownOf = ({ request }: PendingRequest): UpstreamRequest[] =>
     simulation
@@ -84,7 +84,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
         expect(pending.ended || !gone, "a disconnected client still waits").toBe(true);
       }
     }
-    expect(simulation.cache.bytes).toBeLessThanOrEqual(room.maxBytes);
+    expect(simulation.cache.bytes).toBeLessThanOrEqual(limits.maxBytes);
   }
   // Completes all upstream requests, the latest first.
   for (;;) {
@@ -203,13 +203,15 @@ describe("requests that share a cache", () => {
     maxBytes: pages * pageBytes + entries * entryOverhead,
     pageBytes,
   }));
-  const rooms = fc.constantFrom<EmbeddingCacheOptions>({ maxBytes: 0 }, ...tiny, { maxBytes: 1e6 });
+  const cacheLimits = fc.constantFrom<EmbeddingCacheOptions>({ maxBytes: 0 }, ...tiny, {
+    maxBytes: 1e6,
+  });
 
   test("keep their own vectors, whatever is evicted and overwritten before they are read", async () => {
     let known = 0;
     await fc.assert(
-      fc.asyncProperty(evicting, fc.constantFrom(...tiny), async (steps, room) => {
-        const simulation = await play(steps, room);
+      fc.asyncProperty(evicting, fc.constantFrom(...tiny), async (steps, limits) => {
+        const simulation = await play(steps, limits);
         for (const [at, pending] of simulation.pendingRequests.entries()) {
           const outcome = simulation.outcomes[at] as Outcome;
           if (outcome.ok) checkResponse(pending, outcome, simulation);
@@ -224,8 +226,8 @@ describe("requests that share a cache", () => {
 
   test("each get the response they would get alone, whatever happens to the others", async () => {
     await fc.assert(
-      fc.asyncProperty(crowded, rooms, async (steps, room) => {
-        const simulation = await play(steps, room);
+      fc.asyncProperty(crowded, cacheLimits, async (steps, limits) => {
+        const simulation = await play(steps, limits);
         for (const [at, pending] of simulation.pendingRequests.entries()) {
           const outcome = simulation.outcomes[at] as Outcome;
           if (outcome.ok) checkResponse(pending, outcome, simulation);

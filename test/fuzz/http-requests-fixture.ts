@@ -21,7 +21,7 @@ export const bytes = fc.oneof(
 );
 
 /** The same bytes in chunks, split at these offsets. */
-export function piecesOf(whole: Buffer, cuts: readonly number[]): Buffer[] {
+export function splitAt(whole: Buffer, cuts: readonly number[]): Buffer[] {
   const offsets = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
   return [0, ...offsets]
     .map((from, at) => whole.subarray(from, offsets[at] ?? whole.length))
@@ -48,9 +48,9 @@ export const inChunks = (body: Buffer): fc.Arbitrary<Buffer> =>
     })
     .map(({ places: offsets, extension, trailers }) =>
       Buffer.concat([
-        ...piecesOf(body, offsets).flatMap((piece) => [
-          latin(`${piece.length.toString(16)}${extension}\r\n`),
-          piece,
+        ...splitAt(body, offsets).flatMap((chunk) => [
+          latin(`${chunk.length.toString(16)}${extension}\r\n`),
+          chunk,
           latin("\r\n"),
         ]),
         latin(`0${extension}\r\n${trailers}\r\n`),
@@ -144,7 +144,7 @@ export const damaged: fc.Arbitrary<Buffer> = fc
 /**
  * Sends these chunks one by one, and FIN after them if `end` is set. Resolves with everything received until the close.
  */
-export function converse(port: number, pieces: readonly Buffer[], end = false): Promise<Buffer> {
+export function converse(port: number, chunks: readonly Buffer[], end = false): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const received: Buffer[] = [];
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -156,9 +156,9 @@ export function converse(port: number, pieces: readonly Buffer[], end = false): 
     socket.on("end", () => socket.destroy());
     socket.on("close", () => resolve(Buffer.concat(received)));
     socket.on("connect", async () => {
-      for (const piece of pieces) {
+      for (const chunk of chunks) {
         if (socket.destroyed) return;
-        socket.write(piece);
+        socket.write(chunk);
         await new Promise(setImmediate);
       }
       if (end && !socket.destroyed) socket.end();

@@ -22,8 +22,8 @@ import {
   lastOne,
   latin,
   parsedByNode,
-  piecesOf,
   requests,
+  splitAt,
 } from "./http-requests-fixture.ts";
 
 interface Reading {
@@ -33,11 +33,11 @@ interface Reading {
 const readings: Reading[] = [];
 
 /** Reads the body at once, late, or not at all, depending on the path. */
-const reader = serve(async (exchange) => {
-  const { head } = exchange;
+const reader = serve(async (request) => {
+  const { head } = request;
   if (head.path.startsWith("/u")) return respondWith(head.path);
   if (head.path.startsWith("/l")) for (let at = 0; at < 3; at++) await new Promise(setImmediate);
-  readings.push({ head, body: Buffer.from(await readBody(exchange)) });
+  readings.push({ head, body: Buffer.from(await readBody(request)) });
   return respondWith(head.path);
 });
 let response: () => OutgoingResponse["body"] = () => "";
@@ -48,7 +48,7 @@ const bodyTimeout = createBodyTimeout({
   clock: () => performance.now(),
 });
 let file: Buffer | undefined;
-const taker = serve(async ({ head, body: content }) => {
+const taker = serve(async ({ head, body }) => {
   const limits = {
     maxFormBytes: 1e9,
     maxFileBytes: 1e9,
@@ -56,7 +56,7 @@ const taker = serve(async ({ head, body: content }) => {
     folder: tmpdir(),
     storage: unlimitedStorage(),
   };
-  const arriving = { headers: head, body: content };
+  const arriving = { headers: head, body };
   const form = await readForm(
     arriving,
     limits,
@@ -101,7 +101,7 @@ test("pipelined requests are parsed exactly as they were sent", async () => {
   const property = fc.asyncProperty(requests, cuts, async (sent, offsets) => {
     readings.length = 0;
     const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
-    const responses = responsesIn(await converse(reader.server.port, piecesOf(wire, offsets)));
+    const responses = responsesIn(await converse(reader.server.port, splitAt(wire, offsets)));
     const paths = sent.map(({ target }) => target.replace(/\?.*/, ""));
     expect(responses.map(({ status, body }) => [status, body])).toEqual(
       [...paths, "/last"].map((path) => [200, path]),
@@ -120,9 +120,9 @@ test("pipelined requests are parsed exactly as they were sent", async () => {
 test("mutated requests are parsed in one way, which other parsers share, or close their connection", async () => {
   const property = fc.asyncProperty(damaged, cuts, async (wire, offsets) => {
     const outcomes: string[] = [];
-    for (const pieces of [[wire], piecesOf(wire, offsets)]) {
+    for (const chunks of [[wire], splitAt(wire, offsets)]) {
       readings.length = 0;
-      const responses = responsesIn(await converse(reader.server.port, pieces, true));
+      const responses = responsesIn(await converse(reader.server.port, chunks, true));
       const final = responses.filter(({ status }) => status !== 100);
       for (const [at, { status, head, body }] of final.entries()) {
         if (status === 200) continue;
@@ -166,18 +166,18 @@ function expectShared(wire: Buffer): void {
 
 test("responses of any size arrive to the last byte, whatever the type of their body", async () => {
   const made = fc.record({
-    pieces: fc.array(bytes, { maxLength: 4 }),
-    kind: fc.constantFrom("text", "parts", "bytes", "pieces", "texts", "file", "disk"),
+    chunks: fc.array(bytes, { maxLength: 4 }),
+    kind: fc.constantFrom("text", "parts", "bytes", "chunks", "texts", "file", "disk"),
     minor: fc.constantFrom(0, 1),
   });
-  const property = fc.asyncProperty(made, async ({ pieces, kind, minor }) => {
-    const whole = Buffer.concat(pieces);
+  const property = fc.asyncProperty(made, async ({ chunks, kind, minor }) => {
+    const whole = Buffer.concat(chunks);
     async function* each() {
-      for (const piece of pieces) yield kind === "texts" ? latin1(piece) : piece;
+      for (const chunk of chunks) yield kind === "texts" ? latin1(chunk) : chunk;
     }
     const close = async (): Promise<void> => undefined;
     const disk = { length: whole.length, open: each as () => AsyncIterable<Uint8Array>, close };
-    const parts = pieces.map(latin1);
+    const parts = chunks.map(latin1);
     const kinds = { text: latin1(whole), parts, bytes: whole, file: new Blob([whole]), disk };
     response = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
     const request = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
@@ -200,7 +200,7 @@ test("uploads arrive as they were sent, although their memory is released early"
       const body = Buffer.concat([
         latin(`${part("image")}; filename="a"\r\n\r\n`),
         whole,
-        latin(`\r\n${part("n")}\r\n\r\n5\r\n--b--\r\nwhat nobody reads`),
+        latin(`\r\n${part("n")}\r\n\r\n5\r\n--b--\r\nan unread epilogue`),
       ]);
       const sized = fc.constant({ line: `content-length: ${body.length}`, wire: body });
       const chunked = inChunks(body).map((wire) => ({ line: "transfer-encoding: chunked", wire }));
@@ -213,7 +213,7 @@ test("uploads arrive as they were sent, although their memory is released early"
       framed.wire,
     ]);
     file = undefined;
-    const received = await converse(taker.server.port, piecesOf(Buffer.concat(wire), offsets));
+    const received = await converse(taker.server.port, splitAt(Buffer.concat(wire), offsets));
     expect(responsesIn(received).map(({ body }) => body)).toEqual(["5", "5"]);
     expect((file as Buffer | undefined)?.equals(second.whole)).toBe(true);
   });

@@ -82,11 +82,11 @@ describe("a body of one byte more is refused", () => {
 });
 
 describe("a body of many megabytes", () => {
-  const piece = Buffer.alloc(1_000_000, " ");
+  const block = Buffer.alloc(1_000_000, " ");
 
   test.each([
-    ["announced", { "content-length": "50000000" }, piece],
-    ["in chunks", chunked, chunk(piece)],
+    ["announced", { "content-length": "50000000" }, block],
+    ["in chunks", chunked, chunk(block)],
   ] as const)(
     "%s gets its response while it is still being sent, and then the connection is closed",
     async (_, headers, one) => {
@@ -114,7 +114,7 @@ describe("a body of many megabytes", () => {
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
     );
-    for (let i = 0; i < 9; i++) await connection.sendAll(piece);
+    for (let i = 0; i < 9; i++) await connection.sendAll(block);
     const responseBody = await connection.response();
     expect(responseBody.headers.get("connection")).toBe("close");
     await expectError(response(responseBody), "unknown_url");
@@ -129,7 +129,7 @@ describe("a body of many megabytes", () => {
     const responseBody = await connection.response();
     expect(responseBody.headers.get("connection")).toBeNull();
     await expectError(response(responseBody), "unknown_url");
-    await connection.sendAll(piece);
+    await connection.sendAll(block);
     await expectStillOfUse(connection);
   });
 });

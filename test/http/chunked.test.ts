@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../server/lib/http1.ts";
 import { tries } from "../depth.ts";
-import { cuts, latin, piecesOf } from "../upstream/parse-response-fixture.ts";
+import { cuts, latin, splitAt } from "../upstream/parse-response-fixture.ts";
 
 class Broken extends Error {}
 const broken = (why: string): Error => new Broken(why);
@@ -16,13 +16,13 @@ interface DecodedChunks {
 }
 
 /** The memory of pushed bytes is released immediately: the decoder must not need it any more. */
-function take(pieces: readonly Buffer[]): DecodedChunks {
+function take(blocks: readonly Buffer[]): DecodedChunks {
   const chunked = new ChunkedDecoder(broken);
   const decoded: Buffer[] = [];
   const rest: Buffer[] = [];
-  for (const piece of pieces) {
-    const own = Buffer.from(piece);
-    if (chunked.done) rest.push(piece);
+  for (const block of blocks) {
+    const own = Buffer.from(block);
+    if (chunked.done) rest.push(block);
     else rest.push(Buffer.from(chunked.push(own, (one) => decoded.push(Buffer.from(one)))));
     own.buffer.transfer(0);
   }
@@ -62,7 +62,7 @@ const message = fc
 describe("chunks", () => {
   test("give the same body and the same surplus bytes, however they are split", () => {
     const property = fc.property(message, cuts, ({ wire, whole, rest }, offsets) => {
-      const decoded = take(piecesOf(Buffer.concat([wire, rest]), offsets));
+      const decoded = take(splitAt(Buffer.concat([wire, rest]), offsets));
       expect(decoded.done).toBe(true);
       expect(decoded.bytes.equals(whole)).toBe(true);
       expect(decoded.rest.equals(rest)).toBe(true);
@@ -85,7 +85,7 @@ describe("chunks", () => {
         wire.push(latin(`${bytes.length.toString(16)}\r\n`), bytes, latin("\r\n"));
         at += bytes.length;
       }
-      const decoded = take(piecesOf(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), offsets));
+      const decoded = take(splitAt(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), offsets));
       expect(decoded.bytes.equals(body)).toBe(true);
       expect([decoded.done, decoded.rest.toString()]).toEqual([true, "rest"]);
     });
@@ -94,19 +94,19 @@ describe("chunks", () => {
 
   test("of one byte are delivered joined, without an object for each", () => {
     const chunked = new ChunkedDecoder(broken);
-    let pieces = 0;
+    let blocks = 0;
     let bytes = 0;
-    chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (piece) => {
-      pieces++;
-      bytes += piece.length;
+    chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (block) => {
+      blocks++;
+      bytes += block.length;
     });
     expect(bytes).toBe(50_000);
-    expect(pieces).toBeLessThan(10);
+    expect(blocks).toBeLessThan(10);
   });
 
   test("end exactly at their last byte", () => {
     const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, offsets, end) => {
-      const decoded = take(piecesOf(wire.subarray(0, end % wire.length), offsets));
+      const decoded = take(splitAt(wire.subarray(0, end % wire.length), offsets));
       expect([decoded.done, decoded.rest.length]).toEqual([false, 0]);
       expect(whole.subarray(0, decoded.bytes.length).equals(decoded.bytes)).toBe(true);
     });
@@ -128,16 +128,16 @@ describe("chunks", () => {
           const from = at % (text.length + 1);
           text = text.slice(0, from) + put + text.slice(from + (put === "" ? 1 : 0));
         }
-        const read = (pieces: Buffer[]): string => {
+        const read = (blocks: Buffer[]): string => {
           try {
-            const { bytes, rest, done } = take(pieces);
+            const { bytes, rest, done } = take(blocks);
             return JSON.stringify([bytes.toString("latin1"), rest.toString("latin1"), done]);
           } catch (error) {
             expect(error).toBeInstanceOf(Broken);
             return "broken";
           }
         };
-        expect(read(piecesOf(latin(text), offsets))).toBe(read([latin(text)]));
+        expect(read(splitAt(latin(text), offsets))).toBe(read([latin(text)]));
       },
     );
     fc.assert(property, tries(300));

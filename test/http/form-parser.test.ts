@@ -55,7 +55,7 @@ const bodies = (boundary: string) =>
       ),
       { maxLength: 12 },
     )
-    .map((pieces) => Buffer.concat(pieces))
+    .map((blocks) => Buffer.concat(blocks))
     // Content with the whole delimiter cannot occur in this form: its writer would choose another boundary.
     .filter((bytes) => !`\r\n${bytes.toString("latin1")}`.includes(`\r\n--${boundary}`));
 
@@ -82,7 +82,7 @@ const quoted = (text: string) =>
   text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
 function write(boundary: string, parts: readonly Part[], before = "", after = "\r\n"): Buffer {
-  const pieces = parts.flatMap(({ name, filename, type, body }) => [
+  const blocks = parts.flatMap(({ name, filename, type, body }) => [
     `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`,
     filename === undefined ? "" : `; filename="${quoted(filename)}"`,
     type === undefined ? "" : `\r\nContent-Type: ${type}`,
@@ -91,7 +91,7 @@ function write(boundary: string, parts: readonly Part[], before = "", after = "\
     "\r\n",
   ]);
   return Buffer.concat(
-    [before, ...pieces, `--${boundary}--`, after].map((piece) => Buffer.from(piece as string)),
+    [before, ...blocks, `--${boundary}--`, after].map((block) => Buffer.from(block as string)),
   );
 }
 
@@ -109,12 +109,12 @@ async function* cut(bytes: Buffer, sizes: Iterator<number>): AsyncGenerator<Uint
 async function read(chunks: AsyncIterable<Uint8Array>, boundary: string): Promise<Part[]> {
   const parts: Part[] = [];
   for await (const { body, ...head } of readParts(chunks, boundary)) {
-    const pieces: Buffer[] = [];
-    for await (const piece of body) {
-      expect(piece.length).toBeGreaterThan(0);
-      pieces.push(Buffer.from(piece));
+    const blocks: Buffer[] = [];
+    for await (const block of body) {
+      expect(block.length).toBeGreaterThan(0);
+      blocks.push(Buffer.from(block));
     }
-    parts.push({ ...head, body: Buffer.concat(pieces) });
+    parts.push({ ...head, body: Buffer.concat(blocks) });
   }
   return parts;
 }

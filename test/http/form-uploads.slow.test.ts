@@ -21,9 +21,9 @@ const megabyte = 1024 * 1024;
 const fileBytes = 25 * 1_000_000;
 const mostGrowth = 64;
 
-const sha256 = (...pieces: readonly Uint8Array[]): string => {
+const sha256 = (...blocks: readonly Uint8Array[]): string => {
   const hasher = new Bun.CryptoHasher("sha256");
-  for (const piece of pieces) hasher.update(piece);
+  for (const block of blocks) hasher.update(block);
   return hasher.digest("hex");
 };
 
@@ -50,10 +50,10 @@ function startSink() {
       const hasher = new Bun.CryptoHasher("sha256");
       let head = "";
       let at = 0;
-      for await (const piece of request.body ?? []) {
-        head += Buffer.from(piece.subarray(0, Math.max(0, from - at))).toString("latin1");
-        hasher.update(piece.subarray(Math.max(0, from - at), Math.max(0, to - at)));
-        at += piece.length;
+      for await (const block of request.body ?? []) {
+        head += Buffer.from(block.subarray(0, Math.max(0, from - at))).toString("latin1");
+        hasher.update(block.subarray(Math.max(0, from - at), Math.max(0, to - at)));
+        at += block.length;
         if (slow && at < 4_000_000) await Bun.sleep(2);
       }
       received.push({ head, sha256: hasher.digest("hex"), lengthAnnounced: at === length });
@@ -128,7 +128,7 @@ async function begin(): Promise<RawConnection> {
 
 async function upload(seed: number): Promise<number> {
   const connection = await begin();
-  for (const piece of image(seed)) await connection.sendAll(chunk(piece));
+  for (const block of image(seed)) await connection.sendAll(chunk(block));
   connection.send(chunk(closing), "0\r\n\r\n");
   const { status } = await connection.response({ ms: 25_000 });
   connection.disconnect();
@@ -207,9 +207,9 @@ describe("eight uploads of 25 MB at once, without a length", () => {
     const connections = await Promise.all(Array.from({ length: 8 }, begin));
     for (const [seed, connection] of connections.entries()) {
       let sent = 0;
-      for (const piece of image(seed)) {
-        await connection.sendAll(chunk(piece));
-        sent += piece.length;
+      for (const block of image(seed)) {
+        await connection.sendAll(chunk(block));
+        sent += block.length;
         if (sent > 5_000_000) break;
       }
     }
@@ -225,9 +225,9 @@ describe("eight uploads of 25 MB at once, without a length", () => {
     const connections = await Promise.all([begin(), begin()]);
     for (const connection of connections) {
       let sent = 0;
-      for (const piece of image(0)) {
-        await connection.sendAll(chunk(piece));
-        sent += piece.length;
+      for (const block of image(0)) {
+        await connection.sendAll(chunk(block));
+        sent += block.length;
         if (sent > 5_000_000) break;
       }
     }
@@ -242,10 +242,10 @@ describe("eight uploads of 25 MB at once, without a length", () => {
   test("are not removed by a second gateway that starts in the same folder by mistake", async () => {
     const connection = await begin();
     let sent = 0;
-    const pieces = image(7);
-    for (const piece of pieces) {
-      await connection.sendAll(chunk(piece));
-      sent += piece.length;
+    const blocks = image(7);
+    for (const block of blocks) {
+      await connection.sendAll(chunk(block));
+      sent += block.length;
       if (sent > 5_000_000) break;
     }
     await until(() => openUploads().length === 1);

@@ -126,13 +126,13 @@ export class RawConnection {
     return this.#received().toString("latin1");
   }
 
-  send(...pieces: readonly (string | Uint8Array)[]): void {
-    for (const piece of pieces) if (!this.#isClosed) this.#socket.write(piece);
+  send(...blocks: readonly (string | Uint8Array)[]): void {
+    for (const block of blocks) if (!this.#isClosed) this.#socket.write(block);
   }
 
   /** With backpressure, for more bytes than a socket buffers. */
-  async sendAll(piece: Uint8Array): Promise<void> {
-    if (this.#isClosed || this.#socket.write(piece)) return;
+  async sendAll(block: Uint8Array): Promise<void> {
+    if (this.#isClosed || this.#socket.write(block)) return;
     await Promise.race([
       new Promise<void>((resolve) => this.#socket.once("drain", resolve)),
       this.closed,

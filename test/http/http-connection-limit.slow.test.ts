@@ -49,7 +49,7 @@ describe("a server at its maximum number of connections", () => {
     expect((await fourth.response()).body).toBe("served");
   });
 
-  test("closes the longest idle connection to make room", async () => {
+  test("closes the longest idle connection to free capacity", async () => {
     let now = 0;
     // The server reads the clock four times in `bodyMs`.
     const times = { idleMs: 1e9, bodyMs: 40, clock: () => now };

@@ -70,10 +70,10 @@ describe("a client that disconnects in the middle of a body", () => {
         Buffer.alloc(2_000_000),
       ],
     ],
-  ])("%s leaves a ledger row with the error", async (_, pieces) => {
+  ])("%s leaves a ledger row with the error", async (_, blocks) => {
     const before = gateway.rows().length;
     const connection = await connect();
-    connection.send(...pieces);
+    connection.send(...blocks);
     await Bun.sleep(50);
     connection.disconnect();
     await until(() => gateway.rows().length > before);
@@ -83,10 +83,10 @@ describe("a client that disconnects in the middle of a body", () => {
 });
 
 describe("a body that stops arriving", () => {
-  const slow = async (...pieces: (string | Uint8Array)[]) => {
+  const slow = async (...blocks: (string | Uint8Array)[]) => {
     const connection = await connect();
     const started = performance.now();
-    connection.send(...pieces);
+    connection.send(...blocks);
     const responseBody = await connection.response();
     return { connection, response: responseBody, ms: performance.now() - started };
   };

@@ -22,10 +22,10 @@ describe("a client that closes its sending side after its request", () => {
     ["in chunks", `${chunkedPost("/")}5\r\nhello\r\n0\r\n\r\n`],
   ])("and a body %s gets its response, however late", async (_, text) => {
     const go = gate();
-    await using served = serve(async (exchange) => {
+    await using served = serve(async (request) => {
       await go.opened;
-      expect(exchange.signal.aborted).toBe(false);
-      return echo(exchange);
+      expect(request.signal.aborted).toBe(false);
+      return echo(request);
     });
     const connection = await served.connect();
     connection.send(text);
@@ -57,9 +57,9 @@ describe("a client that closes its sending side after its request", () => {
 
   test("gets the responses to all its pipelined requests", async () => {
     const go = gate();
-    await using served = serve(async (exchange) => {
+    await using served = serve(async (request) => {
       await go.opened;
-      return echo(exchange);
+      return echo(request);
     });
     const connection = await served.connect();
     connection.send(get("/1") + post("/2", "two") + get("/3"));

@@ -97,12 +97,12 @@ describe("small chunks", () => {
   test("are joined before delivery, and apply backpressure to a client that sends nothing else", async () => {
     const go = gate();
     const sizes: number[] = [];
-    await using served = serve(async ({ body: content }) => {
+    await using served = serve(async ({ body }) => {
       await go.opened;
       for (;;) {
-        const piece = await content.next();
-        if (!piece) return respondWith(String(sizes.reduce((sum, size) => sum + size, 0)));
-        sizes.push(piece.length);
+        const block = await body.next();
+        if (!block) return respondWith(String(sizes.reduce((sum, size) => sum + size, 0)));
+        sizes.push(block.length);
       }
     });
     const connection = await served.connect();
@@ -117,12 +117,12 @@ describe("small chunks", () => {
   test("do not delay large chunks", async () => {
     const sizes: number[] = [];
     const go = gate();
-    await using served = serve(async ({ body: content }) => {
+    await using served = serve(async ({ body }) => {
       await go.opened;
       for (;;) {
-        const piece = await content.next();
-        if (!piece) return respondWith("");
-        sizes.push(piece.length);
+        const block = await body.next();
+        if (!block) return respondWith("");
+        sizes.push(block.length);
       }
     });
     const connection = await served.connect();
@@ -145,17 +145,17 @@ class NarrowSocket {
   readonly calls: string[] = [];
   accepted = "";
   /** The most bytes that it accepts at a time. */
-  room: number;
-  constructor(room = 0) {
-    this.room = room;
+  freeBytes: number;
+  constructor(freeBytes = 0) {
+    this.freeBytes = freeBytes;
   }
   write(data: string | Uint8Array, from = 0, length?: number): number {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     const accepted = bytes.subarray(
       from,
-      from + Math.min(this.room, length ?? bytes.length - from),
+      from + Math.min(this.freeBytes, length ?? bytes.length - from),
     );
-    this.room -= accepted.length;
+    this.freeBytes -= accepted.length;
     this.accepted += Buffer.from(accepted).toString("latin1");
     return accepted.length;
   }
@@ -205,14 +205,14 @@ describe("a socket that accepts one byte at a time", () => {
     for (let quiet = 0; quiet < 10; ) {
       await Promise.resolve();
       const before = socket.accepted.length;
-      socket.room = 1;
+      socket.freeBytes = 1;
       connection.socket.onDrain();
       quiet = socket.accepted.length === before ? quiet + 1 : 0;
     }
   };
   const long = "é".repeat(40_000);
   const longBytes = "\xc3\xa9".repeat(40_000);
-  async function* pieces(first: string) {
+  async function* blocks(first: string) {
     yield first;
     yield Buffer.from("zwei");
   }
@@ -224,13 +224,13 @@ describe("a socket that accepts one byte at a time", () => {
     ["long parts", () => ["a", long], `a${longBytes}`],
     ["bytes", () => Buffer.from("bytes"), "content-length: 5\r\n\r\nbytes"],
     ["long bytes", () => Buffer.from(long), longBytes],
-    ["chunks", () => pieces("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
-    ["long chunks", () => pieces(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
+    ["chunks", () => blocks("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
+    ["long chunks", () => blocks(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
     ["a file", () => new Blob(["file"]), "content-length: 4\r\n\r\nfile"],
   ])("gets all of %s, and of the next response", async (_, body, end) => {
     // At first it accepts nothing, or more than the characters of a long text and less than its bytes.
-    for (const room of [0, 60_000]) {
-      const socket = new NarrowSocket(room);
+    for (const freeBytes of [0, 60_000]) {
+      const socket = new NarrowSocket(freeBytes);
       const connection = new ClientConnection(
         socket as unknown as ByteSocket,
         contextWith(async () => respondWith(body())),
@@ -242,7 +242,7 @@ describe("a socket that accepts one byte at a time", () => {
         await new Promise(setImmediate);
       }
       await until(() => {
-        socket.room = 1_000_000;
+        socket.freeBytes = 1_000_000;
         connection.socket.onDrain();
         return socket.accepted.endsWith(end) && !connection.socket.isBusy;
       });
@@ -274,9 +274,9 @@ describe("a socket that accepts one byte at a time", () => {
     const accepted = gate();
     const connection = new ClientConnection(
       socket as unknown as ByteSocket,
-      contextWith(async ({ body: content }) => {
+      contextWith(async ({ body }) => {
         await accepted.opened;
-        expect(content.whole()).toHaveLength(300_000);
+        expect(body.whole()).toHaveLength(300_000);
         return respondWith("");
       }),
     );
@@ -294,7 +294,7 @@ describe("a socket that accepts one byte at a time", () => {
       contextWith(() => Promise.reject(new Error("no request"))),
     );
     connection.receive(Buffer.from("nonsense\r\n\r\n"));
-    socket.room = 100;
+    socket.freeBytes = 100;
     connection.socket.onDrain();
     connection.receive(Buffer.from(get("/")));
     await Promise.resolve();

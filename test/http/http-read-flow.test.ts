@@ -46,9 +46,9 @@ test("a socket that is closed in the meantime is neither paused nor resumed", as
 });
 
 test("clients that send as fast as they can do not keep another client from its response", async () => {
-  await using served = serve(async ({ head, body: content }) => {
+  await using served = serve(async ({ head, body }) => {
     if (head.path === "/") return respondWith("served");
-    while (await content.next()) {
+    while (await body.next()) {
       // The handler reads the body as fast as it arrives.
     }
     return respondWith("read");

@@ -113,7 +113,7 @@ describe("HTTP/2 with prior knowledge", () => {
       request.on("response", (headers) => resolve(headers[":status"])),
     );
     let text = "";
-    for await (const piece of request) text += piece;
+    for await (const chunk of request) text += chunk;
     expect(status).toBe(505);
     const { error } = JSON.parse(text);
     expect(error).toMatchObject({ code: "invalid_http", param: null });

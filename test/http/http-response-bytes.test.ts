@@ -14,39 +14,39 @@ const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).t
 
 describe("a buffer that is released before the socket has accepted it", () => {
   const closed: boolean[] = [];
-  const inMemory = (pieces: readonly Uint8Array[]): StreamedResponseBody => ({
-    length: pieces.reduce((sum, piece) => sum + piece.length, 0),
+  const inMemory = (chunks: readonly Uint8Array[]): StreamedResponseBody => ({
+    length: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
     open: async function* () {
-      yield* pieces;
+      yield* chunks;
     },
-    chunksInMemory: () => pieces,
+    chunksInMemory: () => chunks,
     close: async (complete) => void closed.push(complete),
   });
-  async function* each(pieces: readonly Uint8Array[]) {
-    yield* pieces;
+  async function* each(chunks: readonly Uint8Array[]) {
+    yield* chunks;
   }
 
-  test.each<[string, (pieces: readonly Uint8Array[]) => OutgoingResponse["body"], boolean[]]>([
+  test.each<[string, (chunks: readonly Uint8Array[]) => OutgoingResponse["body"], boolean[]]>([
     ["as bytes", ([first]) => first as Uint8Array, []],
     ["as a body in memory", inMemory, [false]],
     [
       "as a body that is read",
-      (pieces) => ({ ...inMemory(pieces), chunksInMemory: () => undefined }),
+      (chunks) => ({ ...inMemory(chunks), chunksInMemory: () => undefined }),
       [false],
     ],
     ["in chunks", each, []],
   ])("%s resets the connection, and is reported", async (_, body, ends) => {
     closed.length = 0;
-    const pieces = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
+    const chunks = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
     await using served = serve(({ head }) =>
-      respondWith(head.path === "/large" ? body(pieces) : "next"),
+      respondWith(head.path === "/large" ? body(chunks) : "next"),
     );
     const connection = await served.connect();
     connection.pause();
     connection.send(get("/large") + get("/next"));
     await until(() => served.server.pending() === 1);
     await Bun.sleep(50);
-    for (const piece of pieces) release(piece);
+    for (const chunk of chunks) release(chunk);
     connection.resume();
     await connection.closed;
     expect(connection.received).not.toContain("next");

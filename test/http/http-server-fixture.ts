@@ -11,7 +11,7 @@ import { toErrorResponse, toGatewayError } from "../../server/request/error-resp
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { RawConnection } from "./gateway-fixture.ts";
 
-export type Handle = (exchange: ServerRequest) => Promise<OutgoingResponse> | OutgoingResponse;
+export type Handle = (request: ServerRequest) => Promise<OutgoingResponse> | OutgoingResponse;
 
 export type ServeOptions = Partial<Omit<HttpServerOptions, "limits"> & ServerLimits>;
 
@@ -35,9 +35,9 @@ export function serve(response: Handle = echo, options: ServeOptions = {}): Serv
     refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
-    onRequest: async (exchange) => {
+    onRequest: async (request) => {
       try {
-        return await response(exchange);
+        return await response(request);
       } catch (error) {
         return toErrorResponse(toGatewayError(error, undefined));
       }
@@ -61,14 +61,14 @@ export function serve(response: Handle = echo, options: ServeOptions = {}): Serv
   };
 }
 
-export async function readBody({ body: content }: ServerRequest): Promise<Buffer> {
-  const whole = content.whole();
+export async function readBody({ body }: ServerRequest): Promise<Buffer> {
+  const whole = body.whole();
   if (whole) return whole;
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (;;) {
-    const piece = await content.next();
-    if (!piece) return Buffer.concat(pieces);
-    pieces.push(piece);
+    const chunk = await body.next();
+    if (!chunk) return Buffer.concat(chunks);
+    chunks.push(chunk);
   }
 }
 
@@ -79,9 +79,9 @@ export const respondWith = (body: OutgoingResponse["body"], status = 200): Outgo
 });
 
 /** Responds with the method, the path and the body of the request. */
-export const echo: Handle = async (exchange) => {
-  const { method, path, search } = exchange.head;
-  const body = await readBody(exchange);
+export const echo: Handle = async (request) => {
+  const { method, path, search } = request.head;
+  const body = await readBody(request);
   return respondWith(JSON.stringify([method, path + search, body.toString("latin1")]));
 };
 

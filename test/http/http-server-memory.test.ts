@@ -16,7 +16,7 @@ test("unread responses do not fill the memory: the client that has not read for 
   expect(reset).toEqual([1, 3]);
 });
 
-test("a slow client that still reads is not reset to make room for other clients", () => {
+test("a slow client that still reads is not reset to free capacity for other clients", () => {
   let resets = 0;
   const reading = {
     unsentBytes: 300 * megabyte,

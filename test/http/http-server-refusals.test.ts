@@ -78,11 +78,11 @@ describe("a request is refused, sent whole or byte by byte:", () => {
     ["a leading zero byte", `\0${get("/")}`],
   ])("%s", async (_, text, status = 400) => {
     await using served = serve(echo);
-    for (const pieces of [[text], [...text]]) {
+    for (const chunks of [[text], [...text]]) {
       const connection = await served.connect();
-      for (const piece of pieces) {
-        connection.send(Buffer.from(piece, "latin1"));
-        if (pieces.length > 1 && !connection.isClosed) await new Promise(setImmediate);
+      for (const chunk of chunks) {
+        connection.send(Buffer.from(chunk, "latin1"));
+        if (chunks.length > 1 && !connection.isClosed) await new Promise(setImmediate);
       }
       expect(await expectRefused(connection)).toBe(status);
     }
@@ -101,9 +101,9 @@ describe("malformed chunks", () => {
 
   test.each(broken)("%p: later bytes are not read as the body", async (start) => {
     const late = gate();
-    await using served = serve(async (exchange) => {
+    await using served = serve(async (request) => {
       await late.opened;
-      return echo(exchange);
+      return echo(request);
     });
     const connection = await served.connect();
     connection.send(chunkedPost("/") + start);
@@ -146,8 +146,8 @@ describe("a request head", () => {
 
   test("is searched by whole header names, in all lines, and values are trimmed", async () => {
     let head: RequestHead | undefined;
-    await using served = serve((exchange) => {
-      head = exchange.head;
+    await using served = serve((request) => {
+      head = request.head;
       return respondWith("");
     });
     const connection = await served.connect();
@@ -160,8 +160,8 @@ describe("a request head", () => {
   });
 
   test("that equals the cached head is recognized, and a different head is parsed", async () => {
-    await using served = serve(async (exchange) =>
-      respondWith(`${exchange.head.get("a")} ${await readBody(exchange)}`),
+    await using served = serve(async (request) =>
+      respondWith(`${request.head.get("a")} ${await readBody(request)}`),
     );
     const connection = await served.connect();
     const again = post("/", "x", "a: 1\r\n");

@@ -16,17 +16,17 @@ import {
 } from "./http-server-fixture.ts";
 
 /** A server that holds every request until the test continues, and exposes the last one. */
-function holding(read: (exchange: ServerRequest) => Promise<unknown> = async () => undefined) {
+function holding(read: (request: ServerRequest) => Promise<unknown> = async () => undefined) {
   const go = gate();
-  const handled: { exchange?: ServerRequest; reading?: Promise<unknown> } = {};
-  const served = serve(async (exchange) => {
-    handled.exchange = exchange;
-    handled.reading = read(exchange);
+  const handled: { request?: ServerRequest; reading?: Promise<unknown> } = {};
+  const served = serve(async (request) => {
+    handled.request = request;
+    handled.reading = read(request);
     await Promise.allSettled([handled.reading]);
     await go.opened;
     return respondWith("late");
   });
-  return { served, seen: handled, go, begun: () => until(() => handled.exchange !== undefined) };
+  return { served, seen: handled, go, begun: () => until(() => handled.request !== undefined) };
 }
 
 describe("a client that disconnects", () => {
@@ -37,7 +37,7 @@ describe("a client that disconnects", () => {
     connection.send(get("/"));
     await begun();
     const noticed = new Promise((resolve) =>
-      handled.exchange?.signal.addEventListener("abort", resolve),
+      handled.request?.signal.addEventListener("abort", resolve),
     );
     connection.disconnect();
     await noticed;
@@ -52,7 +52,7 @@ describe("a client that disconnects", () => {
     await begun();
     connection.disconnect();
     await until(() => served.server.pending() === 0);
-    expect(handled.exchange?.signal.aborted).toBe(true);
+    expect(handled.request?.signal.aborted).toBe(true);
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe("a client that disconnects", () => {
       try {
         for (;;) yield "x".repeat(100_000);
       } finally {
-        ended.push("pieces");
+        ended.push("chunks");
       }
     }
     const leaving: StreamedResponseBody = {
@@ -113,7 +113,7 @@ describe("a client that disconnects", () => {
         },
       }),
     };
-    const bodies = { "/pieces": endless(), "/file": leaving, "/silent": silent };
+    const bodies = { "/chunks": endless(), "/file": leaving, "/silent": silent };
     await using served = serve(({ head }) => respondWith(bodies[head.path as keyof typeof bodies]));
     for (const path of Object.keys(bodies)) {
       const connection = await served.connect();
@@ -123,7 +123,7 @@ describe("a client that disconnects", () => {
       connection.disconnect();
     }
     await until(() => ended.length === 3);
-    expect(ended.sort()).toEqual(["file false", "pieces", "silent"]);
+    expect(ended.sort()).toEqual(["chunks", "file false", "silent"]);
     expect(served.errors).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe("a server that stops", () => {
     await begun();
     const waiting = served.server.stop(false);
     await Promise.all([served.server.stop(true), waiting, connection.closed]);
-    expect(handled.exchange?.signal.aborted).toBe(true);
+    expect(handled.request?.signal.aborted).toBe(true);
   });
 
   test("soon (beginStop) still accepts connections, for one request each", async () => {

@@ -25,10 +25,10 @@ describe("pipelined requests", () => {
   test("wait for the previous response, and get their responses in order", async () => {
     const first = gate();
     const begun: string[] = [];
-    await using served = serve(async (exchange) => {
-      begun.push(exchange.head.path);
-      if (exchange.head.path === "/1") await first.opened;
-      return echo(exchange);
+    await using served = serve(async (request) => {
+      begun.push(request.head.path);
+      if (request.head.path === "/1") await first.opened;
+      return echo(request);
     });
     const connection = await served.connect();
     connection.send(get("/1") + post("/2", "two") + chunkedPost("/3"), "5\r\nthree\r\n0\r\n\r\n");
@@ -45,9 +45,9 @@ describe("pipelined requests", () => {
 
   test("beyond the buffer pause the socket, and all get a response", async () => {
     const first = gate();
-    await using served = serve(async (exchange) => {
-      if (exchange.head.path === "/0") await first.opened;
-      return echo(exchange);
+    await using served = serve(async (request) => {
+      if (request.head.path === "/0") await first.opened;
+      return echo(request);
     });
     const connection = await served.connect();
     const many = Array.from({ length: 3000 }, (_, at) => post(`/${at}`, "x".repeat(at % 300)));
@@ -92,9 +92,9 @@ describe("a client that waits for 100 Continue", () => {
 
   test("gets it once, when the body is needed", async () => {
     const bodyRequested = gate();
-    await using served = serve(async (exchange) => {
+    await using served = serve(async (request) => {
       await bodyRequested.opened;
-      return echo(exchange);
+      return echo(request);
     });
     const connection = await served.connect();
     connection.send(waiting);
@@ -141,8 +141,8 @@ describe("a response without a body", () => {
     text: () => "text",
     parts: () => ["pa", "rt"],
     bytes: () => new Uint8Array(5),
-    pieces: async function* () {
-      yield "piece";
+    chunks: async function* () {
+      yield "chunk";
     },
     file: () => new Blob(["file"]),
   };
@@ -181,7 +181,7 @@ describe("a response without a body", () => {
 
 describe("HTTP/1.0", () => {
   const old = (lines = "") => `GET /old HTTP/1.0\r\n${lines}\r\n`;
-  async function* pieces() {
+  async function* chunks() {
     yield "one, ";
     yield "two";
   }
@@ -206,7 +206,7 @@ describe("HTTP/1.0", () => {
   });
 
   test("gets a body without a length unchunked, up to the end of the connection", async () => {
-    await using served = serve(() => respondWith(pieces()));
+    await using served = serve(() => respondWith(chunks()));
     const connection = await served.connect();
     connection.send(old("connection: keep-alive\r\n"));
     await connection.closed;
@@ -259,8 +259,8 @@ describe("the request target", () => {
 describe("responses", () => {
   const sizes = [0, 1, 4_000, 33_000, 3_000_000];
   test.each(["a", "é", "€", "😀", "\ud800"])("of %p are counted in bytes", async (sign) => {
-    await using served = serve(async (exchange) =>
-      respondWith(sign.repeat(Number(await readBody(exchange)))),
+    await using served = serve(async (request) =>
+      respondWith(sign.repeat(Number(await readBody(request)))),
     );
     const connection = await served.connect();
     connection.send(sizes.map((size) => post("/", String(size))).join(""));

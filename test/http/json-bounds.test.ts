@@ -22,13 +22,13 @@ const { fake, gateway } = edge;
 afterAll(() => edge.close());
 
 const { depth, entries, containers, fields, escapes, plainBytes } = jsonBounds;
-const repeat = (piece: string, count: number): Buffer =>
-  Buffer.alloc(piece.length * count, piece, "latin1");
+const repeat = (chunk: string, count: number): Buffer =>
+  Buffer.alloc(chunk.length * count, chunk, "latin1");
 
-function verdict(...pieces: readonly (string | Buffer)[]): string | undefined {
+function verdict(...chunks: readonly (string | Buffer)[]): string | undefined {
   const bounds = new JsonBounds();
   try {
-    for (const piece of pieces) bounds.take(Buffer.from(piece as string));
+    for (const chunk of chunks) bounds.take(Buffer.from(chunk as string));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return `${error.kind}: ${error.message}`;
@@ -42,9 +42,9 @@ describe("the scan counts", () => {
     ["arrays and objects", "[]", containers, "more than 131,072 arrays and objects"],
     ["fields", '"a":1 ', fields, "more than 4,096 fields"],
     ["spaces and digits", " ", plainBytes, "more than 8,388,608 bytes outside of strings"],
-  ])("%s, and refuses one more than the bound", (_, piece, most, message) => {
-    expect(verdict(repeat(piece, most))).toBeUndefined();
-    expect(verdict(repeat(piece, most + 1))).toContain(message);
+  ])("%s, and refuses one more than the bound", (_, chunk, most, message) => {
+    expect(verdict(repeat(chunk, most))).toBeUndefined();
+    expect(verdict(repeat(chunk, most + 1))).toContain(message);
   });
 
   test("escape sequences within strings", () => {
@@ -78,8 +78,8 @@ describe("the scan counts", () => {
           const text = JSON.stringify(parts.join(""));
           const body = Buffer.from(`[${text},${bomb}`);
           const offsets = [0, ...cuts.map((at) => at % body.length).sort((a, b) => a - b)];
-          const pieces = offsets.map((from, at) => body.subarray(from, offsets[at + 1]));
-          expect(verdict(...pieces)).toContain("levels deep");
+          const chunks = offsets.map((from, at) => body.subarray(from, offsets[at + 1]));
+          expect(verdict(...chunks)).toContain("levels deep");
           expect(verdict(body.subarray(0, -1))).toBeUndefined();
         },
       ),
@@ -103,8 +103,8 @@ test("only a refusal for too many values or arrays advises to send several reque
 
 test("the scan reads each byte once, wherever quotes and backslashes are", () => {
   const plain = "x".repeat(30);
-  for (const piece of [`"${plain}",`, `${plain}\\n`, `${plain}\\"`, `${plain}\\\\`, plain]) {
-    const bytes = Buffer.from(`["${piece.repeat(4000)}`);
+  for (const chunk of [`"${plain}",`, `${plain}\\n`, `${plain}\\"`, `${plain}\\\\`, plain]) {
+    const bytes = Buffer.from(`["${chunk.repeat(4000)}`);
     let searched = 0;
     const search = bytes.indexOf.bind(bytes);
     bytes.indexOf = (value, from) => {
@@ -131,7 +131,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
     ["nested objects", '{"a":', "invalid_json"],
     ["one number", "1", "request_too_large"],
     ["spaces", " ", "request_too_large"],
-  ])("a body with %s without end", async (_, piece, kind) => {
+  ])("a body with %s without end", async (_, chunk, kind) => {
     fake.clear();
     const connection = await RawConnection.open(gateway.url);
     const most = 31_000_000;
@@ -142,9 +142,9 @@ describe("is refused while it is being sent, and no upstream is called", () => {
         headers: { ...jsonHeaders, "content-length": String(most) },
       }),
       // Values are sent within a list: otherwise the first values are refused as invalid JSON.
-      piece.endsWith(",") && !piece.includes(":") ? `${begin}[` : begin,
+      chunk.endsWith(",") && !chunk.includes(":") ? `${begin}[` : begin,
     );
-    const block = repeat(piece, Math.ceil(1_000_000 / piece.length));
+    const block = repeat(chunk, Math.ceil(1_000_000 / chunk.length));
     // 12 MB of the 31 MB that were announced: the response does not wait for the rest.
     for (let sent = 0; sent < 12; sent++) await connection.sendAll(block);
     await expectError(response(await connection.response()), kind);

@@ -53,7 +53,7 @@ const refusal = ({ status, headers, body }: RawResponse) => ({
 });
 
 describe("the memory of JSON bodies", () => {
-  test("that one API key holds is at most its share, other keys find room, and a request that ends releases its part", async () => {
+  test("that one API key holds is at most its share, other keys find space, and a request that ends releases its part", async () => {
     const size = 1.5 * MiB;
     // 8 MiB in all: a key may hold what is still free, which is 3 MiB of two bodies and not 4.5 of three.
     const held = [await announced(testKey, size), await announced(testKey, size)];
@@ -95,7 +95,7 @@ describe("the memory of JSON bodies", () => {
     for (const connection of connections) connection.disconnect();
   });
 
-  test("is shared: a key gets half, and a key that comes later always finds room", () => {
+  test("is shared: a key gets half, and a key that comes later always finds space", () => {
     const memory = new MemoryShares(1000);
     memory.take("a", 500);
     expect(() => memory.take("a", 1)).toThrow("share");

@@ -252,7 +252,7 @@ async function startOnSmallDisk() {
 
 /** Needs a small disk of its own, to fill it. */
 if (mayMount()) {
-  test("half-sent uploads leave the ledger room on a small disk: embeddings are served, with their rows", async () => {
+  test("half-sent uploads leave the ledger space on a small disk: embeddings are served, with their rows", async () => {
     const { disk, gateway } = await startOnSmallDisk();
     const freeBytes = (): number => statfsSync(disk).bavail * statfsSync(disk).bsize;
     // Small uploads: each frees little space on the full disk when it fails.
@@ -276,7 +276,7 @@ if (mayMount()) {
     expect(gateway.output()).toContain("disk-space-recovered");
   });
 
-  test("an image request is refused before it is paid for when the disk has no room for its response", async () => {
+  test("an image request is refused before it is paid for when the disk has no space for its response", async () => {
     const { disk, fake, gateway } = await startOnSmallDisk();
     const generate = (): Promise<Response> =>
       gateway.post("/v1/images/generations", { model: imageModel, prompt: "a hat" });

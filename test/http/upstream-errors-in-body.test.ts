@@ -103,11 +103,11 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
 });
 
 test("a response that arrived in chunks can be read again, within the bounds of each reader", async () => {
-  async function* pieces() {
+  async function* blocks() {
     yield Buffer.from('{"error":');
     yield Buffer.from('"no"}');
   }
-  const stream = pieces();
+  const stream = blocks();
   const response = new BoundedResponse({
     status: 200,
     headers: new Headers(),

@@ -68,7 +68,7 @@ describe("waiters", () => {
     expect(claims.map(({ kind }) => kind)).toEqual(["proceed", "replay", "replay", "replay"]);
   });
 
-  test("get an error instead of a second bill when there was no room to store the response", async () => {
+  test("get an error instead of a second bill when there was no space to store the response", async () => {
     const reports: unknown[] = [];
     const store = new IdempotencyStore(createResponseFiles(100), (error) => reports.push(error));
     const first = await startRequest(store, claimOptions("large"));

@@ -30,7 +30,7 @@ export interface FakeGenerator extends ImageGenerator {
   serveLink(path: string): Response | undefined;
 }
 
-const linkPath = "/studio/";
+const linkPath = "/generated/";
 const notAnImage = new TextEncoder().encode("This is not an image, whatever its name says.");
 
 export function createFakeGenerator(): FakeGenerator {

@@ -4,7 +4,7 @@ import { createFakeGenerator, type FakeGenerator } from "./fake-generator.ts";
 import type { FakeVendor, VendorRequest, VendorResponse } from "./image-vendor.ts";
 
 /** Injected faults of the vendor's response. */
-export type VendorFault =
+export type InjectedFault =
   /** The response to the next generation request. The vendor does not handle that request. */
   | VendorResponse
   /**
@@ -35,7 +35,7 @@ export interface RunningFake {
   /** Errors thrown by the fake itself: its defects, unless the generator injects a fault. */
   readonly ownErrors: readonly unknown[];
   /** `times`: the number of generation requests; by default one. */
-  injectFault(fault: VendorFault, times?: number): void;
+  injectFault(fault: InjectedFault, times?: number): void;
   /** The fault hit only a status request, which may be repeated. */
   mayRecover(): boolean;
 }
@@ -58,7 +58,7 @@ interface FakeState extends RunningFake {
   readonly exchanges: Exchange[];
   readonly ownErrors: unknown[];
   readonly respond: ReturnType<FakeVendor["open"]>;
-  fault: VendorFault | undefined;
+  fault: InjectedFault | undefined;
   /** Remaining times. */
   times: number;
   /** The response that was altered by a fault. */
@@ -127,7 +127,7 @@ function newState(vendor: FakeVendor): FakeState {
   return state;
 }
 
-const imageFaults: ReadonlySet<unknown> = new Set<VendorFault>(["truncated", "cut"]);
+const imageFaults: ReadonlySet<unknown> = new Set<InjectedFault>(["truncated", "cut"]);
 
 export const deepJson = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
@@ -144,7 +144,7 @@ function withDeepField(response: VendorResponse): VendorResponse {
 const serverError: VendorResponse = { status: 500, body: "Internal Server Error" };
 
 /** Faults of images wait until a response has an image. */
-function nextFault(state: FakeState, request: VendorRequest): VendorFault | undefined {
+function nextFault(state: FakeState, request: VendorRequest): InjectedFault | undefined {
   const { fault } = state;
   const due =
     fault === "failed-poll"
@@ -173,7 +173,7 @@ const page = "<!doctype html><html><head><title>Welcome to nginx!</title></head>
 function deliver(
   state: FakeState,
   response: VendorResponse,
-  fault: VendorFault | undefined,
+  fault: InjectedFault | undefined,
 ): Response | Promise<Response> {
   if (fault === "hang") return new Promise(() => undefined);
   if (fault === "reset") return new Response(breaksAfter());
@@ -183,12 +183,12 @@ function deliver(
   if (state.fault === "deep") return toResponse(withDeepField(response));
   const { body } = response;
   if (!imageFaults.has(state.fault) || !containsImage(state, body)) return toResponse(response);
-  const { fault: wanted } = state;
+  const { fault: injected } = state;
   state.fault = undefined;
   state.brokenResponse = response;
   const headers = headersOf(response);
   // Half an image without an envelope could pass for a whole one: there the connection must break.
-  if (wanted === "truncated" && !(body instanceof Uint8Array)) {
+  if (injected === "truncated" && !(body instanceof Uint8Array)) {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return toResponse({ ...response, headers, body: halfOf(text) });
   }
@@ -226,7 +226,9 @@ function containsImage({ generator }: FakeState, body: VendorResponse["body"]): 
   if (body instanceof Uint8Array) return true;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const start = (image: Uint8Array) => Buffer.from(image.subarray(0, 48)).toString("base64");
-  return text.includes("/studio/") || generator.images.some((image) => text.includes(start(image)));
+  return (
+    text.includes("/generated/") || generator.images.some((image) => text.includes(start(image)))
+  );
 }
 
 function headersOf({ headers = {}, body }: VendorResponse): Record<string, string> {

@@ -11,11 +11,11 @@ export type WatchedRow = Pick<
 
 export interface LedgerWatch {
   /** The rows of these models or requests since `from` (Unix milliseconds), oldest first. */
-  rows(wanted: WantedRows): WatchedRow[];
+  rows(filter: RowFilter): WatchedRow[];
   close(): void;
 }
 
-export interface WantedRows {
+export interface RowFilter {
   readonly from: number;
   readonly models: readonly string[];
   /** A request that was refused before its model was resolved has only its id. */

@@ -190,7 +190,7 @@ describe("a field that the drawing program does not know", () => {
     expect(named.split(", ").length + Number(more)).toBe(4000);
   });
 
-  test("has a name that no header has room for: the header counts it", async () => {
+  test("has a name that no header has space for: the header counts it", async () => {
     const { response } = await sketch({ ["x".repeat(9000)]: 1 });
     expect(response.headers.get("vexel-dropped")).toBe("1 field");
   });

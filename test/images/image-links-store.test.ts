@@ -18,7 +18,7 @@ const errorKindOf = (keeping: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof GatewayError ? error.kind : String(error)),
   );
 
-async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
+async function* inChunks(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
@@ -31,7 +31,7 @@ const asBase64 = (text: string, length = 1000) => {
       encoding: "base64",
       length: bytes.length,
       start: bytes.subarray(0, 128),
-      stream: () => inPieces(bytes, length),
+      stream: () => inChunks(bytes, length),
       bytes: async () => bytes,
       tail: async (last: number) => bytes.subarray(-last),
     },
@@ -56,7 +56,7 @@ describe("an image is stored from any source", () => {
     await using server = startLinkServer();
     using folder = temporaryFolder();
     const temp = createRequestTemp(folder.path);
-    const image = await collectImage(inPieces(largePng, 70_000), temp);
+    const image = await collectImage(inChunks(largePng, 70_000), temp);
     expect(image.kind).toBe("spilled");
     const link = await server.links.store(image, server.url);
     await temp.clear();
@@ -81,8 +81,8 @@ describe("an image is stored from any source", () => {
   test("the base64 that the gateway writes is read back unchanged", async () => {
     await using server = startLinkServer();
     let text = "";
-    for await (const piece of encodeBase64Stream(inPieces(largePng, 1001)))
-      text += Buffer.from(piece);
+    for await (const chunk of encodeBase64Stream(inChunks(largePng, 1001)))
+      text += Buffer.from(chunk);
     const link = await server.links.store(asBase64(text, 999), server.url);
     expect(largePng.equals(await served(server, link))).toBeTrue();
   });

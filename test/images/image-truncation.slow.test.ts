@@ -27,7 +27,7 @@ const canvases = {
   large: { width: 480, height: 400, noisy: true, quality: 100 },
 } as const;
 
-async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* inBlocks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 50_000) yield bytes.slice(at, at + 50_000);
 }
 
@@ -38,7 +38,7 @@ async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { ki
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
-    await collectImage(inPieces(bytes), temp),
+    await collectImage(inBlocks(bytes), temp),
     imageContentIn(read.b64_json) as Exclude<ImageContent, { kind: "url" }>,
   ];
 }
@@ -99,7 +99,7 @@ test("while a large image with an unusual end is read, other requests are served
   const start = await createImage("whole", { ...canvases.small, kind: "png" });
   const bytes = Buffer.concat([start.slice(0, 33), Buffer.alloc(24_000_000)]);
   bytes.writeUInt32BE(0x7fffffff, 33);
-  const image = await collectImage(inPieces(bytes), temp);
+  const image = await collectImage(inBlocks(bytes), temp);
   if (image.kind !== "spilled") throw new Error("it is large, and should be on disk");
   let turns = 0;
   let isCounting = true;

@@ -284,9 +284,9 @@ test("a response that comes after a waiting client has disconnected is closed", 
   const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
   const closed: boolean[] = [];
   const kept = await keepAlive(promise, 1);
-  const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
-  expect((await pieces.next()).value).toBe(" ");
-  await pieces.return?.();
+  const chunks = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  expect((await chunks.next()).value).toBe(" ");
+  await chunks.return?.();
   async function* open(): AsyncGenerator<Uint8Array> {}
   const close = async (complete: boolean): Promise<void> => {
     closed.push(complete);

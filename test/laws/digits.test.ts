@@ -106,10 +106,10 @@ const cases: readonly (readonly [string, () => Iterable<number>])[] = [
 
 /** Between bytes that must not change. */
 function printed(numbers: Float32Array): string {
-  const [at, room] = [7, maxTextBytes(numbers.length)];
-  const into = Buffer.alloc(at + room + 100, 0xee);
+  const [at, maxBytes] = [7, maxTextBytes(numbers.length)];
+  const into = Buffer.alloc(at + maxBytes + 100, 0xee);
   const end = printFloats(numbers, into, at);
-  expect(end - at).toBeLessThanOrEqual(room);
+  expect(end - at).toBeLessThanOrEqual(maxBytes);
   const untouched = Buffer.alloc(into.length - end, 0xee);
   expect(into.subarray(0, at).equals(untouched.subarray(0, at))).toBe(true);
   expect(into.subarray(end).equals(untouched)).toBe(true);

@@ -52,7 +52,7 @@ if (mayMount()) {
       expect((await embed()).status).toBe(200);
       expect((await edit()).status).toBe(200);
 
-      // Room for rows, but not for an upload.
+      // Space for rows, but not for an upload.
       writeFileSync(join(disk, "ballast"), new Uint8Array(900_000));
       await expectError(await edit(), "storage_unavailable");
       expect((await embed()).status).toBe(200);

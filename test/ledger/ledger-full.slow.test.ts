@@ -19,15 +19,15 @@ import {
   fill,
   fillQuietly,
   idsOf,
-  roomyBytes,
   startSmall,
+  sufficientBytes,
 } from "./unwritable-ledger-fixture.ts";
 
 afterEach(cleanUp);
 
 describe('a full ledger under the policy "refuse"', () => {
   test("refuses requests before any upstream request, is not ready, logs the reason, and recovers without losing a row", async () => {
-    const { gateway, fake, embed, ready, makeRoom } = startSmall("refuse", roomyBytes);
+    const { gateway, fake, embed, ready, freeSpace } = startSmall("refuse", sufficientBytes);
     expect((await ready()).status).toBe(200);
     const { refused: first, successful } = await fill(embed);
     // Each successful response has its row in the ledger or in the outbox: no request was billed and then refused.
@@ -59,7 +59,7 @@ describe('a full ledger under the policy "refuse"', () => {
 
     const pending = idsOf(outboxRows(gateway.folder));
     expect(pending.length).toBeGreaterThan(0);
-    makeRoom();
+    freeSpace();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect((await ready()).status).toBe(200);
     const next = await embed();
@@ -85,7 +85,7 @@ describe('a full ledger under the policy "refuse"', () => {
 
 describe('a full ledger under the policy "serve"', () => {
   test("serves requests, stays ready, and writes their rows when there is space", async () => {
-    const { gateway, embed, ready, makeRoom } = startSmall("serve", roomyBytes);
+    const { gateway, embed, ready, freeSpace } = startSmall("serve", sufficientBytes);
     const successful: string[] = [];
     const embedOnce = async () => {
       const response = await embed();
@@ -105,7 +105,7 @@ describe('a full ledger under the policy "serve"', () => {
 
     const pending = idsOf(outboxRows(gateway.folder));
     expect(pending).toContain(successful.at(-1)!);
-    makeRoom();
+    freeSpace();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect(outboxRows(gateway.folder)).toEqual([]);
     expect(idsOf(gateway.rows())).toEqual(pending);
@@ -141,7 +141,7 @@ describe("if the outbox cannot be written either", () => {
     return { ledger, written, reported, repair };
   };
 
-  test('requests are refused under the policy "refuse", and their rows say so when there is room', async () => {
+  test('requests are refused under the policy "refuse", and their rows say so when there is space', async () => {
     const { ledger, written, reported, repair } = setUp("refuse");
     await expect(ledger.settle(row)).rejects.toThrow("cannot write its ledger");
     expect(() => ledger.admit()).toThrow("cannot write its ledger");

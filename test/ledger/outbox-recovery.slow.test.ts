@@ -1,4 +1,4 @@
-/** Rows in the outbox of an earlier process are written to the ledger at the next start, or when there is room. */
+/** Rows in the outbox of an earlier process are written to the ledger at the next start, or when there is space. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,8 +55,8 @@ describe("with rows of the last process in its outbox and a disk that is still f
     const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
     first.kill("SIGKILL");
     await first.exited;
-    const makeRoom = () => emptyLedger(data);
-    return { data, start, makeRoom, id: response.headers.get("x-request-id")! };
+    const freeSpace = () => emptyLedger(data);
+    return { data, start, freeSpace, id: response.headers.get("x-request-id")! };
   }
   const inLedger = (data: string): string[] => {
     const file = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
@@ -65,9 +65,9 @@ describe("with rows of the last process in its outbox and a disk that is still f
     return idsOf(rows);
   };
 
-  test('the gateway is not ready under "refuse", and when there is room it writes the rows without a restart', async () => {
+  test('the gateway is not ready under "refuse", and when there is space it writes the rows without a restart', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await leaveOutbox(folder.path);
+    const { data, start, freeSpace, id } = await leaveOutbox(folder.path);
     const gateway = await start("refuse");
     const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     const state = await fetch(`${gateway.url}/readyz`);
@@ -76,7 +76,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     await expectError(await embed(), "ledger_unavailable");
     expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
 
-    makeRoom();
+    freeSpace();
     await until(() => gateway.output().includes("ledger-recovered"));
     expect(inLedger(data)).toEqual([id]);
     expect(outboxRows(data)).toEqual([]);
@@ -84,9 +84,9 @@ describe("with rows of the last process in its outbox and a disk that is still f
     expect((await embed()).status).toBe(200);
   });
 
-  test('the gateway serves under "serve", and writes the rows of both processes when there is room', async () => {
+  test('the gateway serves under "serve", and writes the rows of both processes when there is space', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await leaveOutbox(folder.path);
+    const { data, start, freeSpace, id } = await leaveOutbox(folder.path);
     const gateway = await start("serve");
     expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
       status: "ready",
@@ -94,7 +94,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     });
     const embedOnce = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     expect(embedOnce.status).toBe(200);
-    makeRoom();
+    freeSpace();
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => inLedger(data).length === 2);
     expect(inLedger(data)).toEqual([id, embedOnce.headers.get("x-request-id")!]);
@@ -127,18 +127,18 @@ describe("with rows of the last process in its outbox and a disk that is still f
     const path = join(folder.path, "outbox-999999999-a.log");
     writeFileSync(path, rowsRecord(lines));
     const written: string[] = [];
-    let room = 600;
+    let space = 600;
     const recovery = new OutboxRecovery(folder.path, {
       append: async (rows) => {
-        if (rows.length > room) throw new Error("full");
-        room -= rows.length;
+        if (rows.length > space) throw new Error("full");
+        space -= rows.length;
         written.push(...idsOf(rows));
       },
     });
     await expect(recovery.recover()).rejects.toThrow("full");
     expect([...written, ...idsOf(recovery.rows)]).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(true);
-    room = 5000;
+    space = 5000;
     await recovery.recover();
     expect(written).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(false);

@@ -18,8 +18,8 @@ export async function cleanUp(): Promise<void> {
 
 /** Holds about forty rows. */
 export const ledgerBytes = 96 * 1024;
-/** Room for two of the largest write groups: the pending rows must fit once there is room. */
-export const roomyBytes = 160 * 1024;
+/** Space for two of the largest write groups: the pending rows must fit once there is space. */
+export const sufficientBytes = 160 * 1024;
 
 /** A gateway whose ledger reaches its maximum size after a few rows. */
 export function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
@@ -33,7 +33,7 @@ export function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
     embed: () =>
       gateway.post("/v1/embeddings", { model: embeddingModel, input: "a", dimensions: 2 }),
     ready: () => fetch(`${gateway.url}/readyz`),
-    makeRoom: () => emptyLedger(gateway.folder),
+    freeSpace: () => emptyLedger(gateway.folder),
   };
 }
 

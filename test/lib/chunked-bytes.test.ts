@@ -16,11 +16,11 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, offsets) => {
         const whole = Buffer.from(text);
-        const pieces = splitIntoChunks(whole, at);
-        expect(pieces.length).toBe(whole.length);
-        expect(pieces.toBuffer().equals(whole)).toBe(true);
+        const chunked = splitIntoChunks(whole, at);
+        expect(chunked.length).toBe(whole.length);
+        expect(chunked.toBuffer().equals(whole)).toBe(true);
         // Forward and backward, as a search reads it.
-        for (const offset of offsets) expect(pieces.byteAt(offset)).toBe(whole[offset]);
+        for (const offset of offsets) expect(chunked.byteAt(offset)).toBe(whole[offset]);
       }),
       tries(1000),
     );
@@ -30,11 +30,11 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, sought, fc.nat(62), (text, at, needle, from) => {
         const whole = Buffer.from(text);
-        const pieces = splitIntoChunks(whole, at);
+        const chunked = splitIntoChunks(whole, at);
         const expected = Buffer.from(needle);
-        expect(pieces.indexOf(expected, from)).toBe(whole.indexOf(expected, from));
+        expect(chunked.indexOf(expected, from)).toBe(whole.indexOf(expected, from));
         const [byte] = expected as unknown as [number];
-        expect(pieces.indexOf(byte, from)).toBe(whole.indexOf(byte, from));
+        expect(chunked.indexOf(byte, from)).toBe(whole.indexOf(byte, from));
       }),
       tries(3000),
     );
@@ -44,27 +44,27 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, fc.nat(60), fc.nat(60), (text, at, one, other) => {
         const whole = Buffer.from(text);
-        const pieces = splitIntoChunks(whole, at);
+        const chunked = splitIntoChunks(whole, at);
         const [from, to] = [one, other]
           .map((offset) => Math.min(offset, whole.length))
           .sort((a, b) => a - b) as [number, number];
         const copy = Buffer.alloc(to - from + 2, "x");
-        pieces.copy(copy, 1, from, to);
+        chunked.copy(copy, 1, from, to);
         expect(copy.toString()).toBe(`x${text.slice(from, to)}x`);
-        expect(pieces.view(from, to).toString()).toBe(text.slice(from, to));
-        expect(pieces.text(from, to)).toBe(text.slice(from, to));
+        expect(chunked.view(from, to).toString()).toBe(text.slice(from, to));
+        expect(chunked.text(from, to)).toBe(text.slice(from, to));
       }),
       tries(1000),
     );
   });
 
   test("that were released are not read, and are released once", () => {
-    const pieces = new ChunkedBytes([ownBuffer("a"), ownBuffer("b")]);
-    pieces.release();
-    expect(() => pieces.view(10, 20)).toThrow();
-    expect(() => pieces.text(99_990, 100_010)).toThrow();
-    expect(() => pieces.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
-    expect(() => pieces.release()).toThrow();
+    const chunked = new ChunkedBytes([ownBuffer("a"), ownBuffer("b")]);
+    chunked.release();
+    expect(() => chunked.view(10, 20)).toThrow();
+    expect(() => chunked.text(99_990, 100_010)).toThrow();
+    expect(() => chunked.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
+    expect(() => chunked.release()).toThrow();
   });
 
   test("that share their buffer with other bytes are not freed", () => {
@@ -81,14 +81,14 @@ describe("chunked bytes", () => {
 
   test("that are drained are freed chunk by chunk, also if the reader stops", async () => {
     const list = [ownBuffer("a"), ownBuffer("b"), ownBuffer("c")];
-    const pieces = new ChunkedBytes(list);
-    const chunks = pieces.drain();
+    const chunked = new ChunkedBytes(list);
+    const chunks = chunked.drain();
     await chunks.next();
     await chunks.next();
     expect(list.map(({ length }) => length)).toEqual([0, 100_000, 100_000]);
     await chunks.return(undefined);
     expect(list.map(({ length }) => length)).toEqual([0, 0, 0]);
-    expect(() => pieces.release()).toThrow();
+    expect(() => chunked.release()).toThrow();
   });
 });
 

@@ -105,7 +105,7 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
   });
 });
 
-test("queued image requests leave room for embeddings: image requests above the queue limit are refused at once", async () => {
+test("queued image requests leave capacity for embeddings: image requests above the queue limit are refused at once", async () => {
   const { generate, embed, fake } = start({
     keys: { one: "" },
     settings: { VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "2" },

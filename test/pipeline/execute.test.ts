@@ -26,7 +26,7 @@ const imageQuery: GenerationQuery = {
   extraFields: {},
 };
 
-/** `key`: limits and budgets. The response memory has room for one large response at a time. */
+/** `key`: limits and budgets. The response memory has space for one large response at a time. */
 function open(key = "") {
   const fake = startFake();
   const gateway = startGateway({

@@ -254,15 +254,15 @@ test("a request whose trace cannot be started gets an error and gives its slot b
   expect(inFlight()).toBe(0);
 });
 
-test("an image request without HTTP is not sent if there is no room for its response", async () => {
+test("an image request without HTTP is not sent if there is no space for its response", async () => {
   const { services, rows } = createServices(snapshotWith("image"));
-  const full = new GatewayError("overloaded", "no room");
-  const ensureRoom = () => {
+  const full = new GatewayError("overloaded", "no space");
+  const ensureSpace = () => {
     throw full;
   };
   const { execute, inFlight } = createPipeline({
     ...services,
-    createTemp: () => ({ ...noRequestTemp, ensureRoom }),
+    createTemp: () => ({ ...noRequestTemp, ensureSpace }),
   });
   let sent = 0;
   const run = execute({

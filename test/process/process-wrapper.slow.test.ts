@@ -28,7 +28,7 @@ function spawnWrapper(folder: string, args: readonly string[] = []) {
   let text = "";
   const gather = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder();
-    for await (const piece of stream) text += decoder.decode(piece, { stream: true });
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
   };
   const gathering = Promise.all([gather(child.stdout), gather(child.stderr)]);
   return { child, output: () => text, gathering };

@@ -47,12 +47,12 @@ describe("tiers", () => {
   test("that are busy are still preferred to the next tier, which may cost more", () => {
     const [first, second] = [candidateNamed("first"), candidateNamed("second", { tier: 1 })];
     first.health.inFlight = 1000;
-    expect(first.health.concurrency.hasRoom()).toBe(false);
+    expect(first.health.concurrency.hasCapacity()).toBe(false);
     expect(selectTarget(among([first, second]), contextAt(0))).toBe(first);
   });
 });
 
-test("within a tier, a target at its concurrency limit is skipped while another has room", () => {
+test("within a tier, a target at its concurrency limit is skipped while another has capacity", () => {
   const [full, free] = [candidateNamed("full"), candidateNamed("free")];
   for (let request = 0; request < 20; request++) succeed(free, 0, 5000);
   for (let request = 0; request < 20; request++) succeed(full, 0, 1);

@@ -8,7 +8,7 @@ import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/reque
 import { TempStorage } from "../../server/temp-storage/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 
-const unlimitedDisk = { hasRoom: () => true, recordWrite: () => undefined };
+const unlimitedDisk = { hasSpace: () => true, recordWrite: () => undefined };
 const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: unlimitedDisk });
 
 /** Takes one byte at a time until one is refused. */
@@ -130,31 +130,31 @@ describe("the disk reserve", () => {
 
   test("refuses uploads first, then new image requests, then responses", () => {
     const { disk, state } = diskOf(100_000, 1000);
-    expect(disk.hasRoom(99_000, "upload")).toBeTrue();
-    expect(disk.hasRoom(99_001, "upload")).toBeFalse();
-    expect(disk.hasRoom(99_250, "request")).toBeTrue();
-    expect(disk.hasRoom(99_251, "request")).toBeFalse();
-    expect(disk.hasRoom(99_500, "response")).toBeTrue();
-    expect(disk.hasRoom(99_501, "response")).toBeFalse();
+    expect(disk.hasSpace(99_000, "upload")).toBeTrue();
+    expect(disk.hasSpace(99_001, "upload")).toBeFalse();
+    expect(disk.hasSpace(99_250, "request")).toBeTrue();
+    expect(disk.hasSpace(99_251, "request")).toBeFalse();
+    expect(disk.hasSpace(99_500, "response")).toBeTrue();
+    expect(disk.hasSpace(99_501, "response")).toBeFalse();
     state.freeBytes = 10;
     state.now = 2000;
-    expect(disk.hasRoom(1, "response")).toBeFalse();
+    expect(disk.hasSpace(1, "response")).toBeFalse();
   });
 
   test("measures the disk once a second, and immediately when space runs out", () => {
     const { disk, state } = diskOf(100_000, 1000);
     for (let times = 0; times < 100; times++) {
-      expect(disk.hasRoom(100, "upload")).toBeTrue();
+      expect(disk.hasSpace(100, "upload")).toBeTrue();
       disk.recordWrite(100);
     }
     expect(state.measured).toBe(1);
     // Another program has filled the disk, and the writes counted since the measurement reach the reserve.
     state.freeBytes = 1050;
     disk.recordWrite(89_000);
-    expect(disk.hasRoom(100, "upload")).toBeFalse();
+    expect(disk.hasSpace(100, "upload")).toBeFalse();
     state.now = 1001;
     state.freeBytes = 50_000;
-    expect(disk.hasRoom(100, "upload")).toBeTrue();
+    expect(disk.hasSpace(100, "upload")).toBeTrue();
   });
 
   test("reports once that space is low, and once that it has recovered", () => {
@@ -162,7 +162,7 @@ describe("the disk reserve", () => {
     for (const freeBytes of [50_000, 1300, 1200, 900, 1300, 1400, 1600, 1400]) {
       state.freeBytes = freeBytes;
       state.now += 2000;
-      disk.hasRoom(10, "upload");
+      disk.hasSpace(10, "upload");
     }
     expect(state.reported).toEqual([true, false]);
   });
@@ -172,7 +172,7 @@ describe("the disk reserve", () => {
     for (let at = 0; at < 100; at++) {
       state.now += 2000;
       state.freeBytes = at % 2 === 0 ? 1100 : 50_000;
-      disk.hasRoom(1, "response");
+      disk.hasSpace(1, "response");
     }
     // 200 s: at the start, and after each further minute.
     expect(state.reported.filter((isLow) => isLow)).toHaveLength(4);
@@ -180,7 +180,7 @@ describe("the disk reserve", () => {
 
   test("is at most 5 percent of a small disk", () => {
     const { disk } = diskOf(2000, 1_000_000);
-    expect(disk.hasRoom(1900, "upload")).toBeTrue();
-    expect(disk.hasRoom(1901, "upload")).toBeFalse();
+    expect(disk.hasSpace(1900, "upload")).toBeTrue();
+    expect(disk.hasSpace(1901, "upload")).toBeFalse();
   });
 });

@@ -14,7 +14,7 @@ export interface FaultRun {
   readonly outage: () => Promise<void>;
   /** The longest time for which a replica that reaches the database accepts a revoked key. */
   readonly maxRevocationMs: number;
-  /** Sends more requests than a limit allows, and counts those that are admitted. */
+  /** Sends more requests than a limit allows, and counts the admitted requests. */
   readonly checkLimit: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export const faults: readonly Fault[] = [
       "502": "nginx had sent the request to the killed replica",
       connection: "nginx was passing on a response of the killed replica",
       "503 storage_unavailable":
-        "the killed replica was generating the image, and nobody knows whether it was billed",
+        "the killed replica was generating the image, and it is unknown whether it was billed",
     },
     admitted: exactly,
     run: async ({ topology, wait, checkLimit }) => {

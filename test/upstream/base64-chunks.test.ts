@@ -5,20 +5,20 @@ import fc from "fast-check";
 import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-stream.ts";
 import { viewOf } from "../../server/lib/borrowed-bytes.ts";
 import { tries } from "../depth.ts";
-import { piecesOf } from "./parse-response-fixture.ts";
+import { splitAt } from "./parse-response-fixture.ts";
 
 /** All chunks share one buffer, which is overwritten before the next chunk: the decoder must not keep a chunk. */
 async function read(text: string, offsets: readonly number[]): Promise<Buffer> {
-  const room = Buffer.alloc(text.length);
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    for (const piece of piecesOf(Buffer.from(text, "latin1"), offsets)) {
-      piece.copy(room);
-      yield room.subarray(0, piece.length);
-      room.fill("!");
+  const buffer = Buffer.alloc(text.length);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (const chunk of splitAt(Buffer.from(text, "latin1"), offsets)) {
+      chunk.copy(buffer);
+      yield buffer.subarray(0, chunk.length);
+      buffer.fill("!");
     }
   }
   const got: Buffer[] = [];
-  for await (const piece of decodeBase64Stream(pieces())) got.push(Buffer.from(piece));
+  for await (const chunk of decodeBase64Stream(chunks())) got.push(Buffer.from(chunk));
   return Buffer.concat(got);
 }
 
@@ -71,14 +71,14 @@ describe("invalid base64 is detected at any position", () => {
 test("the buffer of the decoded chunks is freed after the last one, and not before", async () => {
   const image = Buffer.alloc(200_000, "image");
   const text = image.toString("base64");
-  async function* pieces(): AsyncGenerator<Uint8Array> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < text.length; at += 65_536) {
       yield Buffer.from(text.slice(at, at + 65_536));
     }
   }
   const decoded: Buffer[] = [];
   const lent = new Set<ArrayBufferLike>();
-  for await (const chunk of decodeBase64Stream(pieces())) {
+  for await (const chunk of decodeBase64Stream(chunks())) {
     decoded.push(Buffer.from(chunk));
     if (chunk.length > 16_384) lent.add(viewOf(chunk).buffer);
   }

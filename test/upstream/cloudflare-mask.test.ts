@@ -9,8 +9,8 @@ import { readAll } from "../chunks.ts";
 import { tries } from "../depth.ts";
 
 /** A file that is read in chunks, as from disk. Some chunks are empty. */
-const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
-  const bytes = Buffer.concat(pieces);
+const fileOf = (chunks: readonly Uint8Array[]): FilePart => {
+  const bytes = Buffer.concat(chunks);
   return {
     field: "mask",
     filename: "mask.png",
@@ -19,7 +19,7 @@ const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
     stream: () =>
       new ReadableStream({
         start(controller) {
-          for (const piece of pieces) controller.enqueue(piece);
+          for (const chunk of chunks) controller.enqueue(chunk);
           controller.close();
         },
       }),

@@ -68,7 +68,7 @@ test("a connection whose response was not read to its end is not reused", async 
   using upstream = rawServer(echo());
   using sender = testSender();
   const half = await begin(sender, upstream.url, "x".repeat(500_000));
-  for await (const piece of half.chunks()) if (piece.length > 0) break;
+  for await (const chunk of half.chunks()) if (chunk.length > 0) break;
   expect(await sendAndRead(sender, upstream.url, "b")).toBe("b");
   expect(upstream.opened).toBe(2);
 });

@@ -48,7 +48,7 @@ test("a model that only edits rejects a generation", async () => {
   }
 });
 
-test("of several images those that were generated are delivered, even if others failed", async () => {
+test("the generated images of a request are delivered, even if others failed", async () => {
   const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
   const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });
   const response = await readFrom(

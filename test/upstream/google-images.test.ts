@@ -195,7 +195,7 @@ test("Imagen gets the client's `n`, and not its default of four", () => {
   });
 });
 
-test("of Imagen's models, only those that edit have edit capabilities", () => {
+test("only Imagen models that can edit have edit capabilities", () => {
   const edits = (model: string) => vertex.adapter.imageCapabilities!(target(model), "edits").edits;
   expect(edits("imagen-3.0-capability-001")?.mask).toBe("white");
   expect(edits("imagen-4.0-generate-001")).toBeUndefined();

@@ -49,7 +49,7 @@ export function rawServer(
   const serve = (socket: Socket): void => {
     const connection = ++opened;
     let turn = 0;
-    let pieces: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let head: string | undefined;
     let missing = 0;
     sockets.add(socket);
@@ -59,22 +59,22 @@ export function rawServer(
     socket.on("close", () => sockets.delete(socket));
     socket.setNoDelay(true);
     onConnection?.(socket);
-    socket.on("data", (piece: Buffer) => {
-      pieces.push(piece);
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
       if (head === undefined) {
-        const bytes = Buffer.concat(pieces);
+        const bytes = Buffer.concat(chunks);
         const end = bytes.indexOf("\r\n\r\n");
         if (end < 0) return;
         head = bytes.toString("latin1", 0, end);
         turn++;
         onHead?.({ socket, connection, turn, head });
         missing = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-        pieces = [bytes.subarray(end + 4)];
-        missing -= pieces[0]!.length;
-      } else missing -= piece.length;
+        chunks = [bytes.subarray(end + 4)];
+        missing -= chunks[0]!.length;
+      } else missing -= chunk.length;
       if (missing > 0) return;
-      const one = { socket, connection, turn, head, body: Buffer.concat(pieces) };
-      [pieces, head] = [[], undefined];
+      const one = { socket, connection, turn, head, body: Buffer.concat(chunks) };
+      [chunks, head] = [[], undefined];
       requests.push(one);
       response(one);
     });

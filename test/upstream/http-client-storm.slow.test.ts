@@ -26,7 +26,7 @@ const plan = fc.record({
   ),
   framing: fc.constantFrom("sized", "chunked", "until-close"),
   delayMs: fc.constantFrom(0, 0, 1, 4),
-  pieces: fc.integer({ min: 1, max: 3 }),
+  chunks: fc.integer({ min: 1, max: 3 }),
   words: fc.string({ unit: "binary", maxLength: 50 }),
   givesUpAfterMs: often<number | undefined>(undefined, fc.constantFrom(0, 1, 3)),
   isNonIdempotent: often(false, fc.constant(true)),
@@ -47,7 +47,7 @@ function responseTo(body: string, { framing }: Plan): string {
 async function response({ socket, turn, body }: ReceivedRequest): Promise<void> {
   const text = body.toString();
   const planned = JSON.parse(text) as PlannedRequest;
-  const { behavior, framing, delayMs, pieces } = planned;
+  const { behavior, framing, delayMs, chunks } = planned;
   await Bun.sleep(delayMs);
   if (behavior === "reset") socket.resetAndDestroy();
   else if (behavior === "silent" || (behavior === "fickle" && turn > 1)) socket.end();
@@ -56,14 +56,14 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
     const whole = behavior === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
     // Extra bytes in the same write are detected with the response; see `rude` for later bytes.
     const after = behavior === "more" ? "\r\n" : behavior === "twice" ? ok("not yours") : "";
-    const size = Math.ceil(whole.length / pieces);
+    const size = Math.ceil(whole.length / chunks);
     for (let at = 0; at < whole.length; at += size) {
       if (at > 0) await Bun.sleep(1);
       const last = at + size >= whole.length;
-      const piece = whole.subarray(at, at + size);
+      const chunk = whole.subarray(at, at + size);
       if (socket.writable) {
         socket.write(
-          last && framing !== "until-close" ? Buffer.concat([piece, Buffer.from(after)]) : piece,
+          last && framing !== "until-close" ? Buffer.concat([chunk, Buffer.from(after)]) : chunk,
         );
       }
     }

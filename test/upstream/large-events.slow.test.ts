@@ -10,7 +10,7 @@ import { readImageStream } from "../../server/upstream/adapters/wire/image-strea
 import { tries } from "../depth.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
-import { piecesOf } from "./parse-response-fixture.ts";
+import { splitAt } from "./parse-response-fixture.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -19,7 +19,7 @@ const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
 
 /** The text in chunks. Each chunk is a copy of its own. */
 async function* cut(text: string, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
-  for (const piece of piecesOf(Buffer.from(text), cuts)) yield new Uint8Array(piece);
+  for (const chunk of splitAt(Buffer.from(text), cuts)) yield new Uint8Array(chunk);
 }
 
 async function textOf(value: unknown): Promise<unknown> {
@@ -119,7 +119,7 @@ describe("a stream of events", () => {
   });
 
   test("stays readable while more arrives and memory is spilled to disk", async () => {
-    // The budget has room for one of three texts: the others cause all of them to be spilled.
+    // The budget has space for one of three texts: the others cause all of them to be spilled.
     const temp = createRequestTemp(folder.path, new MemoryBudget(400_000));
     const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
     const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
@@ -128,8 +128,8 @@ describe("a stream of events", () => {
     const reading = first.stream()[Symbol.asyncIterator]();
     let got = Buffer.from((await reading.next()).value as Uint8Array).toString();
     const others = [await events.next(), await events.next()];
-    for (let piece = await reading.next(); !piece.done; piece = await reading.next()) {
-      got += Buffer.from(piece.value).toString();
+    for (let chunk = await reading.next(); !chunk.done; chunk = await reading.next()) {
+      got += Buffer.from(chunk.value).toString();
     }
     expect(got).toBe(texts[0] as string);
     expect(await Promise.all(others.map(({ value }) => textOf(value?.payload.a)))).toEqual(
@@ -152,7 +152,7 @@ describe("a stream of events", () => {
     // The gateway's response has the image unchanged.
     const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
     if (typeof body === "string") throw new Error("it is not in memory");
-    const sent = Buffer.concat(await Array.fromAsync(body.open(), (piece) => Buffer.from(piece)));
+    const sent = Buffer.concat(await Array.fromAsync(body.open(), (chunk) => Buffer.from(chunk)));
     expect(sent.length).toBe(body.length);
     expect(sent.toString()).toBe(`data: {"other":"data:image/png;base64,${long}"}\n\n`);
     await temp.clear();
@@ -179,7 +179,7 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
       })
       .join("");
 
-  /** More clients than the memory budget has room for, so that some images are spilled to disk. */
+  /** More clients than the memory budget has space for, so that some images are spilled to disk. */
   const clients = 12;
 
   test.each([

@@ -113,13 +113,13 @@ describe("JSON with long texts", () => {
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 200 }), { minLength: 1, maxLength: 4 }),
         fc.integer({ min: 1, max: 50 }),
-        async (files, piece) => {
-          async function* pieces(bytes: Uint8Array) {
-            for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
+        async (files, chunk) => {
+          async function* chunks(bytes: Uint8Array) {
+            for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
           }
           const texts = files.map((bytes) => {
             const length = Buffer.from(bytes).toString("base64").length;
-            return new StreamedString(length, () => encodeBase64Stream(pieces(bytes)), {
+            return new StreamedString(length, () => encodeBase64Stream(chunks(bytes)), {
               prefix: "data:;base64,",
             });
           });

@@ -6,7 +6,7 @@ export const plenty = 1_000_000;
 export const latin = (text: string): Buffer => Buffer.from(text, "latin1");
 
 /** The same bytes in chunks, split at these offsets. */
-export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+export function splitAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...offsets].map((from, at) => bytes.subarray(from, offsets[at] ?? bytes.length));
 }
@@ -70,12 +70,12 @@ const chunked = (whole: Buffer): fc.Arbitrary<Framed> =>
       trailers: fc.constantFrom("", "x-t: 1\r\n", "x-t: 1\r\nexpires: never\r\n"),
     })
     .map(({ lines, places: offsets, extension, zeros, large, trailers }) => {
-      const frames = piecesOf(whole, offsets)
+      const frames = splitAt(whole, offsets)
         .filter(({ length }) => length > 0)
-        .flatMap((piece) => {
-          const size = piece.length.toString(16);
+        .flatMap((chunk) => {
+          const size = chunk.length.toString(16);
           const written = zeros + (large ? size.toUpperCase() : size);
-          return [latin(`${written}${extension}\r\n`), piece, latin("\r\n")];
+          return [latin(`${written}${extension}\r\n`), chunk, latin("\r\n")];
         });
       return {
         lines,

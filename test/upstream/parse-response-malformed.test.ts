@@ -9,7 +9,7 @@ import {
   ResponseTooLarge,
 } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../depth.ts";
-import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
+import { cuts, latin, plenty, read, splitAt, wellFormed } from "./parse-response-fixture.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
@@ -174,10 +174,10 @@ describe("any input", () => {
   );
 
   /** The result of parsing these chunks, as text. */
-  const outcome = (pieces: readonly Buffer[]): string => {
+  const outcome = (chunks: readonly Buffer[]): string => {
     const response = new ResponseParser(200);
     try {
-      for (const piece of pieces) response.push(piece);
+      for (const chunk of chunks) response.push(chunk);
       response.close();
       const { status, done, body: came, coding, headers } = response;
       return done
@@ -192,7 +192,7 @@ describe("any input", () => {
 
   test("is complete, incomplete or refused; and the result is the same however it is chunked", () => {
     const property = fc.property(anything, cuts, (bytes, offsets) => {
-      expect(outcome(piecesOf(bytes, offsets))).toBe(outcome([bytes]));
+      expect(outcome(splitAt(bytes, offsets))).toBe(outcome([bytes]));
     });
     fc.assert(property, tries(600));
   });

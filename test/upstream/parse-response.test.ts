@@ -4,16 +4,16 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../depth.ts";
-import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
+import { cuts, latin, plenty, read, splitAt, wellFormed } from "./parse-response-fixture.ts";
 
 describe("a well-formed response", () => {
   test("is parsed the same however it is chunked, and ends exactly at its last byte", () => {
     const property = fc.property(wellFormed, cuts, (message, offsets) => {
       const response = new ResponseParser(plenty);
       let come = 0;
-      for (const piece of piecesOf(message.wire, offsets)) {
-        response.push(piece);
-        come += piece.length;
+      for (const chunk of splitAt(message.wire, offsets)) {
+        response.push(chunk);
+        come += chunk.length;
         if (!message.untilClose) expect(response.done).toBe(come === message.wire.length);
         else expect(response.done).toBe(false);
       }
@@ -34,7 +34,7 @@ describe("a well-formed response", () => {
     const property = fc.property(wellFormed, cuts, fc.nat(), (message, offsets, end) => {
       const come = end % message.wire.length;
       const response = new ResponseParser(plenty);
-      for (const piece of piecesOf(message.wire.subarray(0, come), offsets)) response.push(piece);
+      for (const chunk of splitAt(message.wire.subarray(0, come), offsets)) response.push(chunk);
       response.close();
       expect(response.done).toBe(message.untilClose && come >= message.headEnd);
       expect(response.reusable).toBe(false);
@@ -50,8 +50,8 @@ describe("a well-formed response", () => {
     const property = fc.property(wellFormed, more, cuts, (message, after, offsets) => {
       fc.pre(!message.untilClose);
       const response = new ResponseParser(plenty);
-      for (const piece of piecesOf(Buffer.concat([message.wire, after]), offsets))
-        response.push(piece);
+      for (const chunk of splitAt(Buffer.concat([message.wire, after]), offsets))
+        response.push(chunk);
       expect(response.done).toBe(true);
       expect(response.reusable).toBe(false);
       expect(response.body.toBuffer().equals(message.whole)).toBe(true);

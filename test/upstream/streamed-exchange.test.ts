@@ -53,9 +53,9 @@ const call = (port: number) =>
   }).begin();
 
 async function read(port: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of (await call(port)).chunks()) pieces.push(piece);
-  return Buffer.concat(pieces);
+  const blocks: Uint8Array[] = [];
+  for await (const block of (await call(port)).chunks()) blocks.push(block);
+  return Buffer.concat(blocks);
 }
 
 describe("a connection that carried a large response", () => {
@@ -95,8 +95,8 @@ test("a connection that the server closes with its response is not reused", asyn
     const responseBody = await call(server.port);
     // A reader that starts late gets the whole response, too.
     await Bun.sleep(at % 2 ? 30 : 0);
-    const pieces = await Array.fromAsync(responseBody.chunks());
-    expect(Buffer.concat(pieces).toString()).toBe("vexel");
+    const blocks = await Array.fromAsync(responseBody.chunks());
+    expect(Buffer.concat(blocks).toString()).toBe("vexel");
     await Bun.sleep(30);
   }
   expect(connections).toBe(6);
@@ -120,7 +120,7 @@ test("a slow reader pauses the sender (backpressure)", async () => {
   // The socket buffers of both sides hold a few megabytes, depending on the system. The rest was not sent.
   expect(server.source.sent).toBeLessThan(response.length);
   let length = 0;
-  for await (const piece of chunks) length += piece.length;
+  for await (const block of chunks) length += block.length;
   expect(server.source.sent).toBe(response.length);
   expect(length).toBeGreaterThan(0);
   close();

@@ -165,7 +165,7 @@ test.each(["idle", "busy"])(
   },
 );
 
-test("inputs beyond the queue limit are rejected as overload, until the queue has room", async () => {
+test("inputs beyond the queue limit are rejected as overload, until the queue has capacity", async () => {
   const minilm = start({ maxQueued: 10 });
   const first = embed(minilm, sentences(8));
   const { details } = await expectError(embed(minilm, sentences(3)), "overloaded");

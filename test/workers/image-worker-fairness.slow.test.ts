@@ -96,7 +96,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
     }
   });
 
-  test("scans are counted also if the bytes arrive in pieces, with restarts and fill bytes between", async () => {
+  test("scans are counted also if the bytes arrive in blocks, with restarts and fill bytes between", async () => {
     const [head, scan, end] = [jpegWithScans(64, 1), jpegWithScans(64, 2), jpegWithScans(64, 1)];
     const one = scan.subarray(head.length - 2, -2);
     const padded = Buffer.concat([Buffer.from([0xff, 0xff]), one]);

@@ -151,9 +151,9 @@ class Batch {
 
   /** Adds the batch of another worker. */
   add({ data, skipped }: LiveBatch): void {
-    const room = Math.max(0, this.#batchRequests - this.#requests.length);
-    this.#requests.push(...data.slice(0, room));
-    this.#skipped += skipped + Math.max(0, data.length - room);
+    const free = Math.max(0, this.#batchRequests - this.#requests.length);
+    this.#requests.push(...data.slice(0, free));
+    this.#skipped += skipped + Math.max(0, data.length - free);
   }
 
   take(): LiveBatch {

@@ -177,7 +177,7 @@ export class EmbeddingCache {
     if (this.#entries.has(key) || this.#isExpired(madeAt)) return;
     const list = isBulk ? this.#bulk : this.#main;
     const { length } = vector;
-    const slab = this.#makeRoom(slotSizeClassOf(vector.byteLength), list);
+    const slab = this.#makeSpace(slotSizeClassOf(vector.byteLength), list);
     if (!slab?.write(slab.nextSlot, vector, length)) return;
     list.addNewest(this.#enter(key, list, slab, { length, tokens, madeAt }));
   }
@@ -190,7 +190,7 @@ export class EmbeddingCache {
     // A bulk request that refreshes an entry leaves it in the list of interactive requests.
     const list = isBulk && before?.list !== this.#main ? this.#bulk : this.#main;
     if (before) this.#remove(before);
-    const slab = this.#makeRoom(slotSizeClassOf(length * 4), list);
+    const slab = this.#makeSpace(slotSizeClassOf(length * 4), list);
     if (!slab) return inspectVector(vector) !== undefined;
     // Written before the slot is allocated: if it is not a vector, nothing has to be undone.
     if (!slab.write(slab.nextSlot, vector, length)) return false;
@@ -214,7 +214,7 @@ export class EmbeddingCache {
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
     if (this.#entries.has(key) || this.#isExpired(madeAt)) return true;
-    const slab = this.#hasRoom(0) ? this.#freeSlab(slotSizeClassOf(vector.byteLength)) : undefined;
+    const slab = this.#hasSpace(0) ? this.#freeSlab(slotSizeClassOf(vector.byteLength)) : undefined;
     if (!slab) return false;
     slab.write(slab.nextSlot, vector, vector.length);
     const { length } = vector;
@@ -227,8 +227,8 @@ export class EmbeddingCache {
     return this.#expiry !== undefined && this.#expiry.now() - madeAt >= this.#expiry.ttlMs;
   }
 
-  /** Whether there is room for one more entry and `bytes` bytes. */
-  #hasRoom(bytes: number): boolean {
+  /** Whether there is space for one more entry and `bytes` bytes. */
+  #hasSpace(bytes: number): boolean {
     return this.bytes + entryOverhead + bytes <= this.#maxBytes;
   }
 
@@ -237,17 +237,17 @@ export class EmbeddingCache {
     const { slabBytes } = this.#allocator;
     if (slotBytes > slabBytes) return undefined;
     const slab = this.#allocator.slabWith(slotBytes);
-    if (slab || !this.#hasRoom(slabBytes)) return slab;
+    if (slab || !this.#hasSpace(slabBytes)) return slab;
     this.#allocator.grow();
     return this.#allocator.slabWith(slotBytes);
   }
 
   /** Evicts one entry, or all entries of one slab. Undefined where the cache is too small for the vector. */
-  #makeRoom(slotBytes: number, list: LruList<Entry>): Slab<Entry> | undefined {
+  #makeSpace(slotBytes: number, list: LruList<Entry>): Slab<Entry> | undefined {
     const { slabBytes } = this.#allocator;
     if (slotBytes > slabBytes || slabBytes + entryOverhead > this.#maxBytes) return undefined;
     // Shorter vectors mean more entries, whose overhead reduces the number of slabs.
-    if (!this.#hasRoom(0) && !this.#allocator.shrink()) {
+    if (!this.#hasSpace(0) && !this.#allocator.shrink()) {
       const { oldest } = this.#evictedList(slotBytes, list);
       if (oldest) this.#remove(oldest);
     }
@@ -257,7 +257,7 @@ export class EmbeddingCache {
     return this.#allocator.slabWith(slotBytes);
   }
 
-  /** The list that makes room for an entry of `list`: that of bulk requests, if it has more than its share. */
+  /** The list that frees space for an entry of `list`: that of bulk requests, if it has more than its share. */
   #evictedList(slotBytes: number, list: LruList<Entry>): LruList<Entry> {
     const added = list === this.#bulk ? slotBytes + entryOverhead : 0;
     const exceedsShare = this.#bulk.bytes + added > this.#maxBytes * bulkShare;

@@ -22,7 +22,7 @@ export interface TableConnection {
   readonly hasPartialHead: boolean;
   /** Writes the refusal of a connection beyond the maximum, and closes. */
   refuseSurplus(): void;
-  /** Serves the request that waited for room. */
+  /** Serves the request that waited for capacity. */
   resume(): void;
 }
 
@@ -104,7 +104,7 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
 
   /**
    * Called about once a second. True when a surplus connection has had about a second for its request head, or has
-   * waited that long for room. By the clock, because on a busy machine two checks may follow each other immediately.
+   * waited that long for capacity. By the clock, because on a busy machine two checks may follow each other immediately.
    */
   isOverdue(now: number): boolean {
     if (!this.#isSurplus || !this.isIdle) return false;

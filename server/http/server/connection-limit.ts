@@ -40,9 +40,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   readonly #counters: ConnectionCounters;
   readonly #open = new Set<C>();
   readonly #surplus = new Set<C>();
-  /** Surplus connections whose request waits for room, with their holders, in the order of arrival. */
+  /** Surplus connections whose request waits for capacity, with their holders, in the order of arrival. */
   readonly #waiting = new Map<C, Holder>();
-  /** Connections that close after their current or next response, to make room for a waiting one. */
+  /** Connections that close after their current or next response, to free capacity for a waiting one. */
   readonly #closing = new Set<C>();
   readonly #spares = new SpareDescriptors();
   /** Idle connections, the longest idle last. Rebuilt at most once per check. */
@@ -83,7 +83,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
       this.#holders?.set(connection, connection.holder);
       return "serve";
     }
-    if (!this.#hasSurplusRoom()) return "close";
+    if (!this.#hasSurplusCapacity()) return "close";
     this.#surplus.add(connection);
     return "surplus";
   }
@@ -104,7 +104,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Whether a request that was not admitted may wait for room. It may if another holder has more connections than
+   * Whether a request that was not admitted may wait for capacity. It may if another holder has more connections than
    * this holder will have: then one connection of that holder closes after its response. Without this, a client that
    * sends requests without a pause would hold its connections for ever.
    */
@@ -133,7 +133,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return this.#closing.has(connection);
   }
 
-  /** The connection has sent its last response. It makes room although its client has not closed it yet. */
+  /** The connection has sent its last response. It frees capacity although its client has not closed it yet. */
   lastResponseSent(connection: C): void {
     if (!this.#closing.has(connection) || this.#surplus.size >= maxSurplus) return;
     this.#closing.delete(connection);
@@ -216,7 +216,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Makes room for a new connection at the expense of a holder with more connections. Afterwards the new connection's
+   * Frees capacity for a new connection at the expense of a holder with more connections. Afterwards the new connection's
    * holder must not have more connections than the other holder, or the two would evict each other in turns.
    */
   #evictForHolder(newcomer: C, holder: Holder): boolean {
@@ -252,7 +252,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return count;
   }
 
-  /** Serves waiting requests while there is room. */
+  /** Serves waiting requests while there is capacity. */
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && this.#open.size - this.#surplus.size < this.#max) {
       const holders = this.#heldConnections();
@@ -268,7 +268,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   #evict(connection: C): void {
     this.#counters.evicted++;
     this.#holders?.delete(connection);
-    if (connection.isAwaitingBody && this.#hasSurplusRoom()) {
+    if (connection.isAwaitingBody && this.#hasSurplusCapacity()) {
       // The connection stays open as a surplus connection until its client has read the response.
       this.#surplus.add(connection);
       connection.abandonBody();
@@ -279,11 +279,11 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Makes room for one more surplus connection. At the maximum, a surplus connection that waits for its client is
+   * Frees capacity for one more surplus connection. At the maximum, a surplus connection that waits for its client is
    * closed: the oldest of the address with the most surplus connections. So a flood of connections does not lock out
    * probes. False: there is no connection to close.
    */
-  #hasSurplusRoom(): boolean {
+  #hasSurplusCapacity(): boolean {
     if (this.#surplus.size < maxSurplus) return true;
     const victim = new ConnectionHolders(this.#surplus).selectVictim(this.#now, () => true);
     if (!victim) return false;

@@ -28,7 +28,7 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
   #request: HttpRequest | undefined;
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
-  /** The head of a request that waits until there is room for its connection. */
+  /** The head of a request that waits until there is capacity for its connection. */
   #waitingHead: ParsedHead | undefined;
   /** Pipelined requests so far. */
   #pipelined = 0;

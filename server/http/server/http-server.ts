@@ -108,7 +108,7 @@ export interface ConnectionCounts {
   readonly max: number;
   /** Refused connections since the start. */
   readonly refused: number;
-  /** Connections that were closed to make room for another, since the start. */
+  /** Connections that were closed to free capacity for another, since the start. */
   readonly evicted: number;
 }
 

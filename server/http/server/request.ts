@@ -113,7 +113,7 @@ const smallChunkBytes = 1024;
 const noBytes = Buffer.alloc(0);
 
 interface BodyListener {
-  /** The buffer has become full, or has room again. */
+  /** The buffer has become full, or has space again. */
   bufferChanged(): void;
   /** A reader waits for the body: a client that waits for `100 Continue` may send it. */
   bodyRequested(): void;

@@ -178,7 +178,7 @@ async function writeLargeChunk(size: string, value: Uint8Array, count: SentCount
 
 const noop = (): void => undefined;
 
-/** Compares the bytes that one response has written so far with those that the socket accepted. */
+/** Compares the bytes that one response has written so far with the bytes that the socket accepted. */
 class SentCount {
   readonly #writer: SocketWriter;
   #expected: number;

@@ -197,7 +197,7 @@ export function closingResponse({ status, headers, body }: OutgoingResponse, dat
 }
 
 /**
- * Room for the head. It is written after the body, because it contains the length of the body, and ends where the body
+ * Space for the head. It is written after the body, because it contains the length of the body, and ends where the body
  * begins.
  */
 const headBytes = 4 * 1024;

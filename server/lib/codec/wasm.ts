@@ -121,7 +121,7 @@ export const maxTextBytes = (count: number): number => 2 + 23 * count;
 /**
  * Prints float32 numbers as JSON text: each as the shortest decimal that reads back as the same float32, laid out as
  * JavaScript lays out numbers. Printing is most of the work of a response in numbers, so it is done in WebAssembly.
- * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has room for maxTextBytes(count).
+ * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has space for maxTextBytes(count).
  * A number that is not finite becomes null, as in JSON.stringify.
  */
 export function printFloats(numbers: Float32Array, into: Uint8Array, at: number): number {

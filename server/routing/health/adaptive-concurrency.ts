@@ -80,7 +80,7 @@ export class AdaptiveConcurrency {
     this.slots.lift();
   }
 
-  hasRoom(): boolean {
+  hasCapacity(): boolean {
     return this.slots.inFlight < this.#limit;
   }
 

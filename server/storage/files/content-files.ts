@@ -15,7 +15,7 @@ import { StoreFullError } from "./response-files.ts";
 export interface ContentFilesOptions {
   readonly folder: string;
   readonly maxBytes: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
+  readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   readonly secrets: Pick<SecretBox, "encryptChunks" | "decryptBytes">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -161,7 +161,7 @@ export class ContentFiles implements ContentStore {
   #reserve(bytes: number): void {
     const { maxBytes, disk } = this.#options;
     if (this.#storedBytes + bytes > maxBytes) throw new StoreFullError("VEXEL_CONTENT_MAX_BYTES");
-    if (!disk.hasRoom(bytes, "upload")) throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
+    if (!disk.hasSpace(bytes, "upload")) throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
   }

@@ -23,7 +23,7 @@ export interface ImageFilesOptions {
   readonly maxBytes: number;
   /** The queue of all files is in memory, about 100 bytes each. */
   readonly maxFiles?: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
+  readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -136,15 +136,15 @@ export class ImageFiles implements BlobStore {
       let more = extraDeletions;
       await this.#deleteExpired(() => isFull() || more-- > 0);
     }
-    if (isFull()) throw noRoom(this.#files.first, now());
-    if (!disk.hasRoom(bytes, "response")) throw noRoom(undefined, now());
+    if (isFull()) throw noSpace(this.#files.first, now());
+    if (!disk.hasSpace(bytes, "response")) throw noSpace(undefined, now());
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
   }
 }
 
 /** Space is freed when the next image expires; when the disk will have space is unknown. */
-function noRoom(next: ExpiringFile | undefined, now: number): GatewayError {
+function noSpace(next: ExpiringFile | undefined, now: number): GatewayError {
   const waitMs = next ? next.deleteAt - now : longestWaitMs;
   return new GatewayError(
     "storage_unavailable",

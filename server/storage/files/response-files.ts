@@ -20,7 +20,7 @@ export interface ResponseFilesOptions {
   readonly folder: string;
   readonly ttlMs: number;
   readonly maxBytes: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
+  readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -70,7 +70,7 @@ export class ResponseFiles implements ResponseStore {
         const bytes = typeof chunk === "string" ? Buffer.from(chunk) : viewOf(chunk);
         if (this.#storedBytes + bytes.length > maxBytes)
           throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
-        if (!disk.hasRoom(bytes.length, "response"))
+        if (!disk.hasSpace(bytes.length, "response"))
           throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
         disk.recordWrite(bytes.length);
         for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);

@@ -43,7 +43,7 @@ export class S3Images implements BlobStore {
   async put(source: BlobSource, { type, ttlMs }: BlobMetadata): Promise<PutBlob> {
     const { objects, maxBytes, isPresigned, now } = this.#options;
     const size = blobSize(source);
-    if (this.#storedBytes + size > maxBytes) throw noRoom();
+    if (this.#storedBytes + size > maxBytes) throw noSpace();
     this.#storedBytes += size;
     const expires = Math.ceil((now() + ttlMs) / 1000);
     const random = randomBytes(24).toString("base64url");
@@ -93,7 +93,7 @@ export class S3Images implements BlobStore {
 /** Unix milliseconds. */
 const expiryOf = (hex: string): number => Number.parseInt(hex, 16) * 1000;
 
-const noRoom = (): GatewayError =>
+const noSpace = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
     "There is no space left for image links (VEXEL_IMAGES_MAX_BYTES). Retry later, or use response_format b64_json.",

@@ -14,7 +14,7 @@ export type LedgerQueryResponse = { readonly value: unknown } | { readonly error
 /** A reader in WAL mode waits for a writer only while SQLite resets the write-ahead log. */
 const busyMs = 5000;
 
-/** The time limit of a page leaves room for a busy machine: a list should take at most 300 ms. */
+/** The time limit of a page allows for a busy machine: a list should take at most 300 ms. */
 const listClock = { clock: () => performance.now(), pageMs: 150 };
 
 let db: Database | undefined;

@@ -11,7 +11,7 @@ import {
   sendRequest,
   sendStreaming,
 } from "../send-request.ts";
-import { deepJson, type VendorFault } from "../serve-vendor.ts";
+import { deepJson, type InjectedFault } from "../serve-vendor.ts";
 import { imagesIn } from "./expect-response.ts";
 import type { ImageLaw, ImageLaws } from "./law.ts";
 
@@ -36,7 +36,7 @@ async function expectFailure(
   expect(secondFake.exchanges).toEqual([]);
 }
 
-const withVendorFault = (fault: VendorFault, kinds: readonly ErrorKind[]): ImageLaw => ({
+const withInjectedFault = (fault: InjectedFault, kinds: readonly ErrorKind[]): ImageLaw => ({
   holds: (context, operation) => {
     context.fake.injectFault(fault);
     return expectFailure(context, operation, kinds);
@@ -66,16 +66,16 @@ const withLinkFault = (fault: ImageFault): ImageLaw => ({
 
 const cases: ImageLaws = {
   "a connection that breaks after the request": {
-    ...withVendorFault("reset", ["upstream_unreachable"]),
+    ...withInjectedFault("reset", ["upstream_unreachable"]),
     about: "vendor",
   },
-  "an HTML page instead of a response": withVendorFault("garbage", ["upstream_invalid"]),
-  "a truncated response": withVendorFault("truncated", [
+  "an HTML page instead of a response": withInjectedFault("garbage", ["upstream_invalid"]),
+  "a truncated response": withInjectedFault("truncated", [
     "upstream_invalid",
     "upstream_unreachable",
   ]),
   "a connection that breaks in the middle of an image": {
-    ...withVendorFault("cut", ["upstream_unreachable", "upstream_invalid"]),
+    ...withInjectedFault("cut", ["upstream_unreachable", "upstream_invalid"]),
     about: "vendor",
   },
   "an image that is not an image": withImageFault("not-an-image", ["upstream_invalid"]),
@@ -88,7 +88,7 @@ const cases: ImageLaws = {
   "a dead link": { ...withLinkFault("dead-link"), about: "vendor" },
   "a link to an HTML page": { ...withLinkFault("page-behind-link"), about: "vendor" },
   "a vendor that never responds": {
-    ...withVendorFault("hang", ["upstream_timeout"]),
+    ...withInjectedFault("hang", ["upstream_timeout"]),
     gateway: "short-timeout",
     about: "vendor",
   },

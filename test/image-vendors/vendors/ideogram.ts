@@ -68,12 +68,12 @@ function optionsOf(
 }
 
 const open =
-  (desks: Readonly<Record<string, EndpointSpec>>, model?: string) =>
+  (endpoints: Readonly<Record<string, EndpointSpec>>, model?: string) =>
   (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("api-key") !== key) throw wrongKey;
-    const spec = method === "POST" ? desks[path] : undefined;
+    const spec = method === "POST" ? endpoints[path] : undefined;
     if (!spec) throw noModel;
     const parsed = await read(request, spec);
     const { texts } = parsed;
@@ -240,7 +240,7 @@ const refusals: FakeVendor["refusals"] = [
 const vendor = (
   name: string,
   model: string,
-  desks: Readonly<Record<string, EndpointSpec>>,
+  endpoints: Readonly<Record<string, EndpointSpec>>,
   inBody = false,
 ): FakeVendor => ({
   name,
@@ -249,7 +249,7 @@ const vendor = (
   config: { apiKey: key },
   operations: ["generations", "edits"],
   source: "https://developer.ideogram.ai/openapi.json, as of October 2026",
-  open: open(desks, inBody ? model : undefined),
+  open: open(endpoints, inBody ? model : undefined),
   refusals,
 });
 

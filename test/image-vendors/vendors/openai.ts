@@ -61,7 +61,7 @@ export const openai: readonly FakeVendor[] = [
   {
     name: "openai-compatible",
     kind: "openai-compatible",
-    model: "house-painter-1",
+    model: "image-model-1",
     config: { apiKey: key },
     basePath: "/v1",
     operations: ["generations", "edits"],

@@ -23,8 +23,8 @@ function put(store: ContentStore, model: string, id: string, text: string): void
   writer.commit();
 }
 
-/** Whether the store had room for it. */
-function putIfRoom(store: ContentStore, id: string, text: string): boolean {
+/** Whether the store had space for it. */
+function putIfSpace(store: ContentStore, id: string, text: string): boolean {
   try {
     put(store, "b", id, text);
     return true;
@@ -81,10 +81,10 @@ export function contentStoreLaws(implementation: ContentImplementation): void {
     law("a full store refuses content until a sweep frees its space", async (open) => {
       const store = await open(Date.now);
       let count = 0;
-      await until(() => !putIfRoom(store, `req_${++count}`, "x".repeat(contentMaxBytes / 2)));
+      await until(() => !putIfSpace(store, `req_${++count}`, "x".repeat(contentMaxBytes / 2)));
       await until(async () => {
         await store.sweep(new Map());
-        return putIfRoom(store, `req_${++count}`, "fits again");
+        return putIfSpace(store, `req_${++count}`, "fits again");
       });
     });
   });

@@ -141,7 +141,7 @@ export function outboxLaws(implementation: OutboxImplementation): void {
     });
 
     law(
-      "an outbox that is in use is not recovered, and those that were left are",
+      "an outbox that is in use is not recovered, and abandoned ones are",
       async (open, location) => {
         const [used, left, another] = [await open(), await open(), await open()];
         const rows = [row(), row(), row()];

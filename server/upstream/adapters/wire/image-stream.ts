@@ -164,8 +164,8 @@ class EventReading<D extends DataReader> {
   }
 
   #readName(bytes: Uint8Array): void {
-    const room = longestName - this.#name.length;
-    this.#name += Buffer.from(bytes.subarray(0, Math.max(0, room))).toString("latin1");
+    const free = longestName - this.#name.length;
+    this.#name += Buffer.from(bytes.subarray(0, Math.max(0, free))).toString("latin1");
   }
 
   #beginValue(): void {
@@ -185,8 +185,8 @@ class EventReading<D extends DataReader> {
     this.#isFirst = false;
     if (value.length === 0) return;
     if (this.#field === "event") {
-      const room = longestName - this.#event.length;
-      this.#event += Buffer.from(value.subarray(0, Math.max(0, room))).toString("latin1");
+      const free = longestName - this.#event.length;
+      this.#event += Buffer.from(value.subarray(0, Math.max(0, free))).toString("latin1");
       return;
     }
     this.#bytes += value.length;
