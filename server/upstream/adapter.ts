@@ -75,8 +75,8 @@ export interface ImageAdapter<Q extends GenerationQuery> {
     imageRequest: ImageRequestContext<Q>,
   ): Promise<ImageResponse | PendingJob>;
   /**
-   * The progress request that is sent while the image request has no response yet. Its response has a preview in
-   * base64.
+   * The progress request that is sent while the image request has no response yet. Its response has a partial
+   * image in base64.
    */
   readonly watch?: {
     toUpstream(query: Q, target: Target): UpstreamRequest;
@@ -110,8 +110,8 @@ export interface PendingJob {
   readonly cost?: number;
   /** Cancels the job. */
   readonly cancel?: UpstreamRequest;
-  /** The latest preview, in base64. */
-  readonly preview?: string;
+  /** The latest partial image, in base64. */
+  readonly partialImage?: string;
   /** The time until the next poll, if the upstream gives it. */
   readonly afterMs?: number;
 }

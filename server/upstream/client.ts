@@ -29,7 +29,7 @@ import type {
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
-import { pollJob, type SendAuthenticated, streamPreviews } from "./poll-job.ts";
+import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
 /** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
@@ -172,7 +172,7 @@ export function createUpstreamClient({
     const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
     const response = sendAuthenticated(endpoint.toUpstream(query, target), signal).then(read);
     if (query.stream && endpoint.watch)
-      return { kind: "stream", events: streamPreviews(job, endpoint.watch, response) };
+      return { kind: "stream", events: streamPartialImages(job, endpoint.watch, response) };
     const first = await response;
     return first.kind === "pending" ? pollJob(job, first) : first;
   };

@@ -1,6 +1,6 @@
 /**
- * Job polling for images: polls a pending job until it is done, and requests previews while an upstream works on its
- * response.
+ * Job polling for images: polls a pending job until it is done, and requests partial images while an upstream works on
+ * its response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
@@ -42,7 +42,7 @@ export async function pollJob<Q extends GenerationQuery>(
   throw new GatewayError("internal", "Polling ended without an image.");
 }
 
-/** Yields previews as they arrive, then the image. An aborted request cancels the upstream's job. */
+/** Yields partial images as they arrive, then the image. An aborted request cancels the upstream's job. */
 async function* pollUntilDone<Q extends GenerationQuery>(
   job: ImageJob<Q>,
   first: PendingJob,
@@ -51,14 +51,18 @@ async function* pollUntilDone<Q extends GenerationQuery>(
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
-  let previews = 0;
-  let lastPreview = "";
+  let partialImages = 0;
+  let lastPartialImage = "";
   try {
     for (;;) {
-      const { preview } = pending;
-      if (preview !== undefined && preview !== lastPreview && previews < maxPreviews(query)) {
-        lastPreview = preview;
-        yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
+      const { partialImage: base64 } = pending;
+      if (
+        base64 !== undefined &&
+        base64 !== lastPartialImage &&
+        partialImages < maxPartialImages(query)
+      ) {
+        lastPartialImage = base64;
+        yield { type: "partial", image: { kind: "base64", base64 }, index: partialImages++ };
       }
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
@@ -117,34 +121,34 @@ const transientErrors: ReadonlySet<string> = new Set([
 const isTransient = (error: unknown): boolean =>
   error instanceof GatewayError && transientErrors.has(error.kind);
 
-const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
+const maxPartialImages = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
 
-/** Requests previews while the upstream works on its response. */
-export async function* streamPreviews<Q extends GenerationQuery>(
+/** Requests partial images while the upstream works on its response. */
+export async function* streamPartialImages<Q extends GenerationQuery>(
   { query, target, signal, send }: ImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   firstResponse: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
-  let lastPreview = "";
-  for (let previews = 0; previews < maxPreviews(query); ) {
+  let lastPartialImage = "";
+  for (let partialImages = 0; partialImages < maxPartialImages(query); ) {
     const done = await Promise.race([
       firstResponse,
       sleep(firstPollMs * 2, signal).then(() => undefined),
     ]);
     if (done) break;
-    const preview = await send(watch.toUpstream(query, target), signal)
+    const base64 = await send(watch.toUpstream(query, target), signal)
       .then((response) => watch.fromUpstream(response))
-      // Previews are optional: a failed one does not fail the request.
+      // Partial images are optional: a failed one does not fail the request.
       .catch(() => undefined);
-    if (preview === undefined || preview === lastPreview) continue;
-    lastPreview = preview;
-    yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
+    if (base64 === undefined || base64 === lastPartialImage) continue;
+    lastPartialImage = base64;
+    yield { type: "partial", image: { kind: "base64", base64 }, index: partialImages++ };
   }
   const response = await firstResponse;
   if (response.kind !== "buffered")
     throw new GatewayError(
       "internal",
-      "A request with previews did not return a buffered response.",
+      "A request with partial images did not return a buffered response.",
     );
   yield { type: "buffered", response };
 }

@@ -223,8 +223,8 @@ describe("an invalid image", () => {
   });
 
   test("in place of a partial image is dropped", async () => {
-    const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
-    respond = () => streamed(preview, done(image("a")));
+    const partialImage = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
+    respond = () => streamed(partialImage, done(image("a")));
     const { images, error } = await read(await generate({ model: "g1", partial_images: 1 }));
     expect([images, error]).toEqual([[image("a")], undefined]);
   });

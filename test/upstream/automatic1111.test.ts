@@ -1,4 +1,4 @@
-/** AUTOMATIC1111 images: each client gets its own previews, and images of the requested checkpoint. */
+/** AUTOMATIC1111 images: each client gets its own partial images, and images of the requested checkpoint. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
@@ -47,7 +47,7 @@ const generate = (
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
 
-/** Two tasks run at the same time; a progress request for a task gets that task's preview, as in the web UI. */
+/** Two tasks run at the same time; a progress request for a task gets that task's partial image, as in the web UI. */
 function serverWithTwoTasks() {
   const done = new Map<string, PromiseWithResolvers<UpstreamResponse>>();
   const requestCounts = new Map<string, number>();
@@ -77,7 +77,7 @@ async function eventsOf(response: Awaited<ReturnType<typeof generate>>): Promise
   return Array.fromAsync(response.events);
 }
 
-describe("previews", () => {
+describe("partial images", () => {
   test("are of the client's own image, while another client's image is generated", async () => {
     const send = serverWithTwoTasks();
     const body = { stream: true, options: { partial_images: 2 } };
@@ -87,9 +87,9 @@ describe("previews", () => {
       ),
     );
     const tasks = streams.map((events) => {
-      const previews = events.flatMap((event) => (event.type === "partial" ? [event] : []));
-      expect(previews.map(({ index }) => index)).toEqual([0, 1]);
-      const named = previews.map(({ image }) =>
+      const partialImages = events.flatMap((event) => (event.type === "partial" ? [event] : []));
+      expect(partialImages.map(({ index }) => index)).toEqual([0, 1]);
+      const named = partialImages.map(({ image }) =>
         (image as { base64: string }).base64.replace(/ \d$/, ""),
       );
       expect(new Set(named).size).toBe(1);

@@ -32,7 +32,7 @@ const frames = (...payloads: object[]): string =>
 
 const partial = (at: number) => ({
   type: "image_generation.partial_image",
-  b64_json: `preview ${at}`,
+  b64_json: `partial image ${at}`,
   partial_image_index: at,
 });
 const completed = (name: string, usage?: object) => ({
@@ -81,7 +81,7 @@ describe("a stream", () => {
   test("yields at most the requested partial images, then the image with its usage and cost", async () => {
     const events = await stream(partial(0), partial(1), partial(2), completed("image", usage));
     expect(events).toEqual([
-      { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
+      { type: "partial", image: { kind: "base64", base64: "partial image 0" }, index: 0 },
       {
         type: "buffered",
         response: {

@@ -66,8 +66,8 @@ describe("DigitalOcean", () => {
 
   test("a stream without partial images is requested whole, as DigitalOcean refuses it otherwise", async () => {
     expect(await sent({ stream: true })).not.toHaveProperty("stream");
-    const previews = { stream: true, options: { partial_images: 2 } };
-    expect(await sent(previews)).toMatchObject({ stream: true, partial_images: 2 });
+    const partialImages = { stream: true, options: { partial_images: 2 } };
+    expect(await sent(partialImages)).toMatchObject({ stream: true, partial_images: 2 });
   });
 
   test("edits are refused here, because DigitalOcean has none", () => {

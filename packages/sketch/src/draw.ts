@@ -13,7 +13,14 @@ import { encode, isOpaque } from "./raster/encode.ts";
 import { encodeGif } from "./raster/gif.ts";
 import { loadSharp } from "./raster/load-sharp.ts";
 import { type FilterContext, type Raster, type Sharp, toSharp } from "./raster/raster.ts";
-import { filterContext, type ImageSpec, preview, previewStages, render, seedOf } from "./render.ts";
+import {
+  filterContext,
+  type ImageSpec,
+  partialImageStages,
+  render,
+  renderPartialImage,
+  seedOf,
+} from "./render.ts";
 import type { EditSources, ImageFacts, SketchEvent, SketchRequest } from "./request.ts";
 import { svgFile } from "./svg-file.ts";
 import { imageTokens, outputTokens, textTokens, usageOf } from "./usage.ts";
@@ -26,7 +33,7 @@ interface Job {
   readonly imageTokens: number;
   readonly revisedPrompt: string;
   /**
-   * Yields `partials` previews and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase < 1.
+   * Yields `partials` partial images and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase < 1.
    */
   render(index: number, phase: number, partials: number): AsyncGenerator<Raster, Raster>;
   /** The SVG file, where the output format is svg. */
@@ -71,7 +78,7 @@ async function* drawAll(
   }
 }
 
-/** One image with its previews. */
+/** One image with its partial images. */
 async function* still(
   sharp: Sharp,
   job: Job,
@@ -175,9 +182,10 @@ function generationJob(
     revisedPrompt: describe(brief),
     async *render(index, phase, partials) {
       const spec = specOf(index);
-      // A new context for each: previews must not consume the random numbers of the image.
+      // A new context for each: partial images must not consume the random numbers of the image.
       const context = (): FilterContext => filterContext(sharp, spec.seed, options, signal);
-      for (const stage of previewStages(partials)) yield preview(context(), spec, stage);
+      for (const stage of partialImageStages(partials))
+        yield renderPartialImage(context(), spec, stage);
       return render(context(), spec, phase);
     },
     ...(options.format === "svg" && { svg: () => svgFile(specOf(0)) }),

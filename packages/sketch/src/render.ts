@@ -135,9 +135,9 @@ async function* paperSheets(
   }
 }
 
-type PreviewStage = "layout" | "far layers" | "unfinished";
+type PartialImageStage = "layout" | "far layers" | "unfinished";
 /**
- * How a preview is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged
+ * How a partial image is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged
  * again.
  */
 const roughStages = {
@@ -145,11 +145,11 @@ const roughStages = {
   "far layers": { layerShare: 0.75, reduction: 8 },
 } as const;
 
-/** A preview of the image that `render` gives for the same spec. */
-export async function preview(
+/** A partial image of the image that `render` gives for the same spec. */
+export async function renderPartialImage(
   context: FilterContext,
   spec: ImageSpec,
-  stage: PreviewStage,
+  stage: PartialImageStage,
 ): Promise<Raster> {
   const { width, height } = spec;
   const rough = sceneFor(spec, 0, Math.min(spec.options.detail, 0.6));
@@ -170,12 +170,12 @@ export async function preview(
   return { width, height, pixels };
 }
 
-const stagesByCount: readonly (readonly PreviewStage[])[] = [
+const stagesByCount: readonly (readonly PartialImageStage[])[] = [
   [],
   ["far layers"],
   ["layout", "unfinished"],
   ["layout", "far layers", "unfinished"],
 ];
 
-export const previewStages = (partials: number): readonly PreviewStage[] =>
+export const partialImageStages = (partials: number): readonly PartialImageStage[] =>
   stagesByCount[partials] ?? [];

@@ -9,7 +9,7 @@ export interface SketchRequest {
   readonly options?: SketchOptions;
   /** The inputs of an edit. Absent: a new image is generated. */
   readonly edit?: EditSources;
-  /** True: `partial_images` previews come before each image. The formats gif and svg cannot be streamed. */
+  /** True: `partial_images` partial images come before each image. The formats gif and svg cannot be streamed. */
   readonly stream?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface ImageFacts {
   readonly output_format: string;
 }
 
-/** A preview. Later previews are closer to the completed image. */
+/** A partial image. Later ones are closer to the completed image. */
 export interface PartialImage extends ImageFacts {
   readonly type: "partial";
   readonly bytes: Uint8Array;
@@ -75,7 +75,7 @@ export interface CompletedImage extends ImageFacts {
   readonly usage: Usage;
 }
 
-/** For each of `n` images: its previews, then the image. */
+/** For each of `n` images: its partial images, then the image. */
 export type SketchEvent = PartialImage | CompletedImage;
 
 export interface Usage {

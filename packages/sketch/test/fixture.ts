@@ -36,7 +36,7 @@ export const stream = (prompt: string, options: SketchOptions = {}): Promise<Ske
 
 export async function drawRequest(request: SketchRequest): Promise<Drawn> {
   const images = (await collect(request)).map((event) => {
-    if (event.type !== "completed") throw new Error("a preview came back");
+    if (event.type !== "completed") throw new Error("a partial image came back");
     return event;
   });
   const [first] = images;

@@ -38,7 +38,7 @@ const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const { n = 1, partial_images = 0 } = query.options;
     const options = { ...query.options, n };
-    // "When stream is true, partial_images must be greater than 0": without previews the response is buffered.
+    // "When stream is true, partial_images must be greater than 0": without partial images the response is buffered.
     return openai.toUpstream(
       { ...query, options, stream: query.stream && partial_images > 0 },
       target,

@@ -42,7 +42,7 @@ function completedIn({ events, status, headers, text }: Events, operation: Opera
 }
 
 export const streaming: ImageLaws = {
-  "a stream without previews has one event for each image": {
+  "a stream without partial images has one event for each image": {
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const outcome = await sendStreaming(context, operation, { partial_images: 0, n: 2 });
@@ -56,19 +56,21 @@ export const streaming: ImageLaws = {
     },
   },
 
-  "a stream with previews has at most the requested number of them, then the image": {
+  "a stream with partial images has at most the requested number of them, then the image": {
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const outcome = await sendStreaming(context, operation, { partial_images: 2 });
       const completed = completedIn(outcome, operation);
       expect(completed.map(bytesOf).map(hashOf)).toEqual(generator.images.map(hashOf));
       expect(outcome.events.at(-1)).toEqual(completed[0] as StreamEvent);
-      const previews = outcome.events.slice(0, -1);
-      expect(previews.length).toBeLessThanOrEqual(2);
-      for (const [at, preview] of previews.entries()) {
-        expect(preview.type).toBe(`${familyOf(operation)}.partial_image` as StreamEvent["type"]);
-        expect(preview).toMatchObject({ partial_image_index: at });
-        expectEvent(preview);
+      const partialImages = outcome.events.slice(0, -1);
+      expect(partialImages.length).toBeLessThanOrEqual(2);
+      for (const [at, partialImage] of partialImages.entries()) {
+        expect(partialImage.type).toBe(
+          `${familyOf(operation)}.partial_image` as StreamEvent["type"],
+        );
+        expect(partialImage).toMatchObject({ partial_image_index: at });
+        expectEvent(partialImage);
       }
       expect(outcome.row).toMatchObject({ status: 200, error: null, images: 1 });
     },

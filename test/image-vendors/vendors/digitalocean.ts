@@ -72,11 +72,11 @@ const open =
     };
   };
 
-function streamed(generated: readonly Uint8Array[], previews: number): VendorResponse {
+function streamed(generated: readonly Uint8Array[], partials: number): VendorResponse {
   const frame = (payload: { readonly type: string; readonly [member: string]: unknown }): string =>
     `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
   const frames = generated.flatMap((image) => [
-    ...Array.from({ length: previews }, (_, at) =>
+    ...Array.from({ length: partials }, (_, at) =>
       frame({
         type: "image_generation.partial_image",
         b64_json: base64(image),

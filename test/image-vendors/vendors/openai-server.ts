@@ -192,11 +192,11 @@ function streamed(
   const family = operation === "generations" ? "image_generation" : "image_edit";
   const frame = (type: string, payload: object): string =>
     `event: ${family}.${type}\ndata: ${JSON.stringify({ type: `${family}.${type}`, ...payload })}\n\n`;
-  const preview = (at: number) =>
+  const partialImage = (at: number) =>
     fakeImage(String(fields.prompt), at, { format: "png", width: 16, height: 16 });
-  const previews = Array.from({ length: partials }, (_, at) => preview(at));
+  const partialImages = Array.from({ length: partials }, (_, at) => partialImage(at));
   const frames = generated.flatMap((image) => [
-    ...previews.map((sketch, at) =>
+    ...partialImages.map((sketch, at) =>
       frame("partial_image", {
         b64_json: base64(sketch),
         created_at: created,

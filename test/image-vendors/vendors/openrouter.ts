@@ -159,7 +159,7 @@ async function generate(
   };
 }
 
-/** It sends all previews, whatever number was requested. */
+/** It sends all partial images, whatever number was requested. */
 function streamed(generated: readonly Uint8Array[]): VendorResponse {
   const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n`;
   const frames = generated.flatMap((image) => [

@@ -14,7 +14,7 @@ import { collage } from "./collage.ts";
 import type { EditInputs } from "./edit-inputs.ts";
 import { applyGrade, gradeFor } from "./grade.ts";
 import { compositeThroughMask, type Mask, readMask } from "./mask.ts";
-import { exactPreviews, fade } from "./previews.ts";
+import { exactPartialImages, fade } from "./partial-images.ts";
 import { removeBackground } from "./remove-background.ts";
 import { seamlessClone } from "./seamless-clone.ts";
 import { decode } from "./uploads.ts";
@@ -28,7 +28,7 @@ export interface EditJob {
   readonly inputs: EditInputs;
 }
 
-/** Yields `partials` previews and returns the finished pixels. */
+/** Yields `partials` partial images and returns the finished pixels. */
 export async function* renderEdit(
   context: FilterContext,
   job: EditJob,
@@ -38,14 +38,14 @@ export async function* renderEdit(
   const { images, mask: maskUpload, size } = job.inputs;
   if (maskUpload === undefined) {
     const rendering = restyle(context, job, await baseImage(context, job), phase);
-    return yield* exactPreviews(partials, rendering, (stage, strength) =>
+    return yield* exactPartialImages(partials, rendering, (stage, strength) =>
       fade(context, stage, strength),
     );
   }
   const original = await decode(context.sharp, images[0], size);
   const mask = await readMask(context, maskUpload, size);
-  // Previews leave the pixels outside of the mask unchanged as well.
-  return yield* exactPreviews(
+  // Partial images leave the pixels outside of the mask unchanged as well.
+  return yield* exactPartialImages(
     partials,
     redrawMasked(context, job, original, mask),
     async (stage, strength) =>

@@ -19,7 +19,7 @@ export interface Stage {
   readonly sun: { readonly x: number; readonly y: number; readonly r: number };
 }
 
-/** One layer of the scene. The style papercut shades each layer; previews draw the far layers only. */
+/** One layer of the scene. The style papercut shades each layer; partial images draw the far layers only. */
 export interface Layer {
   readonly name: string;
   readonly svg: string;

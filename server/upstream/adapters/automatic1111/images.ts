@@ -63,7 +63,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-/** A request with previews has a task id, which distinguishes it from requests of others. */
+/** A request with partial images has a task id, which distinguishes it from requests of others. */
 const tasks = new WeakMap<GenerationQuery, string>();
 
 function taskOf(query: GenerationQuery): string | undefined {
@@ -75,7 +75,7 @@ function taskOf(query: GenerationQuery): string | undefined {
 
 /**
  * modules/progress.py. /sdapi/v1/progress shows the current image, which may be another client's; this endpoint shows
- * only the image of the given task. A server started with --nowebui lacks this endpoint, and gives no previews.
+ * only the image of the given task. A server started with --nowebui lacks this endpoint, and gives no partial images.
  */
 const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
@@ -84,8 +84,8 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
     return jsonRequest(url, headers, progressFields);
   },
   fromUpstream: async (response) => {
-    const preview = textIn(await response.json(), "live_preview");
-    return preview === undefined ? undefined : bareBase64(preview);
+    const partialImage = textIn(await response.json(), "live_preview");
+    return partialImage === undefined ? undefined : bareBase64(partialImage);
   },
 };
 

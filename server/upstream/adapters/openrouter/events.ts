@@ -8,11 +8,11 @@ import { readImageStream } from "../wire/image-stream.ts";
 import { errorIn } from "./errors.ts";
 import { sumUsageAndCost, type UsageAndCost, usageAndCostOf } from "./usage.ts";
 
-/** `previews`: the maximum number of partial images for the client. OpenRouter has no option for it, and sends all. */
+/** `maxPartialImages`: for the client. OpenRouter has no option for the number of partial images, and sends all. */
 export async function* readOpenrouterEvents(
   response: UpstreamResponse,
   temp: RequestTemp,
-  previews: number,
+  maxPartialImages: number,
   context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
   const results: ImageResult[] = [];
@@ -23,7 +23,7 @@ export async function* readOpenrouterEvents(
     if (error) throw await errorIn(payload, response, context);
     const image = loadedImageIn(found);
     if (!image) continue;
-    if (type === "image_generation.partial_image" && shown < previews) {
+    if (type === "image_generation.partial_image" && shown < maxPartialImages) {
       yield { type: "partial", image, index: shown++ };
     }
     if (type === "image_generation.completed") {

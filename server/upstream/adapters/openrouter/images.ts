@@ -133,8 +133,8 @@ async function readResponse(
   const { query, target, temp } = imageRequest;
   const context = { target, model: query.model };
   if (isEventStream(response)) {
-    const previews = query.options.partial_images ?? 0;
-    const events = readOpenrouterEvents(response, temp, previews, context);
+    const maxPartialImages = query.options.partial_images ?? 0;
+    const events = readOpenrouterEvents(response, temp, maxPartialImages, context);
     return { kind: "stream", events };
   }
   const body = await readDocument(response, temp);

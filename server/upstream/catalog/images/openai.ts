@@ -47,7 +47,7 @@ const gptEdits = {
  * and for `svg` and `complexity` no model is named. Only third parties document which models support them
  * (docs.comfy.org, apidog.com).
  */
-const previews = {
+const undocumented = {
   output_format: ["gif", "svg"],
   complexity: ["low", "medium", "high"],
   frame_count: "any",
@@ -56,13 +56,13 @@ const previews = {
 } as const;
 
 /** For edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
-const { svg: _, ...withoutSvg } = previews;
-const editPreviews = { ...withoutSvg, output_format: ["gif"] } as const;
+const { svg: _, ...withoutSvg } = undocumented;
+const undocumentedForEdits = { ...withoutSvg, output_format: ["gif"] } as const;
 
 const gpt: ImageCapabilities = {
   maxImages: 10,
   takes: gptTakes,
-  undocumentedOptions: previews,
+  undocumentedOptions: undocumented,
   sizes: { list: presets },
   // "Compression less than 100 is not supported for PNG output format", and png is the default.
   compresses: ["jpeg", "webp"],
@@ -153,18 +153,18 @@ export const openaiImageModels: readonly KnownImage[] = [
   {
     name: "gpt-image-1",
     capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { undocumentedOptions: editPreviews },
+    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-1-mini",
     capabilities: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
-    editing: { undocumentedOptions: editPreviews },
+    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-1.5",
     also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
     capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { undocumentedOptions: editPreviews },
+    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-2",
@@ -178,9 +178,9 @@ export const openaiImageModels: readonly KnownImage[] = [
       // The SDK documents a transparent background as a preview (2026-11-06). A third party reports that the preview
       // ended on 2026-09-30: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on
       // 2026-10-15.
-      undocumentedOptions: { ...previews, background: ["transparent"] },
+      undocumentedOptions: { ...undocumented, background: ["transparent"] },
     },
-    editing: { undocumentedOptions: { ...editPreviews, background: ["transparent"] } },
+    editing: { undocumentedOptions: { ...undocumentedForEdits, background: ["transparent"] } },
   },
   {
     name: "gpt-image-2.5",
@@ -193,9 +193,9 @@ export const openaiImageModels: readonly KnownImage[] = [
     capabilities: {
       ...withMarkup,
       takes: { ...gptTakes, quality: laterTiers },
-      undocumentedOptions: { ...previews, ...unnamedFidelity },
+      undocumentedOptions: { ...undocumented, ...unnamedFidelity },
     },
-    editing: { undocumentedOptions: { ...editPreviews, ...unnamedFidelity } },
+    editing: { undocumentedOptions: { ...undocumentedForEdits, ...unnamedFidelity } },
   },
   {
     name: "gpt-image-2.6",

@@ -1,17 +1,17 @@
-/** The previews of an edit: exactly as many as the client requested, and none of them equal to the finished image. */
+/** The partial images of an edit: exactly as many as the client requested, and none of them equal to the finished image. */
 import { type FilterContext, forEachBand, type Raster } from "../raster/raster.ts";
 
-/** Turns a stage of the edit into a preview. `strength` is above 0 and decreases from preview to preview. */
-export type PreviewFilter = (stage: Raster, strength: number) => Promise<Raster>;
+/** Turns a stage of the edit into a partial image. `strength` is above 0 and decreases from one to the next. */
+export type PartialImageFilter = (stage: Raster, strength: number) => Promise<Raster>;
 
 /**
- * The number of stages of an edit depends on its prompt. Surplus stages are left out; missing previews are made from
- * the finished image.
+ * The number of stages of an edit depends on its prompt. Surplus stages are left out; missing partial images are made
+ * from the finished image.
  */
-export async function* exactPreviews(
+export async function* exactPartialImages(
   wanted: number,
   rendering: AsyncGenerator<Raster, Raster>,
-  filter: PreviewFilter,
+  filter: PartialImageFilter,
 ): AsyncGenerator<Raster, Raster> {
   let shown = 0;
   const next = (stage: Raster): Promise<Raster> => {
@@ -35,7 +35,7 @@ export async function* exactPreviews(
 
 const paper = [236, 231, 221] as const;
 
-/** Fades towards the color of paper. A stage may equal the finished image; its preview must not. */
+/** Fades towards the color of paper. A stage may equal the finished image; its partial image must not. */
 export async function fade(
   context: FilterContext,
   raster: Raster,
