@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 import { parseAddressList } from "./lib/address-list.ts";
+import { describeConstraint } from "./lib/zod-message.ts";
 
 const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fallback);
 const seconds = (fallback: number, min = 1) =>
@@ -557,6 +558,6 @@ function combinationProblem(settings: Settings): string | undefined {
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code !== "invalid_type") return issue.message;
+  if (issue.code !== "invalid_type") return describeConstraint(issue);
   return issue.expected === "int" ? "must be a whole number." : "must be a number.";
 }

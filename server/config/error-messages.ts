@@ -2,32 +2,40 @@
  * Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret.
  */
 import type { z } from "zod";
-import { nearestMatch } from "../lib/edit-distance.ts";
+import { didYouMean, nearestMatch } from "../lib/edit-distance.ts";
+import { describeConstraint } from "../lib/zod-message.ts";
 import { kinds, retiredKinds } from "../upstream/kinds.ts";
 import { renamedPriceKeys } from "./price-schema.ts";
 import type { Note, Path } from "./problem.ts";
-import { entriesWithoutKind, knownKeys } from "./schema.ts";
+import { type EntryList, issuesOfEntry, knownKeys } from "./schema.ts";
 
 type Show = (text: string) => string;
 
-export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
+/** `assumedKind`: the kind that an entry with a misspelled `kind` probably means. */
+export function explainIssue(
+  issue: z.core.$ZodIssue,
+  raw: unknown,
+  show: Show,
+  assumedKind?: string,
+): Note[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
       path: [...path, key],
       on: "key",
-      message: () => unknownKey(key, path, raw),
+      message: () => unknownKey(key, path, raw, assumedKind),
     }));
   const value = valueAt(raw, path);
   // Every union in the schema is discriminated by `kind`.
   if (issue.code === "invalid_union") {
     const list = path[0] === "upstreams" ? "upstreams" : "models";
     const entry = path.slice(0, -1);
-    const others = entriesWithoutKind[list].safeParse(valueAt(raw, entry)).error?.issues ?? [];
+    const meant = meantKind(value, list);
+    const others = issuesOfEntry(list, valueAt(raw, entry), meant);
     return [
       { path, message: () => wrongKind(value, list, show) },
       ...others.flatMap((other) =>
-        explainIssue({ ...other, path: [...entry, ...other.path] }, raw, show),
+        explainIssue({ ...other, path: [...entry, ...other.path] }, raw, show, meant),
       ),
     ];
   }
@@ -36,14 +44,9 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
   return [{ path, message: describeIssue(issue, value) }];
 }
 
-export const didYouMean = (word: string, candidates: Iterable<string>, show: Show): string => {
-  const meant = nearestMatch(word, candidates);
-  return meant === undefined ? "" : ` (did you mean ${show(meant)}?)`;
-};
-
-function unknownKey(key: string, path: Path, raw: unknown): string {
+function unknownKey(key: string, path: Path, raw: unknown, assumedKind?: string): string {
   // The allowed keys of an entry depend on its kind.
-  const kind = valueAt(raw, [...path.slice(0, 2), "kind"]);
+  const kind = assumedKind ?? valueAt(raw, [...path.slice(0, 2), "kind"]);
   const known = knownKeys(path, typeof kind === "string" ? kind : undefined);
   if (path[0] === "models" && path.length === 2) {
     const other = kind === "image" ? "embedding" : "image";
@@ -57,8 +60,16 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     : `unknown key (did you mean \`${meant}\`?)`;
 }
 
-function wrongKind(value: unknown, list: "upstreams" | "models", show: Show): string {
-  const known = list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
+const kindsOf = (list: EntryList): readonly string[] =>
+  list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
+
+const meantKind = (value: unknown, list: EntryList): string | undefined =>
+  typeof value === "string" && !(list === "upstreams" && retiredKinds.has(value))
+    ? nearestMatch(value, kindsOf(list))
+    : undefined;
+
+function wrongKind(value: unknown, list: EntryList, show: Show): string {
+  const known = kindsOf(list);
   if (value === undefined) return `is missing; known: ${known.join(", ")}`;
   if (typeof value !== "string") return `must be one of ${known.join(", ")}`;
   const retired = list === "upstreams" ? retiredKinds.get(value) : undefined;
@@ -68,23 +79,11 @@ function wrongKind(value: unknown, list: "upstreams" | "models", show: Show): st
 }
 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  switch (issue.code) {
-    case "invalid_type":
-      if (value === undefined) return "is missing";
-      return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeName(value)}${
-        issue.expected === "string" && typeof value !== "object" ? ": put it in quotes" : ""
-      }`;
-    case "too_small":
-      if (issue.origin === "string" && issue.minimum === 1) return "must not be empty";
-      if (issue.origin === "array") return "must have at least one entry";
-      return `must ${measure[issue.origin] ?? "be"} at least ${issue.minimum}${unitOf(issue.origin)}`;
-    case "too_big":
-      return `must ${measure[issue.origin] ?? "be"} at most ${issue.maximum}${unitOf(issue.origin)}`;
-    case "invalid_value":
-      return `must be one of ${issue.values.join(", ")}`;
-    default:
-      return issue.message;
-  }
+  if (issue.code !== "invalid_type") return describeConstraint(issue);
+  if (value === undefined) return "is missing";
+  return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeName(value)}${
+    issue.expected === "string" && typeof value !== "object" ? ": put it in quotes" : ""
+  }`;
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -96,8 +95,6 @@ const typeNames: Readonly<Record<string, string>> = {
   record: "a map",
   string: "text",
 };
-const measure: Readonly<Record<string, string>> = { string: "have" };
-const unitOf = (origin: string): string => (origin === "string" ? " characters" : "");
 
 function typeName(value: unknown): string {
   if (value === null) return "nothing";

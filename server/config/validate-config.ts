@@ -1,10 +1,11 @@
 /** Validates a whole configuration, from `vexel.yaml` alone or together with the entities of the store. */
 
 import { z } from "zod";
+import { didYouMean } from "../lib/edit-distance.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
-import { didYouMean, explainIssue, valueAt } from "./error-messages.ts";
+import { explainIssue, valueAt } from "./error-messages.ts";
 import { lenientList, lenientText } from "./lenient-view.ts";
 import { configuredLimits } from "./limit-scopes.ts";
 import type { Note, Path } from "./problem.ts";

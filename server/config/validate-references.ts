@@ -3,11 +3,12 @@
  * files that the schema rejected, so that all problems are reported at once.
  */
 import { z } from "zod";
+import { didYouMean } from "../lib/edit-distance.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import { vectorSpaceOf } from "../upstream/catalog/index.ts";
 import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
-import { didYouMean, valueAt } from "./error-messages.ts";
+import { valueAt } from "./error-messages.ts";
 import { lenientList, lenientText } from "./lenient-view.ts";
 import type { Note } from "./problem.ts";
 import { providers, variablesOf } from "./providers.ts";

@@ -21,6 +21,16 @@ export function nearestMatch(word: string, candidates: Iterable<string>): string
   return best;
 }
 
+/** ` (did you mean X?)`, or nothing if no candidate is similar. `show`: the candidate as the user would type it. */
+export function didYouMean(
+  word: string,
+  candidates: Iterable<string>,
+  show: (candidate: string) => string,
+): string {
+  const meant = nearestMatch(word, candidates);
+  return meant === undefined ? "" : ` (did you mean ${show(meant)}?)`;
+}
+
 /** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and transpositions. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];

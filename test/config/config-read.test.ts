@@ -262,6 +262,46 @@ describe("an invalid file is refused with a plain message:", () => {
     test(what, () => expect(refused(text).join("\n")).toContain(says));
 });
 
+describe("an entry with an unknown kind is checked for its other problems:", () => {
+  const ofModel = (text: string) => refused(`models:\n  - { id: m, ${text} }\n`);
+  const ofUpstream = (text: string) => refused(`upstreams:\n  - { id: u, ${text} }\n`);
+  const target = "targets: [{ upstream: vexel-minilm, model: m }]";
+
+  test("a misspelled kind, as an entry of the kind that was meant", () => {
+    expect(ofModel("kind: embeding, targts: [], dimensions: 0")).toEqual([
+      "vexel.yaml:2:5 models[0].targets: is missing",
+      expect.stringContaining('models[0].kind: "embeding" is no kind of model (did you mean'),
+      "vexel.yaml:2:30 models[0].targts: unknown key (did you mean `targets`?)",
+      "vexel.yaml:2:54 models[0].dimensions: must be at least 1",
+    ]);
+    expect(ofModel(`kind: imag, ${target}, maxImags: 3, dimensions: 4`).slice(1)).toEqual([
+      expect.stringContaining("models[0].maxImags: unknown key (did you mean `maxImages`?)"),
+      expect.stringContaining("models[0].dimensions: only a model of kind embedding can have this"),
+    ]);
+    expect(ofUpstream("kind: opnai, apiKy: k, base64: 1").slice(-2)).toEqual([
+      "vexel.yaml:2:27 upstreams[0].apiKy: unknown key (did you mean `apiKey`?)",
+      "vexel.yaml:2:45 upstreams[0].base64: must be true or false, not a number",
+    ]);
+  });
+
+  test("any other kind, for keys that no kind has", () => {
+    for (const kind of ["", "kind: conversation, "]) {
+      const found = ofModel(
+        `${kind}targets: [{ upstream: vexel-sketch, model: m, via: x, wat: 1 }], maxImags: 1, sameSpace: true`,
+      );
+      expect(found).toEqual([
+        expect.stringContaining("models[0].kind: "),
+        expect.stringContaining("models[0].targets[0].wat: unknown key"),
+        expect.stringContaining("models[0].maxImags: unknown key (did you mean `maxImages`?)"),
+      ]);
+    }
+    expect(ofUpstream("apiKy: k, apiVersion: v1")).toEqual([
+      expect.stringContaining("upstreams[0].kind: is missing"),
+      expect.stringContaining("upstreams[0].apiKy: unknown key (did you mean `apiKey`?)"),
+    ]);
+  });
+});
+
 describe("a file that cannot be read", () => {
   const missing = join(folder, "missing.yaml");
   test("is ignored if it is optional and missing", () => {

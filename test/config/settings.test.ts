@@ -1,6 +1,29 @@
 /** The messages of invalid settings. */
 import { expect, test } from "bun:test";
-import { readSettings } from "../../server/settings.ts";
+import { readSettings, settingsTable } from "../../server/settings.ts";
+
+test.each([
+  ["PORT", "99999", 'PORT="99999": must be at most 65535'],
+  ["VEXEL_IMAGE_TTL", "0", 'VEXEL_IMAGE_TTL="0": must be at least 1'],
+  ["VEXEL_LOG_FORMAT", "xml", 'VEXEL_LOG_FORMAT="xml": must be one of auto, text, json'],
+])("%s=%s is refused in the words of the configuration file", (name, value, message) => {
+  expect(() => readSettings({ [name]: value })).toThrow(message);
+});
+
+// Zod's own texts name types and operators, such as "Too big: expected number to be <=65535".
+test("no setting is refused with a message of Zod", () => {
+  for (const name of Object.keys(settingsTable)) {
+    for (const value of ["-1", "1e300", "0.5", "\u0000", "x".repeat(5000)]) {
+      let message = "";
+      try {
+        readSettings({ [name]: value });
+      } catch (error) {
+        message = String(error);
+      }
+      expect(message).not.toMatch(/Too (big|small)|Invalid |expected /);
+    }
+  }
+});
 
 test("a setting that is a number but not a whole one is refused with the words whole number", () => {
   expect(() => readSettings({ PORT: "1.5" })).toThrow('PORT="1.5": must be a whole number.');

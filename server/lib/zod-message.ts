@@ -1,0 +1,20 @@
+/** Describes how a value violates a schema, for users: "must be at most 65535" instead of Zod's own text. */
+import type { z } from "zod";
+
+export function describeConstraint(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "too_small":
+      if (issue.origin === "string" && issue.minimum === 1) return "must not be empty";
+      if (issue.origin === "array") return "must have at least one entry";
+      return `must ${verbOf(issue.origin)} at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `must ${verbOf(issue.origin)} at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    default:
+      return issue.message;
+  }
+}
+
+const verbOf = (origin: string): string => (origin === "string" ? "have" : "be");
+const unitOf = (origin: string): string => (origin === "string" ? " characters" : "");
