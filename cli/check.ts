@@ -17,7 +17,13 @@ import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
-import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
+import {
+  type Command,
+  configNamedBy,
+  readArguments,
+  settingsOrUsage,
+  UsageError,
+} from "./command.ts";
 import { readStored } from "./stored-config.ts";
 
 const probeTimeoutMs = 10_000;
@@ -39,10 +45,9 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
     const [file] = positionals;
     const settings = settingsOrUsage({ VEXEL_CONFIG: file });
     const path = settings.VEXEL_CONFIG;
-    const required = Boolean(file ?? process.env.VEXEL_CONFIG);
     const loaded = loadSnapshot({
       path,
-      required,
+      namedBy: configNamedBy("FILE", file),
       env: process.env,
       stored: await readStored(settings),
       migan: isMiganInstalled(),

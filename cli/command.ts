@@ -1,5 +1,6 @@
 /** The interface of a CLI command, and what commands share: arguments, settings, tables. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { didYouMean } from "../server/lib/edit-distance.ts";
 import { readSettings, type Settings, SettingsError } from "../server/settings.ts";
 
 export interface Command {
@@ -15,15 +16,85 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** Throws UsageError for an unknown option, a missing value, and a value that the option does not take. */
 export function readArguments<T extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: T,
 ) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const named: string[] = [];
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    checkOption(token, args[token.index] ?? token.rawName, options);
+    // `--name=value`, because strict parsing refuses a separate value that begins with "-", such as -1.
+    named.push(token.value === undefined ? token.rawName : `${token.rawName}=${token.value}`);
   }
+  return parseArgs({
+    args: [...named, "--", ...positionals],
+    options,
+    allowPositionals: true,
+    strict: true,
+  });
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+/** `given`: the argument as it was typed. */
+function checkOption(
+  { name, rawName, value, inlineValue }: OptionToken,
+  given: string,
+  options: ParseArgsOptionsConfig,
+): void {
+  if (!Object.hasOwn(options, name)) {
+    // The whole argument, because the parser splits -port into -p, -o, -r and -t.
+    const [typed = given] = given.split("=");
+    const meant = didYouMean(typed.replace(/^-+/, ""), Object.keys(options), (own) => `--${own}`);
+    throw new UsageError(`unknown option ${typed}${meant}.`);
+  }
+  if (options[name]?.type === "boolean") {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value.`);
+    return;
+  }
+  if (value === undefined) throw new UsageError(`${rawName} needs a value.`);
+  if (!inlineValue && /^-[^\d.]/.test(value)) {
+    throw new UsageError(
+      `${rawName} needs a value. If the value is ${value}, write ${rawName}=${value}.`,
+    );
+  }
+}
+
+/** The error for a word that is no action of the command. */
+export function unknownAction(
+  action: string | undefined,
+  actions: readonly [string, string, ...string[]],
+): UsageError {
+  const quoted = actions.map((each) => JSON.stringify(each));
+  const expected = `expected ${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
+  if (!action) return new UsageError(`${expected}.`);
+  const meant = didYouMean(action, actions, (own) => JSON.stringify(own));
+  return new UsageError(`${expected}, not ${JSON.stringify(action)}${meant}.`);
+}
+
+/**
+ * The argument or the variable that names the configuration file. Undefined: the path is the default. `argument`: the
+ * name of the command's argument for it, and `given` its value.
+ */
+export function configNamedBy(argument: string, given: string | undefined): string | undefined {
+  if (given !== undefined) return given === "" ? undefined : argument;
+  return process.env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined;
 }
 
 export function settingsOrUsage(

@@ -19,7 +19,14 @@ import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
-import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import {
+  type Command,
+  readArguments,
+  settingsOrUsage,
+  table,
+  UsageError,
+  unknownAction,
+} from "./command.ts";
 import { openEntities } from "./open-stores.ts";
 
 export const config: Command = {
@@ -80,7 +87,7 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
       const provisioned = { environment: environment.upstreams, builtInModels };
       const yaml = await yamlSource({
         path: settings.VEXEL_CONFIG,
-        required: Boolean(env.VEXEL_CONFIG),
+        namedBy: env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined,
         env,
         provisioned,
         inspectFolder: inspectModelDirectory,
@@ -113,7 +120,7 @@ function readAction(
   if (action === "list") return (entities) => list(entities, values.json ?? false);
   if (action === "reencrypt") return reencrypt;
   if (action !== "get" && action !== "put" && action !== "delete") {
-    throw new UsageError('expected "list", "get", "put", "delete" or "reencrypt".');
+    throw unknownAction(action, ["list", "get", "put", "delete", "reencrypt"]);
   }
   if (kind === undefined || id === undefined)
     throw new UsageError("missing arguments: KIND and ID.");

@@ -9,7 +9,14 @@ import { lockFolder } from "../server/storage/sqlite/folder-lock.ts";
 import { openGatewayFile } from "../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
-import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import {
+  type Command,
+  readArguments,
+  settingsOrUsage,
+  table,
+  UsageError,
+  unknownAction,
+} from "./command.ts";
 
 export const db: Command = {
   name: "db",
@@ -44,7 +51,7 @@ use the folder or the database meanwhile.`,
         : restore(settingsOrUsage(), folder);
     }
     if (action !== "migrate" && action !== "move")
-      throw new UsageError('expected "migrate", "move", "backup" or "restore".');
+      throw unknownAction(action, ["migrate", "move", "backup", "restore"]);
     if (folder !== undefined) throw new UsageError(`unexpected argument "${folder}".`);
     const settings = settingsOrUsage();
     if (settings.DATABASE_URL === "") throw new UsageError("DATABASE_URL is not set.");

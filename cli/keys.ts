@@ -3,7 +3,14 @@
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../server/storage/ports/key-store.ts";
-import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import {
+  type Command,
+  readArguments,
+  settingsOrUsage,
+  table,
+  UsageError,
+  unknownAction,
+} from "./command.ts";
 import {
   describeBudget,
   describeDefaults,
@@ -90,7 +97,7 @@ function readAction(
         throw new UsageError("missing argument: the id or name of the key.");
       return (store) => revoke(store, target);
     default:
-      throw new UsageError('expected "create", "list" or "revoke".');
+      throw unknownAction(action, ["create", "list", "revoke"]);
   }
 }
 

@@ -1,9 +1,15 @@
 /** vexel models: lists the models that a gateway with this configuration serves. */
-import { existsSync } from "node:fs";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
-import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import {
+  type Command,
+  configNamedBy,
+  readArguments,
+  settingsOrUsage,
+  table,
+  UsageError,
+} from "./command.ts";
 import { readStored } from "./stored-config.ts";
 
 export const models: Command = {
@@ -24,10 +30,9 @@ built-in models. Exit code 1: the configuration is invalid.`,
     }
     const settings = settingsOrUsage({ VEXEL_CONFIG: values.config });
     const path = settings.VEXEL_CONFIG;
-    const required = existsSync(path) || Boolean(values.config ?? process.env.VEXEL_CONFIG);
     const loaded = loadSnapshot({
       path,
-      required,
+      namedBy: configNamedBy("--config", values.config),
       env: process.env,
       stored: await readStored(settings),
       migan: isMiganInstalled(),

@@ -1,5 +1,6 @@
 /** The command line: finds a command by its name and runs it. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
 
+import { didYouMean } from "../server/lib/edit-distance.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -41,9 +42,11 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const isServe = first === undefined || first.startsWith("-");
-  const load = commands.get(isServe ? "serve" : first);
+  const name = isServe ? "serve" : first;
+  const load = commands.get(name);
   if (!load) {
-    process.stderr.write(`vexel: unknown command "${first}".\n\n${await overview()}`);
+    const meant = didYouMean(name, commands.keys(), (known) => JSON.stringify(known));
+    process.stderr.write(`vexel: unknown command "${name}"${meant}.\n\n${await overview()}`);
     return 2;
   }
   const command = await load();

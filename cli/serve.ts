@@ -1,7 +1,13 @@
 /** vexel serve: runs the gateway until a signal stops it. */
 import { run } from "../server/main.ts";
 import { workerVariable } from "../server/wiring/worker-process.ts";
-import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
+import {
+  type Command,
+  configNamedBy,
+  readArguments,
+  settingsOrUsage,
+  UsageError,
+} from "./command.ts";
 
 export const serve: Command = {
   name: "serve",
@@ -28,7 +34,7 @@ settings PORT, HOST, VEXEL_CONFIG and VEXEL_DATA; docs/settings.md lists all set
       VEXEL_CONFIG: values.config,
     };
     const settings = settingsOrUsage(overrides);
-    const configNamed = Boolean(values.config ?? process.env.VEXEL_CONFIG);
-    return run({ settings, configNamed, env: process.env });
+    const namedBy = configNamedBy("--config", values.config);
+    return run({ settings, configNamedBy: namedBy, env: process.env });
   },
 };

@@ -29,13 +29,13 @@ import {
 
 interface RunOptions {
   readonly settings: Settings;
-  /** The configuration file was named by the user, so it must exist. */
-  readonly configNamed: boolean;
+  /** The setting or option that names the configuration file: it must exist. Undefined: the path is the default. */
+  readonly configNamedBy: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Returns the exit code once the gateway has stopped. */
-export async function run({ settings, configNamed, env }: RunOptions): Promise<number> {
+export async function run({ settings, configNamedBy, env }: RunOptions): Promise<number> {
   // New files are readable by this user only, also in a folder that others may read.
   process.umask(0o077);
   const log = openLog(settings);
@@ -72,7 +72,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   const events = () => gateway?.events;
   const configuration = await loadConfiguration({
     settings,
-    configNamed,
+    configNamedBy,
     env,
     keys,
     entities,

@@ -114,7 +114,7 @@ export function startGateway({
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
-  const loaded = loadSnapshot({ path, required: true, env: {} });
+  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
   if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
   let lines = "";
   const log = createLog({

@@ -15,8 +15,8 @@ import type { InspectFolder } from "./validate-references.ts";
 
 export interface LoadOptions {
   readonly path: string;
-  /** The file was named explicitly, so its absence is a problem. */
-  readonly required?: boolean;
+  /** The setting or option that names the file: it must exist. Absent: the path is the default. */
+  readonly namedBy?: string | undefined;
   readonly env: Environment;
   readonly stored?: StoredConfig;
   readonly storedKeys?: StoredKeys;
@@ -54,11 +54,11 @@ export interface ComposeOptions {
 
 /** Reads the file and the environment. */
 export function loadSnapshot(options: LoadOptions): Loaded {
-  const { path, required = false, env, version = 1, now, inspectFolder } = options;
+  const { path, namedBy, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
   const builtInModels = builtInUpstreams({ migan: options.migan ?? false });
   const provisioned = { environment: environment.upstreams, builtInModels };
-  const yaml = readYaml({ path, required, env, provisioned, inspectFolder });
+  const yaml = readYaml({ path, namedBy, env, provisioned, inspectFolder });
   if (!yaml.ok) return yaml;
   const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
   const sources = { yaml, environment, builtInModels, stored, storedKeys };

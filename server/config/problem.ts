@@ -2,6 +2,8 @@
 
 export interface Problem {
   readonly file: string;
+  /** The setting or option that names the file. Only if the problem is that the file cannot be read. */
+  readonly namedBy?: string;
   /** From 1; 0 for the whole file. */
   readonly line: number;
   readonly column: number;
@@ -22,8 +24,9 @@ export interface Note {
   readonly offset?: number;
 }
 
-export const aboutFile = (file: string, message: string): Problem => ({
+export const aboutFile = (file: string, message: string, namedBy?: string): Problem => ({
   file,
+  ...(namedBy !== undefined && { namedBy }),
   line: 0,
   column: 0,
   key: "",
@@ -40,7 +43,8 @@ export function keyOf(path: Path): string {
 }
 
 /** `vexel.yaml:7:5 models[0].kind: must be "embedding" or "image"` */
-function describeProblem({ file, line, column, key, message }: Problem): string {
+function describeProblem({ file, namedBy, line, column, key, message }: Problem): string {
+  if (namedBy !== undefined) return `${namedBy}: ${file} ${message}`;
   const location = line > 0 ? `${file}:${line}:${column}` : file;
   if (key !== "") return `${location} ${key}: ${message}`;
   return line > 0 ? `${location} ${message}` : `${location}: ${message}`;

@@ -31,7 +31,8 @@ import type { EventsWiring } from "./events.ts";
 
 interface ConfigurationOptions {
   readonly settings: Settings;
-  readonly configNamed: boolean;
+  /** The setting or option that names the configuration file. Undefined: the path is the default. */
+  readonly configNamedBy: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keys: KeyStore;
   readonly entities: ConfigEntityStore;
@@ -69,7 +70,7 @@ const pollKeysEveryMs = 500;
 export async function loadConfiguration(
   options: ConfigurationOptions,
 ): Promise<LoadedConfiguration> {
-  const { settings, configNamed, env, keys, entities, secrets, migan, log, events } = options;
+  const { settings, configNamedBy, env, keys, entities, secrets, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
   const environment = await environmentSource(env, options.now).load();
@@ -77,7 +78,7 @@ export async function loadConfiguration(
     environment: environment.upstreams,
     builtInModels: builtInUpstreams({ migan }),
   };
-  const fileSource = yamlSource({ path, required: configNamed, env, provisioned, inspectFolder });
+  const fileSource = yamlSource({ path, namedBy: configNamedBy, env, provisioned, inspectFolder });
   const entitySource = storeSource({
     store: entities,
     secrets,

@@ -66,7 +66,7 @@ export async function startEntityGateway({
   const entities = openConfigEntityStore(folder.path, Date.now);
   const configuration = await loadConfiguration({
     settings,
-    configNamed: true,
+    configNamedBy: "VEXEL_CONFIG",
     env,
     keys,
     entities,

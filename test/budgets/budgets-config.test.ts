@@ -12,7 +12,7 @@ const load = (yaml: string) => {
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
-  return loadSnapshot({ path, required: true, env: {} });
+  return loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
 };
 
 const budgetsOf = (yaml: string) => {

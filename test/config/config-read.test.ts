@@ -307,9 +307,11 @@ describe("a file that cannot be read", () => {
   test("is ignored if it is optional and missing", () => {
     expect(loadSnapshot({ path: missing, env: {} }).ok).toBe(true);
   });
-  test("is reported if it is required and missing", () => {
-    const loaded = loadSnapshot({ path: missing, env: {}, required: true });
-    expect(!loaded.ok && describeProblems(loaded.problems)).toBe(`${missing}: does not exist`);
+  test("is reported with the setting that names it if it is missing", () => {
+    const loaded = loadSnapshot({ path: missing, env: {}, namedBy: "VEXEL_CONFIG" });
+    expect(!loaded.ok && describeProblems(loaded.problems)).toBe(
+      `VEXEL_CONFIG: ${missing} does not exist. Create it or correct the path.`,
+    );
   });
   test("is reported if it is a directory, a dangling link or a link cycle", () => {
     const circle = join(folder, "circle");

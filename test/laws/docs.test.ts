@@ -65,7 +65,7 @@ describe("every document", () => {
       writeFileSync(file, text);
       const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name as string);
       const env = Object.fromEntries(names.map((name) => [name, sampleOf(name)]));
-      const loaded = loadSnapshot({ path: file, required: true, env });
+      const loaded = loadSnapshot({ path: file, namedBy: "VEXEL_CONFIG", env });
       expect(loaded.ok ? loaded.warnings.join("\n") : describeProblems(loaded.problems)).toBe("");
     }
   });

@@ -54,9 +54,29 @@ describe("help", () => {
 describe("wrong usage gives exit code 2 and the help on standard error:", () => {
   test.each<[string, readonly string[], string]>([
     ["an unknown command", ["frobnicate"], 'unknown command "frobnicate"'],
-    ["an unknown option", ["--frobnicate"], "--frobnicate"],
-    ["an unknown option of a command", ["check", "--frobnicate"], "--frobnicate"],
-    ["an option without its value", ["serve", "--port"], "--port"],
+    ["a misspelled command", ["chekc"], 'unknown command "chekc" (did you mean "check"?).'],
+    ["a misspelled action", ["keys", "crate"], 'not "crate" (did you mean "create"?).'],
+    ["no action", ["keys"], 'vexel keys: expected "create", "list" or "revoke".'],
+    ["an unknown option", ["--frobnicate"], "unknown option --frobnicate.\n"],
+    ["an unknown option of a command", ["check", "--frobnicate"], "unknown option --frobnicate."],
+    [
+      "a misspelled option",
+      ["serve", "--prot", "80"],
+      "unknown option --prot (did you mean --port?).",
+    ],
+    ["an option with one dash", ["-port=80"], "unknown option -port (did you mean --port?)."],
+    ["an option without its value", ["serve", "--port"], "--port needs a value."],
+    [
+      "an option without its value before another one",
+      ["serve", "--port", "--host", "h"],
+      "--port needs a value. If the value is --host, write --port=--host.",
+    ],
+    ["a value of an option that has none", ["check", "--probe=1"], "--probe takes no value."],
+    [
+      "a negative number",
+      ["keys", "create", "--budget-day", "-1"],
+      '--budget-day must be US dollars, a number from 0 to 1000000000, not "-1".',
+    ],
     ["a word too many", ["serve", "now"], '"now"'],
     ["two files", ["check", "a", "b"], "only one FILE can be checked"],
     ["a word that means nothing", ["models", "all"], '"all"'],
@@ -112,10 +132,18 @@ describe("check", () => {
     expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.upstream: /);
   });
 
-  test("fails for a missing file, with exit code 1", async () => {
-    const { code, err } = await run(["check", "nowhere.yaml"]);
-    expect(code).toBe(1);
-    expect(err).toBe("nowhere.yaml: does not exist\n");
+  test("fails for a missing file, with exit code 1 and the argument or setting that names it", async () => {
+    const message = "nowhere.yaml does not exist. Create it or correct the path.\n";
+    const env = { VEXEL_CONFIG: "nowhere.yaml" };
+    for (const [args, variables, name] of [
+      [["check", "nowhere.yaml"], {}, "FILE"],
+      [["check"], env, "VEXEL_CONFIG"],
+      [["models"], env, "VEXEL_CONFIG"],
+      [["models", "--config", "nowhere.yaml"], {}, "--config"],
+    ] as const) {
+      const { code, err } = await run(args, variables);
+      expect({ code, err }).toEqual({ code: 1, err: `${name}: ${message}` });
+    }
   });
 
   test("treats a missing optional file like an empty one", async () => {

@@ -284,7 +284,7 @@ upstreams: [{ id: u, kind: vllm, baseUrl: "http://127.0.0.1:9" }]
 models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, model: m }] }]
 `;
   writeFileSync(path, yaml);
-  const loaded = loadSnapshot({ path, required: true, env: {} });
+  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const text = startupMessage({
     url: "http://0.0.0.0:1",

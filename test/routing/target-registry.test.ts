@@ -13,7 +13,7 @@ function configured(yaml: string): Snapshot {
   using folder = temporaryFolder();
   const path = `${folder.path}/vexel.yaml`;
   writeFileSync(path, yaml);
-  const loaded = loadSnapshot({ path, required: true, env: {} });
+  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   return loaded.snapshot;
 }

@@ -188,7 +188,7 @@ test("a configuration with the kind github is refused with the date of its retir
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, "upstreams:\n  - { id: gh, kind: github, apiKey: k }\n");
-  const loaded = loadSnapshot({ path, required: true, env: {} });
+  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
   const [problem] = loaded.ok ? [] : loaded.problems;
   expect(problem?.key).toBe("upstreams[0].kind");
   expect(problem?.message).toContain('"github" was retired on 2026-07-30');

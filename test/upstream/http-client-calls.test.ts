@@ -104,7 +104,7 @@ describe("a request cannot inject a header or another request", () => {
     using folder = temporaryFolder();
     const path = `${folder.path}/vexel.yaml`;
     writeFileSync(path, `upstreams:\n  - { id: u, kind: vllm, ${upstream} }\n`);
-    const loaded = loadSnapshot({ path, required: true, env: {} });
+    const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
     return loaded.ok ? "" : JSON.stringify(loaded.problems);
   };
   const baseUrl = 'baseUrl: "http://127.0.0.1:9/v1"';

@@ -28,7 +28,7 @@ models:
 const at = (now: string) => {
   const path = join(mkdtempSync(join(tmpdir(), "vexel-ends-")), "vexel.yaml");
   writeFileSync(path, yaml);
-  const loaded = loadSnapshot({ path, required: true, env: {}, now: Date.parse(now) });
+  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {}, now: Date.parse(now) });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   return loaded;
 };

@@ -8,8 +8,8 @@ import type { ConfigSource, SourceState } from "./config-source.ts";
 
 interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
-  /** The file was named explicitly, so its absence is a problem. */
-  readonly required?: boolean;
+  /** The setting or option that names the file: it must exist. Absent: the path is the default. */
+  readonly namedBy?: string | undefined;
 }
 
 export const yamlSource = (options: YamlSourceOptions): ConfigSource<ReadConfig> => ({
@@ -17,12 +17,13 @@ export const yamlSource = (options: YamlSourceOptions): ConfigSource<ReadConfig>
   watch: (onChange) => watchFile({ path: options.path, onChange }),
 });
 
-/** An absent file that is not required counts as an empty one. */
-export function readYaml({ path, required = false, ...options }: YamlSourceOptions): ReadConfig {
+/** An absent file at the default path counts as an empty one. */
+export function readYaml({ path, namedBy, ...options }: YamlSourceOptions): ReadConfig {
   const { text, error } = fileText(path);
-  if (error !== undefined) return { ok: false, problems: [aboutFile(path, error)] };
-  if (text === undefined && required) {
-    return { ok: false, problems: [aboutFile(path, "does not exist")] };
+  if (error !== undefined) return { ok: false, problems: [aboutFile(path, error, namedBy)] };
+  if (text === undefined && namedBy !== undefined) {
+    const message = "does not exist. Create it or correct the path.";
+    return { ok: false, problems: [aboutFile(path, message, namedBy)] };
   }
   return readConfig({ ...options, text: text ?? "", file: path });
 }
