@@ -224,7 +224,7 @@ export function createUpstreamClient({
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
-      builtInImageCapabilities(target.upstream.kind),
+      builtInImageCapabilities(target.upstream.kind, operation),
   };
 }
 

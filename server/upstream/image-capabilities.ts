@@ -23,6 +23,13 @@ export interface ImageCapabilities {
    * and the upstream decides.
    */
   readonly compresses?: readonly string[];
+  /**
+   * The formats with which it supports `frame_count` and `frame_duration_ms`. Absent: not known, and the upstream
+   * decides.
+   */
+  readonly animates?: readonly string[];
+  /** Options outside `takes` that make no difference to its images. They are dropped, and reported. */
+  readonly ignores?: ImageCapabilities["takes"];
   /** Values of unsupported options that describe what the model always does. */
   readonly always?: Readonly<Partial<Record<OptionName, string>>>;
   /** Maximum length of the prompt, in characters. Absent: not known. */

@@ -206,7 +206,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
   }
 }
 
-/** The built-in image models share one row. */
+/** A client without adapters has the built-in image models only. */
 const inside = createUpstreamClient({
   adapters: new Map(),
   builtInModels: new Map(),
@@ -216,11 +216,15 @@ const inside = createUpstreamClient({
 });
 
 function* insideRows(): Generator<[string, Row]> {
-  const upstream = { id: "up", kind: "sketch", headers: {}, options: {} };
-  const target: Target = { model: "vexel-sketch", upstream };
-  for (const operation of ["generations", "edits"] as const) {
+  for (const [kind, operation] of [
+    ["sketch", "generations"],
+    ["sketch", "edits"],
+    ["migan", "edits"],
+  ] as const) {
+    const upstream = { id: "up", kind, headers: {}, options: {} };
+    const target: Target = { model: kind, upstream };
     const capabilities = inside.imageCapabilities(target, operation);
-    yield [`sketch, ${operation}`, { target, operation, capabilities }];
+    yield [`${kind}, ${operation}`, { target, operation, capabilities }];
   }
 }
 

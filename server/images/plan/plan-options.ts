@@ -1,8 +1,9 @@
 /**
- * Plans single options of an image request: size, `output_compression`, streaming, `user` or `safety_identifier`, and
- * source images. Each is sent, emulated, dropped or refused.
+ * Plans single options of an image request: size, `output_compression`, frames, streaming, partial images, `user` or
+ * `safety_identifier`, and source images. Each is sent, emulated, dropped or refused.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { quotedList } from "../../lib/quoted-list.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
 import type {
@@ -46,6 +47,40 @@ export function planCompression(
   } else {
     throw uncompressible(format);
   }
+}
+
+/** Plans the frames of an animation for a target that supports them only with the formats `animates`. */
+export function planFrames(draft: Draft, animates: readonly string[]): void {
+  const { options, policy, dropped } = draft;
+  if (options.output_format !== undefined && animates.includes(options.output_format)) return;
+  for (const name of ["frame_count", "frame_duration_ms"] as const) {
+    if (options[name] === undefined) continue;
+    if (policy !== "drop") {
+      throw new GatewayError(
+        "invalid_value",
+        `'${name}' is only for output_format ${quotedList(animates)}. Set output_format, or omit ${name}.`,
+        { param: name },
+      );
+    }
+    delete options[name];
+    dropped.push(name);
+  }
+}
+
+/** For a response that is not streamed, and a target whose API is not OpenAI's: an OpenAI-compatible API decides. */
+export function planPartialImages(draft: Draft): void {
+  const { options, policy, dropped } = draft;
+  const { partial_images } = options;
+  delete options.partial_images;
+  if (partial_images === undefined || partial_images === 0) return;
+  if (policy === "strict") {
+    throw new GatewayError(
+      "invalid_value",
+      "Partial images are only for streams. Omit partial_images, or set stream to true.",
+      { param: "partial_images" },
+    );
+  }
+  dropped.push("partial_images");
 }
 
 /**

@@ -20,7 +20,15 @@ import {
   type PostProcessing,
   unsupportedOption,
 } from "./image-plan.ts";
-import { checkSources, planCompression, planSize, planStream, planUser } from "./plan-options.ts";
+import {
+  checkSources,
+  planCompression,
+  planFrames,
+  planPartialImages,
+  planSize,
+  planStream,
+  planUser,
+} from "./plan-options.ts";
 
 /** Throws GatewayError if this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(
@@ -49,6 +57,8 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
       planOption(draft, name as OptionName, capabilities);
   }
   checkTransparency(draft);
+  if (capabilities.animates) planFrames(draft, capabilities.animates);
+  if (!query.stream && !capabilities.verbatim) planPartialImages(draft);
   const { output_compression: compression } = draft.options;
   if (compression !== undefined) planCompression(draft, compression, capabilities);
   if (capabilities.userLength) planUser(draft, capabilities.userLength);
@@ -160,7 +170,7 @@ const plannedSeparately: ReadonlySet<keyof ImageOptions> = new Set([
 ]);
 
 function planOption(draft: Draft, name: OptionName, capabilities: ImageCapabilities): void {
-  const { takes, always, undocumentedOptions } = capabilities;
+  const { takes, always, ignores, undocumentedOptions } = capabilities;
   const value = draft.options[name];
   const allowed = takes[name];
   if (
@@ -176,7 +186,7 @@ function planOption(draft: Draft, name: OptionName, capabilities: ImageCapabilit
   if (draft.policy === "strict") throw invalidOption(draft, name, value, allowed);
   const emulate = emulations[name];
   if (emulate?.(draft, value, allowed ?? [])) return;
-  if (draft.policy === "drop") draft.dropped.push(name);
+  if (draft.policy === "drop" || includesValue(ignores?.[name], value)) draft.dropped.push(name);
   else throw invalidOption(draft, name, value, allowed);
 }
 

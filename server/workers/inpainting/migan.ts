@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { quotedList } from "../../lib/quoted-list.ts";
 import { splitInlineImage } from "../../lib/url-scheme.ts";
 import type {
   BuiltInModel,
@@ -144,7 +145,7 @@ async function readEdit({ images, mask, files, options }: EditQuery): Promise<In
   }
   const format = inpaintFormats.find((name) => name === (options.output_format ?? "png"));
   if (!format)
-    throw invalidValue(`This model supports ${inpaintFormats.join(", ")}.`, "output_format");
+    throw invalidValue(`Supported values are: ${quotedList(inpaintFormats)}.`, "output_format");
   const quality = options.output_compression ?? 100;
   if (!Number.isInteger(quality) || quality < 0 || quality > 100) {
     throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");
