@@ -69,13 +69,13 @@ export const responseWith = (
     },
   });
 
-interface Entry {
+interface ImageEntry {
   readonly b64_json?: string;
 }
 
 /** The image in a response body, or an empty buffer. */
 export function imageIn(body: string): Buffer {
   const event = /^event: image_generation\.completed\ndata: (.*)$/m.exec(body)?.[1];
-  const { data, b64_json } = JSON.parse(event ?? body) as Entry & { data?: Entry[] };
+  const { data, b64_json } = JSON.parse(event ?? body) as ImageEntry & { data?: ImageEntry[] };
   return Buffer.from(b64_json ?? data?.[0]?.b64_json ?? "", "base64");
 }

@@ -500,9 +500,9 @@ const fileSettings = [
   "VEXEL_METRICS_TOKEN",
 ] as const;
 
-type Given = Readonly<Record<string, string | undefined>>;
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-function withFiles(given: Given): Given {
+function withFiles(given: EnvironmentVariables): EnvironmentVariables {
   const read = fileSettings.flatMap((name) => {
     const path = given[`${name}_FILE`];
     if (path === undefined) return [];
@@ -519,11 +519,11 @@ function withFiles(given: Given): Given {
   return { ...given, ...Object.fromEntries(read) };
 }
 
-const displayedValue = (name: string, given: Given): string =>
+const displayedValue = (name: string, given: EnvironmentVariables): string =>
   secretSettings.has(name) ? "(a hidden value)" : JSON.stringify(given[name]);
 
 /** An empty variable counts as unset: `PORT= npm start` is the shell's way to unset one. */
-export function readSettings(env: Given): Settings {
+export function readSettings(env: EnvironmentVariables): Settings {
   const given = withFiles(
     Object.fromEntries(
       Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),

@@ -6,10 +6,10 @@ import type { Key, Snapshot } from "./snapshot.ts";
 
 export const budgetKeys: readonly string[] = Object.keys(budget.shape);
 
-type Given = z.output<typeof budget> | undefined;
+type ConfiguredBudget = z.output<typeof budget> | undefined;
 
 /** Leaves out the limits that the file does not set. */
-export function budgetOf(given: Given): { readonly budget?: Budget } {
+export function budgetOf(given: ConfiguredBudget): { readonly budget?: Budget } {
   if (!given) return {};
   const { unknownPrice, ...limits } = given;
   const entries = Object.entries(limits).filter(([, limit]) => limit !== undefined);

@@ -7,7 +7,7 @@ import type { Key, Model, Snapshot } from "./snapshot.ts";
 
 export const limitKeys: readonly string[] = Object.keys(limits.shape);
 
-type Given = z.output<typeof limits> | undefined;
+type ConfiguredLimits = z.output<typeof limits> | undefined;
 interface WithLimits {
   readonly limits?: Limits;
 }
@@ -16,7 +16,7 @@ interface WithScopes extends WithLimits {
 }
 
 /** Leaves out limits that are not set. Without any limit, the member `limits` is absent. */
-export function configuredLimits(given: Given): WithLimits {
+export function configuredLimits(given: ConfiguredLimits): WithLimits {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };
 }
@@ -43,13 +43,13 @@ export const keyLimits = (
     ...(project !== undefined && projects?.get(project)?.limits ? [projectScope(project)] : []),
   ]);
 
-export function modelLimits(id: string, given: Given): WithScopes {
+export function modelLimits(id: string, given: ConfiguredLimits): WithScopes {
   const own = configuredLimits(given);
   return own.limits ? { ...own, scopes: [modelScope(id)] } : {};
 }
 
 /** The same target, with its limits and its upstream's. */
-export function targetLimits(modelId: string, given: Given, target: Target): Target {
+export function targetLimits(modelId: string, given: ConfiguredLimits, target: Target): Target {
   const own = configuredLimits(given);
   const scopes = [
     ...(target.upstream.limits ? [upstreamScope(target.upstream.id)] : []),

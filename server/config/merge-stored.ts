@@ -21,7 +21,7 @@ export interface MergedConfig {
   originAt(list: string, index: number): EntityOrigin;
 }
 
-interface Entry {
+interface StoredConfigEntry {
   readonly kind: EntityKind;
   readonly id: string;
   readonly value: unknown;
@@ -33,15 +33,17 @@ export function mergeStored(
   options: Omit<ValidationOptions, "show">,
 ): MergedConfig {
   const leftOut = [...stored.leftOut];
-  let entries: readonly Entry[] = stored.entities.flatMap(({ kind, id, value }): Entry[] => {
-    if (!isEntityKind(kind)) return [];
-    const line = lineInFile(yaml, kind, id);
-    if (line === undefined)
-      return [{ kind, id, value: withoutNulls(fileEntry(kind, id, value), 5) }];
-    const reason = `${yaml.file} line ${line} has a ${kind} with this id, which takes precedence`;
-    leftOut.push({ kind, id, field: "", reason });
-    return [];
-  });
+  let entries: readonly StoredConfigEntry[] = stored.entities.flatMap(
+    ({ kind, id, value }): StoredConfigEntry[] => {
+      if (!isEntityKind(kind)) return [];
+      const line = lineInFile(yaml, kind, id);
+      if (line === undefined)
+        return [{ kind, id, value: withoutNulls(fileEntry(kind, id, value), 5) }];
+      const reason = `${yaml.file} line ${line} has a ${kind} with this id, which takes precedence`;
+      leftOut.push({ kind, id, field: "", reason });
+      return [];
+    },
+  );
   const originAt = (list: string, index: number): EntityOrigin =>
     index < fileList(yaml, list).length
       ? { source: "yaml", location: `${yaml.file} line ${yaml.lineOf([list, index])}` }
@@ -75,7 +77,7 @@ const fileList = ({ raw }: YamlConfig, list: string): readonly Record<string, un
   (raw as Record<string, Record<string, unknown>[] | undefined>)[list] ?? [];
 
 /** As if the entries were at the end of the lists of the file. */
-function combine(yaml: YamlConfig, entries: readonly Entry[]): unknown {
+function combine(yaml: YamlConfig, entries: readonly StoredConfigEntry[]): unknown {
   const raw: Record<string, unknown> = { ...yaml.raw };
   for (const [kind, { list }] of Object.entries(entityKinds)) {
     const added = entries.filter((entry) => entry.kind === kind).map(({ value }) => value);
@@ -92,10 +94,10 @@ interface EntityProblem {
 /** The first problem of each invalid entry. At least one entry, so that the validation comes to an end. */
 function invalidEntries(
   yaml: YamlConfig,
-  entries: readonly Entry[],
+  entries: readonly StoredConfigEntry[],
   notes: readonly Note[],
-): ReadonlyMap<Entry, EntityProblem> {
-  const invalid = new Map<Entry, EntityProblem>();
+): ReadonlyMap<StoredConfigEntry, EntityProblem> {
+  const invalid = new Map<StoredConfigEntry, EntityProblem>();
   for (const { path, message } of notes) {
     const [list, index, ...field] = path;
     const ofList = entries.filter(({ kind }) => entityKinds[kind].list === list);

@@ -4,7 +4,7 @@
  * several jobs wait, the queue takes at most half of the time.
  */
 
-interface Job {
+interface SlicedWork {
   /** Works until the turn is over. Returns whether the job is done. Never throws. */
   work(): boolean;
   /** Settles the promise, in a later turn than the last step. */
@@ -18,7 +18,7 @@ export class TurnQueue {
   /** Milliseconds, monotonic. */
   readonly #clock: () => number;
   /** By owner, in the order of their next turn. */
-  readonly #waiting = new Map<string, Job[]>();
+  readonly #waiting = new Map<string, SlicedWork[]>();
   #isRunning = false;
 
   constructor(clock: () => number) {
@@ -49,7 +49,7 @@ export class TurnQueue {
     });
   }
 
-  #add(ownerId: string, job: Job): void {
+  #add(ownerId: string, job: SlicedWork): void {
     const jobs = this.#waiting.get(ownerId);
     if (jobs) jobs.push(job);
     else this.#waiting.set(ownerId, [job]);
@@ -65,7 +65,7 @@ export class TurnQueue {
       return;
     }
     const [ownerId, jobs] = first;
-    const job = jobs[0] as Job;
+    const job = jobs[0] as SlicedWork;
     const began = this.#clock();
     const isDone = job.work();
     const tookMs = this.#clock() - began;

@@ -22,7 +22,7 @@ export interface Waiter {
   reject(reason: "timeout" | "shed" | "full"): void;
 }
 
-interface Entry {
+interface QueuedWaiter {
   readonly waiter: Waiter;
   readonly turns: KeyTurns;
   /** The lane of the request: each key has one lane per set of slots. */
@@ -41,7 +41,7 @@ interface Entry {
 /** The turns of one API key in one priority class. */
 interface KeyTurns {
   /** FIFO per set of slots; a blocked request does not block other lanes. */
-  readonly lanes: Map<string, Set<Entry>>;
+  readonly lanes: Map<string, Set<QueuedWaiter>>;
   /** The key with the lowest virtual time is next. */
   virtualTime: number;
 }
@@ -71,7 +71,7 @@ class PriorityClass {
 
 export class FairQueue {
   readonly #max: number;
-  readonly #entries = new Map<Waiter, Entry>();
+  readonly #entries = new Map<Waiter, QueuedWaiter>();
   readonly #classes: Readonly<Record<Priority, PriorityClass>> = {
     interactive: new PriorityClass(),
     batch: new PriorityClass(),
@@ -169,14 +169,14 @@ export class FairQueue {
   }
 
   #newestOfLargestKey(priority: Priority): Waiter | undefined {
-    const notStarted = new Map<string, Entry[]>();
+    const notStarted = new Map<string, QueuedWaiter[]>();
     for (const entry of this.#entries.values()) {
       if (entry.waiter.priority !== priority || entry.waiter.hasStarted()) continue;
       const others = notStarted.get(entry.waiter.key);
       if (others) others.push(entry);
       else notStarted.set(entry.waiter.key, [entry]);
     }
-    let most: Entry[] = [];
+    let most: QueuedWaiter[] = [];
     for (const entries of notStarted.values()) if (entries.length > most.length) most = entries;
     return most.at(-1)?.waiter;
   }
@@ -186,7 +186,7 @@ export class FairQueue {
     const turns = this.#turnsOf(key, this.#classes[priority]);
     const lane = neededSlots.map((slots) => this.#numberOf(slots)).join(" ");
     const number = this.#count++;
-    const entry: Entry = {
+    const entry: QueuedWaiter = {
       waiter,
       turns,
       lane,
@@ -231,12 +231,12 @@ export class FairQueue {
   }
 
   /** The head of each lane. */
-  #heads(): Entry[] {
+  #heads(): QueuedWaiter[] {
     return [...this.#headsOf("interactive"), ...this.#headsOf("batch")];
   }
 
-  #headsOf(priority: Priority): Entry[] {
-    const heads: Entry[] = [];
+  #headsOf(priority: Priority): QueuedWaiter[] {
+    const heads: QueuedWaiter[] = [];
     for (const { lanes } of this.#classes[priority].turns.values()) {
       for (const lane of lanes.values()) {
         const { value } = lane.values().next();
@@ -246,16 +246,16 @@ export class FairQueue {
     return heads;
   }
 
-  #next(): Entry | undefined {
+  #next(): QueuedWaiter | undefined {
     if (this.size === 0) return undefined;
     const heads = this.#heads();
-    let starved: Entry | undefined;
+    let starved: QueuedWaiter | undefined;
     for (const entry of heads) {
       if (isStarved(entry) && (!starved || entry.number < starved.number)) starved = entry;
     }
     if (starved && canEnter(starved, [])) return starved;
     const reservedSlots = starved?.waiter.neededSlots ?? [];
-    let best: Entry | undefined;
+    let best: QueuedWaiter | undefined;
     for (const entry of heads) {
       if ((!best || isBefore(entry, best)) && canEnter(entry, reservedSlots)) best = entry;
     }
@@ -266,7 +266,7 @@ export class FairQueue {
    * An admitted interactive request overtakes the batch requests that need one of its slots. An admitted batch request
    * resets the counts of those batch requests.
    */
-  #countOvertaken({ waiter: { priority, neededSlots } }: Entry): void {
+  #countOvertaken({ waiter: { priority, neededSlots } }: QueuedWaiter): void {
     for (const entry of this.#headsOf("batch")) {
       if (!entry.waiter.neededSlots.some((slots) => neededSlots.includes(slots))) continue;
       if (priority === "batch") entry.overtakenCount = 0;
@@ -274,7 +274,7 @@ export class FairQueue {
     }
   }
 
-  #countMissedSlots({ waiter: { neededSlots } }: Entry): void {
+  #countMissedSlots({ waiter: { neededSlots } }: QueuedWaiter): void {
     for (const entry of this.#heads()) {
       const own = entry.waiter.neededSlots;
       if (own.every(({ hasFreeSlot }) => hasFreeSlot)) continue;
@@ -304,23 +304,23 @@ export function refreshSlots(neededSlots: readonly ConcurrencySlots[], now: numb
  * A request is starved only if the slots that it lacks went to other requests. For a request that waits for the limit
  * of its own key, no shared slots are reserved.
  */
-const isStarved = ({ waiter, missedSlots, missedCount }: Entry): boolean =>
+const isStarved = ({ waiter, missedSlots, missedCount }: QueuedWaiter): boolean =>
   missedCount >= maxMissedCount &&
   waiter.neededSlots.every((slots) => slots.hasFreeSlot || missedSlots.has(slots));
 
 /** Whether the request can take its slots while one slot stays free in each of `reservedSlots`. */
-const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[]): boolean =>
+const canEnter = ({ waiter }: QueuedWaiter, reservedSlots: readonly ConcurrencySlots[]): boolean =>
   waiter.neededSlots.every(
     (slots) => slots.inFlight + (reservedSlots.includes(slots) ? 1 : 0) < slots.limit,
   );
 
 /** Batch requests that were overtaken too often, then interactive requests, then batch requests. */
-function rankOf({ waiter, overtakenCount }: Entry): number {
+function rankOf({ waiter, overtakenCount }: QueuedWaiter): number {
   if (waiter.priority === "interactive") return 1;
   return overtakenCount >= maxOvertakenCount ? 0 : 2;
 }
 
-function isBefore(a: Entry, b: Entry): boolean {
+function isBefore(a: QueuedWaiter, b: QueuedWaiter): boolean {
   const ranks = rankOf(a) - rankOf(b);
   if (ranks !== 0) return ranks < 0;
   const { virtualTime } = b.turns;

@@ -16,7 +16,7 @@ export type SendAuthenticated = (
   signal: AbortSignal,
 ) => Promise<UpstreamResponse>;
 
-interface ImageJob<Q extends GenerationQuery> {
+interface UpstreamImageJob<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
@@ -32,7 +32,7 @@ const maxPollMs = 3000;
 const maxFailedPolls = 8;
 
 export async function pollJob<Q extends GenerationQuery>(
-  job: ImageJob<Q>,
+  job: UpstreamImageJob<Q>,
   first: PendingJob,
 ): Promise<ImageResponse> {
   if (job.query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
@@ -44,7 +44,7 @@ export async function pollJob<Q extends GenerationQuery>(
 
 /** Yields partial images as they arrive, then the image. An aborted request cancels the upstream's job. */
 async function* pollUntilDone<Q extends GenerationQuery>(
-  job: ImageJob<Q>,
+  job: UpstreamImageJob<Q>,
   first: PendingJob,
 ): AsyncGenerator<ImageEvent> {
   const { adapter, query, target, signal, temp, send } = job;
@@ -100,7 +100,10 @@ async function* pollUntilDone<Q extends GenerationQuery>(
   }
 }
 
-function cancelJob<Q extends GenerationQuery>({ send }: ImageJob<Q>, { cancel }: PendingJob): void {
+function cancelJob<Q extends GenerationQuery>(
+  { send }: UpstreamImageJob<Q>,
+  { cancel }: PendingJob,
+): void {
   if (!cancel) return;
   const { signal } = new AbortController();
   // Best effort: the result of the cancel request does not matter.
@@ -125,7 +128,7 @@ const maxPartialImages = ({ options }: GenerationQuery): number => options.parti
 
 /** Requests partial images while the upstream works on its response. */
 export async function* streamPartialImages<Q extends GenerationQuery>(
-  { query, target, signal, send }: ImageJob<Q>,
+  { query, target, signal, send }: UpstreamImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   firstResponse: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {

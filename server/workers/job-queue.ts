@@ -29,7 +29,7 @@ interface JobQueue {
   run<T>(turn: QueuedWork, work: () => Promise<T>): Promise<T>;
 }
 
-interface Job {
+interface QueuedJob {
   readonly isLarge: boolean;
   readonly account: KeyUsage;
   readonly number: number;
@@ -41,8 +41,8 @@ interface Job {
 /** Worker time and queued jobs of one key. */
 interface KeyUsage {
   readonly key: string;
-  readonly waiting: Job[];
-  readonly running: Set<Job>;
+  readonly waiting: QueuedJob[];
+  readonly running: Set<QueuedJob>;
   /** Worker time used, in milliseconds. A key that returns starts no lower than the keys in service (virtual time). */
   usedMs: number;
   /** The moving average of its job durations. */
@@ -87,7 +87,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return used;
   };
 
-  const mayRun = ({ isLarge, account }: Pick<Job, "isLarge" | "account">): boolean => {
+  const mayRun = ({ isLarge, account }: Pick<QueuedJob, "isLarge" | "account">): boolean => {
     if (running >= maxRunning || (isLarge && isLargeRunning)) return false;
     const isLastWorker = running === maxRunning - 1 && account.running.size > 0;
     return !(isLastWorker && account.meanMs > slowMs && isShared(account));
@@ -98,7 +98,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return accounts.values().some((other) => other !== account && isActive(other, since));
   };
 
-  const begin = (job: Job): void => {
+  const begin = (job: QueuedJob): void => {
     running += 1;
     if (job.isLarge) isLargeRunning = true;
     job.start = clock();
@@ -106,7 +106,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     servedAtMs = Math.max(servedAtMs, job.account.usedMs);
   };
 
-  const end = (job: Job): void => {
+  const end = (job: QueuedJob): void => {
     ended += 1;
     const { account } = job;
     const now = clock();
@@ -124,9 +124,9 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
    * The next job: the first one that may run, of the key that has used the least time. While a large job waits for
    * another large job to end, other jobs of its key may run first.
    */
-  const next = (): Job | undefined => {
+  const next = (): QueuedJob | undefined => {
     const now = clock();
-    let best: Job | undefined;
+    let best: QueuedJob | undefined;
     let bestMs = 0;
     for (const account of accounts.values()) {
       const job = account.waiting.find(mayRun);
@@ -139,7 +139,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return best;
   };
 
-  const removeFromQueue = (job: Job): boolean => {
+  const removeFromQueue = (job: QueuedJob): boolean => {
     const at = job.account.waiting.indexOf(job);
     if (at < 0) return false;
     job.account.waiting.splice(at, 1);
@@ -175,11 +175,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     latest.refuse(queueFullError());
   };
 
-  const enter = async (signal: AbortSignal, key: string, isLarge: boolean): Promise<Job> => {
+  const enter = async (signal: AbortSignal, key: string, isLarge: boolean): Promise<QueuedJob> => {
     throwIfAborted(signal);
     const account = accountOf(key);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const job: Job = {
+    const job: QueuedJob = {
       isLarge,
       account,
       number: arrived++,

@@ -9,7 +9,7 @@ export interface FaultScope {
   readonly when?: (request: RecordedRequest) => boolean;
 }
 
-interface Entry {
+interface ScriptedFault {
   readonly fault: InjectedFault;
   readonly when: (request: RecordedRequest) => boolean;
   remaining: number;
@@ -17,7 +17,7 @@ interface Entry {
 
 /** The first script that matches applies, in the order in which they were added. */
 export class Scripts {
-  #entries: Entry[] = [];
+  #entries: ScriptedFault[] = [];
 
   add(fault: InjectedFault, { times = 1, when = () => true }: FaultScope = {}): void {
     this.#entries.push({ fault, when, remaining: times });

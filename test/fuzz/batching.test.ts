@@ -203,12 +203,12 @@ async function inTurns(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await settled();
 }
 
-type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsResponse>>>;
+type EmbeddingsOutcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsResponse>>>;
 
 function expectOwnOutcome(
   whose: number,
   request: CountedRequest,
-  outcome: Outcome,
+  outcome: EmbeddingsOutcome,
   upstream: Upstream,
   scenario: Scenario,
 ): void {

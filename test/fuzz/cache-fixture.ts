@@ -29,11 +29,11 @@ export type Form = "base64" | "numbers" | "floats";
 export interface PendingRequest {
   readonly request: EmbeddingsRequest;
   readonly cancel: AbortController;
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<RequestOutcome>;
   ended: boolean;
 }
 
-export type Outcome =
+export type RequestOutcome =
   | { readonly ok: true; readonly response: EmbeddingsResponse }
   | { readonly ok: false; readonly error: unknown };
 
@@ -215,8 +215,8 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
       const cancel = new AbortController();
       const request = requestOf(query, model, cancel, caller, timeoutMs);
       const outcome = (async () => send(request))().then(
-        (response): Outcome => ({ ok: true, response }),
-        (error: unknown): Outcome => ({ ok: false, error }),
+        (response): RequestOutcome => ({ ok: true, response }),
+        (error: unknown): RequestOutcome => ({ ok: false, error }),
       );
       const pending: PendingRequest = { request, cancel, outcome, ended: false };
       void outcome.then(() => {
@@ -258,7 +258,7 @@ export async function upstreamResponseOf({ outcome }: PendingRequest): Promise<E
   return ended.response;
 }
 
-export const errorOf = (ended: Outcome): unknown => (ended.ok ? undefined : ended.error);
+export const errorOf = (ended: RequestOutcome): unknown => (ended.ok ? undefined : ended.error);
 
 /** Expects the vector of each input, in order. */
 export async function expectVectors(pending: PendingRequest): Promise<void> {

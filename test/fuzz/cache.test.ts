@@ -20,8 +20,8 @@ import {
   flood,
   inputsOf,
   materialOf,
-  type Outcome,
   type PendingRequest,
+  type RequestOutcome,
   settle,
   startCache,
   sumTokens,
@@ -113,7 +113,7 @@ const materials = ({ request }: { readonly request: PendingRequest["request"] })
 
 function checkResponse(
   { request }: PendingRequest,
-  { response }: Outcome & { ok: true },
+  { response }: RequestOutcome & { ok: true },
   simulation: Simulation,
 ): void {
   expect(response.vectors.map(bitsOf)).toEqual(materials({ request }).map(embed).map(bitsOf));
@@ -151,7 +151,7 @@ function checkResponse(
  */
 function checkError(
   { request }: PendingRequest,
-  { error }: Outcome & { ok: false },
+  { error }: RequestOutcome & { ok: false },
   simulation: Simulation,
 ): void {
   if (request.signal.aborted && error === request.signal.reason) return;
@@ -172,7 +172,11 @@ function checkError(
   expect(likeness(upstreamRequest.request)).toEqual(likeness(request));
 }
 
-function checkRecord({ request }: PendingRequest, outcome: Outcome, simulation: Simulation): void {
+function checkRecord(
+  { request }: PendingRequest,
+  outcome: RequestOutcome,
+  simulation: Simulation,
+): void {
   const { record, query } = request;
   const own = simulation.upstreamRequests.filter(
     (upstreamRequest) => upstreamRequest.request.record === record,
@@ -213,7 +217,7 @@ describe("requests that share a cache", () => {
       fc.asyncProperty(evicting, fc.constantFrom(...tiny), async (steps, limits) => {
         const simulation = await play(steps, limits);
         for (const [at, pending] of simulation.pendingRequests.entries()) {
-          const outcome = simulation.outcomes[at] as Outcome;
+          const outcome = simulation.outcomes[at] as RequestOutcome;
           if (outcome.ok) checkResponse(pending, outcome, simulation);
           known += outcome.ok && pending.request.record.embeddings.cachedInputs > 0 ? 1 : 0;
         }
@@ -229,7 +233,7 @@ describe("requests that share a cache", () => {
       fc.asyncProperty(crowded, cacheLimits, async (steps, limits) => {
         const simulation = await play(steps, limits);
         for (const [at, pending] of simulation.pendingRequests.entries()) {
-          const outcome = simulation.outcomes[at] as Outcome;
+          const outcome = simulation.outcomes[at] as RequestOutcome;
           if (outcome.ok) checkResponse(pending, outcome, simulation);
           else checkError(pending, outcome, simulation);
           checkRecord(pending, outcome, simulation);
@@ -251,7 +255,7 @@ describe("requests that share a cache", () => {
           simulation.upstreamRequests.filter(({ response }) => !response?.usage).flatMap(materials),
         );
         for (const [at, pending] of simulation.pendingRequests.entries()) {
-          const outcome = simulation.outcomes[at] as Outcome;
+          const outcome = simulation.outcomes[at] as RequestOutcome;
           if (!outcome.ok) throw outcome.error;
           checkResponse(pending, outcome, simulation);
           checkRecord(pending, outcome, simulation);

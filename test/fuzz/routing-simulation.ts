@@ -117,7 +117,7 @@ export interface UpstreamAttempt {
   error?: GatewayError;
 }
 
-export interface Outcome {
+export interface SimulatedOutcome {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly errorKind: ErrorKind | "defect" | undefined;
@@ -142,7 +142,7 @@ export interface RoutingSimulationOptions {
 export class RoutingSimulation {
   readonly time = new VirtualTime();
   readonly attempts: UpstreamAttempt[] = [];
-  readonly outcomes: Outcome[] = [];
+  readonly outcomes: SimulatedOutcome[] = [];
   readonly changes: (TargetChange & { readonly at: number })[] = [];
   readonly random: () => number;
   readonly registry: TargetRegistry;

@@ -20,18 +20,18 @@ export interface RequestOptions {
   readonly [option: string]: unknown;
 }
 
-export interface Outcome {
+export interface VendorOutcome {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly row: WatchedRow;
 }
 
-export interface SuccessOutcome extends Outcome {
+export interface SuccessOutcome extends VendorOutcome {
   readonly body: OpenAI.ImagesResponse;
 }
 
-export interface ErrorOutcome extends Outcome {
+export interface ErrorOutcome extends VendorOutcome {
   readonly error: ErrorBody["error"];
   readonly kind: ErrorKind;
 }
@@ -49,7 +49,7 @@ export async function sendRequest(
   context: LawContext,
   operation: Operation,
   requestOptions: RequestOptions = {},
-): Promise<Outcome> {
+): Promise<VendorOutcome> {
   const { client, recordedOutcome } = recordingClient(context);
   try {
     await sendWithClient(client, context, operation, requestOptions);
@@ -61,12 +61,16 @@ export async function sendRequest(
 }
 
 /** The same as JSON, without the client, which cannot send it. */
-export async function sendJson(context: LawContext, path: string, body: object): Promise<Outcome> {
+export async function sendJson(
+  context: LawContext,
+  path: string,
+  body: object,
+): Promise<VendorOutcome> {
   context.gateway.resetTargets();
   return outcomeOf(context, await context.gateway.post(path, body));
 }
 
-export interface Events extends Outcome {
+export interface Events extends VendorOutcome {
   readonly events: readonly OpenAI.ImageGenStreamEvent[];
 }
 
@@ -100,13 +104,13 @@ export async function generate(
   return expectSuccess(await sendRequest(context, operation, requestOptions));
 }
 
-export function expectSuccess(outcome: Outcome): SuccessOutcome {
+export function expectSuccess(outcome: VendorOutcome): SuccessOutcome {
   expect(outcome.status, outcome.text.slice(0, 500)).toBe(200);
   return { ...outcome, body: JSON.parse(outcome.text) as OpenAI.ImagesResponse };
 }
 
 /** The error in OpenAI's format, without the operator's secrets and with a matching ledger row, or the test fails. */
-export function expectRefusal(context: LawContext, outcome: Outcome): ErrorOutcome {
+export function expectRefusal(context: LawContext, outcome: VendorOutcome): ErrorOutcome {
   const { status, headers, text, row } = outcome;
   expect(status, text.slice(0, 500)).toBeGreaterThanOrEqual(400);
   expect(headers.get("content-type")).toBe("application/json");
@@ -165,14 +169,14 @@ function recordingClient(context: LawContext) {
       return response;
     },
   });
-  const recordedOutcome = (): Promise<Outcome> => {
+  const recordedOutcome = (): Promise<VendorOutcome> => {
     if (!raw) throw new Error("the gateway got no request");
     return outcomeOf(context, raw);
   };
   return { client, recordedOutcome };
 }
 
-async function outcomeOf(context: LawContext, response: Response): Promise<Outcome> {
+async function outcomeOf(context: LawContext, response: Response): Promise<VendorOutcome> {
   const { status, headers } = response;
   const text = await response.text();
   const id = headers.get("x-request-id") ?? "";

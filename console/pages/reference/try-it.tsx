@@ -15,7 +15,7 @@ import { FormError } from "../../ui/form-error.tsx";
 import { Input, TextArea } from "../../ui/input.tsx";
 import type { Operation } from "./openapi.ts";
 
-interface Outcome {
+interface TriedResponse {
   readonly status: number;
   readonly durationMs: number;
   readonly text: string;
@@ -34,7 +34,7 @@ export function TryIt({ operation }: { operation: Operation }) {
       body: operation.example === undefined ? "" : JSON.stringify(operation.example, null, 2),
     },
   });
-  const [outcome, setOutcome] = useState<Outcome>();
+  const [outcome, setOutcome] = useState<TriedResponse>();
   const send = handleSubmit(async ({ key, path, body }) => {
     if (!isAdmin) sessionStorage.setItem(keyName, key);
     const startedAt = performance.now();

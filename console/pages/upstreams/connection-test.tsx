@@ -44,7 +44,7 @@ export function ConnectionTestPanel({ path, body, paidModel, onResult }: Connect
       </div>
       <div aria-live="polite" className="flex flex-col gap-2">
         {error && <p className="text-sm text-bad">{errorText(error)}</p>}
-        {data && <Outcome test={data} />}
+        {data && <TestResult test={data} />}
       </div>
     </div>
   );
@@ -62,7 +62,7 @@ function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageK
   return `upstreams.credential.${credential}`;
 }
 
-function Outcome({ test }: { test: ConnectionTest }) {
+function TestResult({ test }: { test: ConnectionTest }) {
   const t = useT();
   const isBad = !test.reachable || test.problem !== null;
   const goodTone = test.credential === "unverified" ? "warn" : "good";

@@ -26,7 +26,7 @@ import { svgFile } from "./svg-file.ts";
 import { imageTokens, outputTokens, textTokens, usageOf } from "./usage.ts";
 
 /** A validated request, whether it generates or edits. */
-interface Job {
+interface DrawJob {
   readonly options: DrawOptions;
   readonly size: Size;
   readonly textTokens: number;
@@ -81,7 +81,7 @@ async function* drawAll(
 /** One image with its partial images. */
 async function* still(
   sharp: Sharp,
-  job: Job,
+  job: DrawJob,
   index: number,
   signal: AbortSignal,
 ): AsyncGenerator<SketchEvent, void> {
@@ -105,7 +105,7 @@ async function* still(
 
 async function animation(
   sharp: Sharp,
-  job: Job,
+  job: DrawJob,
   index: number,
   signal: AbortSignal,
 ): Promise<EncodedImage> {
@@ -137,7 +137,12 @@ async function encoded(sharp: Sharp, options: DrawOptions, raster: Raster): Prom
   return { bytes: await encode(sharp, raster, still, compression, opaque), opaque };
 }
 
-function completed(job: Job, index: number, image: EncodedImage, partials: number): SketchEvent {
+function completed(
+  job: DrawJob,
+  index: number,
+  image: EncodedImage,
+  partials: number,
+): SketchEvent {
   const { options, size, revisedPrompt } = job;
   const frames = options.format === "gif" ? options.frames : 1;
   const output = outputTokens(size, options.quality, frames, partials);
@@ -152,7 +157,7 @@ function completed(job: Job, index: number, image: EncodedImage, partials: numbe
   };
 }
 
-const factsOf = ({ options, size }: Job, { opaque }: EncodedImage): ImageFacts => ({
+const factsOf = ({ options, size }: DrawJob, { opaque }: EncodedImage): ImageFacts => ({
   size: `${size.width}x${size.height}`,
   quality: options.quality,
   background: opaque ? "opaque" : "transparent",
@@ -164,7 +169,7 @@ function generationJob(
   prompt: string,
   options: DrawOptions,
   signal: AbortSignal,
-): Job {
+): DrawJob {
   const brief = parsePrompt(prompt);
   const size = options.size ?? autoSize(brief);
   const specOf = (index: number): ImageSpec => ({
@@ -198,7 +203,7 @@ async function editJob(
   sources: EditSources,
   options: DrawOptions,
   signal: AbortSignal,
-): Promise<Job> {
+): Promise<DrawJob> {
   const brief = parsePrompt(prompt);
   const inputs = await readEditInputs(sharp, sources, options);
   const { images, mask, markup } = inputs;

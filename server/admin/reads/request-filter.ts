@@ -50,11 +50,11 @@ export const requestFilters = {
   max_latency_ms: number("Milliseconds."),
 };
 
-type Given = z.output<z.ZodObject<typeof requestFilters>>;
+type RequestFilterQuery = z.output<z.ZodObject<typeof requestFilters>>;
 
 /** The actor's projects are part of the filter, so that a page never contains another project's requests. */
 export async function ownerFilter(
-  { key, project, model, target }: Pick<Given, "key" | "project" | "model" | "target">,
+  { key, project, model, target }: Pick<RequestFilterQuery, "key" | "project" | "model" | "target">,
   { projects }: Actor,
   { idOf }: Pick<KeyNames, "idOf">,
 ): Promise<RequestFilter> {
@@ -70,7 +70,7 @@ export async function ownerFilter(
 }
 
 export async function requestFilter(
-  given: Given,
+  given: RequestFilterQuery,
   actor: Actor,
   keyNames: Pick<KeyNames, "idOf">,
 ): Promise<RequestFilter> {

@@ -38,7 +38,7 @@ const callbackQuery = z.object({
   error: z.string().optional().describe("Why the issuer refuses the sign-in."),
 });
 
-type Outcome = "expired" | "failed" | "refused";
+type SignInFailure = "expired" | "failed" | "refused";
 
 export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
   const { throttle, audit, client, settings, onFailure } = options;
@@ -126,7 +126,7 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
   };
 
   /** The sign-in page shows what happened. */
-  const fail = (context: AdminApiContext, outcome: Outcome, reason: string): Response => {
+  const fail = (context: AdminApiContext, outcome: SignInFailure, reason: string): Response => {
     onFailure(reason);
     return context.redirect(`/console/sign-in?oidc=${outcome}`, 303);
   };

@@ -68,11 +68,11 @@ const bulkShare = 1 / 16;
 /** The number of hot entries whose base64 text is kept, in addition to `maxBytes`. */
 const maxHotEntries = 1024;
 
-class Entry {
+class CacheEntry {
   readonly key: string;
   /** The list that the entry is in. */
-  list: LruList<Entry>;
-  readonly slab: Slab<Entry>;
+  list: LruList<CacheEntry>;
+  readonly slab: Slab<CacheEntry>;
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
@@ -81,13 +81,13 @@ class Entry {
   /** The entry has been a cache hit. */
   wasRequested = false;
   encoded: CachedEmbedding | undefined = undefined;
-  newer: Entry | undefined = undefined;
-  older: Entry | undefined = undefined;
+  newer: CacheEntry | undefined = undefined;
+  older: CacheEntry | undefined = undefined;
 
   constructor(
     key: string,
-    list: LruList<Entry>,
-    slab: Slab<Entry>,
+    list: LruList<CacheEntry>,
+    slab: Slab<CacheEntry>,
     { length, tokens, madeAt }: EntryDetails,
   ) {
     this.key = key;
@@ -108,14 +108,14 @@ export class EmbeddingCache {
   readonly #maxBytes: number;
   readonly #persistence: CachePersistence | undefined;
   readonly #expiry: EmbeddingCacheOptions["expiry"];
-  readonly #allocator: SlabAllocator<Entry>;
-  readonly #entries = new Map<string, Entry>();
-  readonly #main = new LruList<Entry>();
+  readonly #allocator: SlabAllocator<CacheEntry>;
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #main = new LruList<CacheEntry>();
   /** Entries of bulk requests that no interactive request has used. */
-  readonly #bulk = new LruList<Entry>();
+  readonly #bulk = new LruList<CacheEntry>();
   #operations = 0;
   /** Ring buffer of the hot entries; the oldest is replaced next. */
-  readonly #hot: (Entry | undefined)[] = [];
+  readonly #hot: (CacheEntry | undefined)[] = [];
   #nextHot = 0;
 
   constructor({ maxBytes, persistence, slabBytes, expiry }: EmbeddingCacheOptions) {
@@ -156,7 +156,7 @@ export class EmbeddingCache {
     return read(entry, encoding);
   }
 
-  #makeHot(entry: Entry): CachedEmbedding {
+  #makeHot(entry: CacheEntry): CachedEmbedding {
     const encoded = read(entry, "base64");
     const replaced = this.#hot[this.#nextHot];
     if (replaced) replaced.encoded = undefined;
@@ -233,7 +233,7 @@ export class EmbeddingCache {
   }
 
   /** A slab with a free slot, without an eviction. */
-  #freeSlab(slotBytes: number): Slab<Entry> | undefined {
+  #freeSlab(slotBytes: number): Slab<CacheEntry> | undefined {
     const { slabBytes } = this.#allocator;
     if (slotBytes > slabBytes) return undefined;
     const slab = this.#allocator.slabWith(slotBytes);
@@ -243,7 +243,7 @@ export class EmbeddingCache {
   }
 
   /** Evicts one entry, or all entries of one slab. Undefined where the cache is too small for the vector. */
-  #makeSpace(slotBytes: number, list: LruList<Entry>): Slab<Entry> | undefined {
+  #makeSpace(slotBytes: number, list: LruList<CacheEntry>): Slab<CacheEntry> | undefined {
     const { slabBytes } = this.#allocator;
     if (slotBytes > slabBytes || slabBytes + entryOverhead > this.#maxBytes) return undefined;
     // Shorter vectors mean more entries, whose overhead reduces the number of slabs.
@@ -258,7 +258,7 @@ export class EmbeddingCache {
   }
 
   /** The list that frees space for an entry of `list`: that of bulk requests, if it has more than its share. */
-  #evictedList(slotBytes: number, list: LruList<Entry>): LruList<Entry> {
+  #evictedList(slotBytes: number, list: LruList<CacheEntry>): LruList<CacheEntry> {
     const added = list === this.#bulk ? slotBytes + entryOverhead : 0;
     const exceedsShare = this.#bulk.bytes + added > this.#maxBytes * bulkShare;
     const isBulkEvicted = this.#main.oldest === undefined || exceedsShare;
@@ -266,7 +266,7 @@ export class EmbeddingCache {
   }
 
   /** Evicts the oldest entry of that size class, or, where none is old, all entries in the slab of the oldest entry. */
-  #freeSlot(slotBytes: number, { oldest }: LruList<Entry>): void {
+  #freeSlot(slotBytes: number, { oldest }: LruList<CacheEntry>): void {
     let entry = oldest;
     const limit = Math.min(maxSearched, 1 + this.#entries.size / oldestOf);
     for (let searched = 0; entry && searched < limit; searched++) {
@@ -283,14 +283,19 @@ export class EmbeddingCache {
     if (++this.#operations % operationsBetweenHints === 0) Bun.gc(false);
   }
 
-  #enter(key: string, list: LruList<Entry>, slab: Slab<Entry>, details: EntryDetails): Entry {
-    const entry = new Entry(key, list, slab, details);
+  #enter(
+    key: string,
+    list: LruList<CacheEntry>,
+    slab: Slab<CacheEntry>,
+    details: EntryDetails,
+  ): CacheEntry {
+    const entry = new CacheEntry(key, list, slab, details);
     this.#allocator.allocate(entry);
     this.#entries.set(entry.key, entry);
     return entry;
   }
 
-  #remove(entry: Entry): void {
+  #remove(entry: CacheEntry): void {
     entry.encoded = undefined;
     entry.list.remove(entry);
     this.#entries.delete(entry.key);
@@ -299,7 +304,7 @@ export class EmbeddingCache {
 }
 
 const read = (
-  { slab, slot, length, tokens }: Entry,
+  { slab, slot, length, tokens }: CacheEntry,
   encoding: "float" | "base64",
 ): CachedEmbedding => ({
   vector: slab.read(slot, length, encoding),

@@ -33,7 +33,7 @@ export class StoreFullError extends Error {
   override readonly name = "StoreFullError";
 }
 
-interface Entry extends ResponseMetadata {
+interface ResponseFileEntry extends ResponseMetadata {
   readonly body: string;
   readonly length: number;
   readonly at: number;
@@ -79,7 +79,7 @@ export class ResponseFiles implements ResponseStore {
       },
       commit: async (names, metadata) => {
         close();
-        const entry: Entry = { ...metadata, body, length, at: now() };
+        const entry: ResponseFileEntry = { ...metadata, body, length, at: now() };
         try {
           for (const name of names) await this.#write(name, entry);
         } catch (error) {
@@ -119,7 +119,7 @@ export class ResponseFiles implements ResponseStore {
   }
 
   /** Atomic (write and rename): a reader never sees a partial entry. */
-  async #write(name: string, entry: Entry): Promise<void> {
+  async #write(name: string, entry: ResponseFileEntry): Promise<void> {
     const { folder, maxBytes } = this.#options;
     const draft = join(folder, `${randomUUID()}.draft`);
     const text = JSON.stringify(entry);
@@ -132,9 +132,9 @@ export class ResponseFiles implements ResponseStore {
   }
 }
 
-async function readEntry(path: string): Promise<Entry | undefined> {
+async function readEntry(path: string): Promise<ResponseFileEntry | undefined> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as Entry;
+    return JSON.parse(await readFile(path, "utf8")) as ResponseFileEntry;
   } catch {
     // The entry is missing or damaged, which counts as missing.
     return undefined;

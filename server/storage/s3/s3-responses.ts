@@ -13,7 +13,7 @@ export interface S3ResponsesOptions {
   readonly now: () => number;
 }
 
-interface Entry extends ResponseMetadata {
+interface ResponseObjectEntry extends ResponseMetadata {
   readonly id: string;
   readonly length: number;
   readonly at: number;
@@ -36,7 +36,7 @@ export class S3Responses implements SharedResponses {
     const { objects, ttlMs, now } = this.#options;
     const text = await objects.readText(nameKey(name));
     if (text === undefined) return undefined;
-    const { id, length, at, ...metadata } = JSON.parse(text) as Entry;
+    const { id, length, at, ...metadata } = JSON.parse(text) as ResponseObjectEntry;
     if (at + ttlMs <= now()) return undefined;
     const body = await objects.find(bodyKey(id));
     if (body?.size !== length) return undefined;
@@ -55,7 +55,7 @@ export class S3Responses implements SharedResponses {
   ): Promise<void> {
     const { objects, now } = this.#options;
     const { requestId, fingerprint, headers } = metadata;
-    const entry: Entry = { requestId, fingerprint, headers, id, length, at: now() };
+    const entry: ResponseObjectEntry = { requestId, fingerprint, headers, id, length, at: now() };
     for (const name of names) await objects.writeText(nameKey(name), JSON.stringify(entry));
   }
 

@@ -122,7 +122,11 @@ export function createImageWorker({
   });
   let canReadPaths = mayReadPaths;
 
-  const sendToChild = async (send: SendToChild, { source, task, temp }: Job, byPath: boolean) => {
+  const sendToChild = async (
+    send: SendToChild,
+    { source, task, temp }: ImageWorkerJob,
+    byPath: boolean,
+  ) => {
     const { sent: image, release } = await openForWorker(source, { byPath, temp });
     let releaseFile: (() => void) | undefined;
     try {
@@ -141,7 +145,7 @@ export function createImageWorker({
   };
 
   const runJob = <T>(
-    job: Job,
+    job: ImageWorkerJob,
     readResult: (
       parts: readonly ImageWorkerResponsePart[],
       file: UnlinkedTempFile | undefined,
@@ -194,7 +198,7 @@ export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedIn
   };
 }
 
-interface Job {
+interface ImageWorkerJob {
   readonly source: WorkerInput;
   readonly task: ImageTask;
   readonly signal: AbortSignal;

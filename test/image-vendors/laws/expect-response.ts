@@ -1,7 +1,7 @@
 /** Invariants of every image response, for every vendor. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/image-info.ts";
-import type { Outcome, SuccessOutcome } from "../send-request.ts";
+import type { SuccessOutcome, VendorOutcome } from "../send-request.ts";
 
 export const hashOf = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 16);
@@ -55,7 +55,7 @@ export function expectMetadata(metadata: ImageMetadata, images: readonly Uint8Ar
 }
 
 /** Names in a header such as `vexel-adapted: size, n`. */
-export const namesIn = ({ headers }: Outcome, header: string): string[] =>
+export const namesIn = ({ headers }: VendorOutcome, header: string): string[] =>
   (headers.get(header) ?? "")
     .split(",")
     .map((name) => name.trim())

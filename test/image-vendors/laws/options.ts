@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { ParsedRequest } from "../image-vendor.ts";
 import type { LawContext, Operation, Role } from "../law-gateway.ts";
-import { expectRefusal, expectSuccess, type Outcome, sendRequest } from "../send-request.ts";
+import { expectRefusal, expectSuccess, sendRequest, type VendorOutcome } from "../send-request.ts";
 import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
 
@@ -15,7 +15,7 @@ const testedOptions = [
 
 interface OptionOutcome {
   readonly name: (typeof testedOptions)[number][0];
-  readonly outcome: Outcome;
+  readonly outcome: VendorOutcome;
   /** Undefined where the vendor accepted no request. */
   readonly parsed: ParsedRequest | undefined;
   /** The vendor got a request. */

@@ -6,7 +6,7 @@ import { type EndpointName, endpointSpecs, key, parseRequest } from "./dashscope
 
 const requestId = "4909100c-7b5a-9f92-bfe5-0123456789ab";
 
-interface Job {
+interface FakeJob {
   /** Status requests until the job is done. */
   left: number;
   readonly done: object;
@@ -15,7 +15,7 @@ interface Job {
 const open =
   (model: string, endpoint: EndpointName) =>
   (generator: ImageGenerator): ((request: VendorRequest) => Promise<VendorResponse>) => {
-    const jobs = new Map<string, Job>();
+    const jobs = new Map<string, FakeJob>();
     return async (request) => {
       if (request.headers.get("authorization") !== `Bearer ${key}`) {
         throw refusal(401, "InvalidApiKey", "Invalid API-key provided.");
@@ -53,7 +53,7 @@ const open =
     };
   };
 
-function progress(id: string, job: Job | undefined): VendorResponse {
+function progress(id: string, job: FakeJob | undefined): VendorResponse {
   if (!job) {
     return {
       body: { request_id: requestId, output: { task_id: id, task_status: "UNKNOWN" } },

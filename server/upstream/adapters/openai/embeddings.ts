@@ -95,7 +95,7 @@ function rawInput({ input, single }: EmbeddingsQuery): unknown {
   return single ? entries[0] : entries;
 }
 
-export interface Entry {
+export interface EmbeddingEntry {
   readonly object?: unknown;
   readonly index?: unknown;
   readonly embedding?: unknown;
@@ -141,7 +141,7 @@ function embeddingsOf(
 export function embeddingsIn(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const { data, usage } = (response ?? {}) as ResponseBody;
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
-  const vectors = orderByIndex(data as (Entry | null)[], query);
+  const vectors = orderByIndex(data as (EmbeddingEntry | null)[], query);
   const { prompt_tokens: promptTokens, total_tokens: totalTokens } = usage ?? {};
   // Vectors have no tokens of their own: if only the total is reported, it is the count of the input. LM Studio and
   // LocalAI report 0 because they do not count. -1, which other servers report, is not a count.
@@ -158,7 +158,7 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
 /** The encoding, if the response is exactly what OpenAI would send, in order and with nothing added. */
 function verbatimEncoding(response: ResponseBody, parsed: string): "float" | "base64" | undefined {
   const { object, model, usage } = response;
-  const entries = response.data as readonly (Entry | null)[];
+  const entries = response.data as readonly (EmbeddingEntry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(response).length !== 4) return;
   if (!isCount(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
   const text = isText(entries[0]?.embedding);
@@ -181,7 +181,10 @@ function countColons(text: string): number {
 }
 
 /** Sorted by `index` if every entry has one, else in response order. A duplicate or missing index is invalid. */
-export function orderByIndex(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
+export function orderByIndex(
+  entries: readonly (EmbeddingEntry | null)[],
+  query: EmbeddingsQuery,
+): Vector[] {
   const { input } = query;
   const inputCount = input.kind === "text" ? input.texts.length : input.tokens.length;
   // The usual case: the entries are in order already.
@@ -201,12 +204,12 @@ export function orderByIndex(entries: readonly (Entry | null)[], query: Embeddin
   });
 }
 
-function isSequence(entries: readonly (Entry | null)[]): boolean {
+function isSequence(entries: readonly (EmbeddingEntry | null)[]): boolean {
   for (let at = 0; at < entries.length; at++) if (entries[at]?.index !== at) return false;
   return true;
 }
 
-function vectorOf(entry: Entry | null): Vector {
+function vectorOf(entry: EmbeddingEntry | null): Vector {
   const embedding = entry?.embedding;
   if (isText(embedding) || Array.isArray(embedding)) return embedding as Vector;
   throw invalidResponse("an entry has no `embedding`");

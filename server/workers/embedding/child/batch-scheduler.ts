@@ -13,7 +13,7 @@ import {
   type Tokenized,
 } from "../messages.ts";
 
-interface Job {
+interface EmbedJob {
   readonly id: number;
   /** Tokenizes the next text; done after the last. */
   readonly reading: Iterator<void, readonly Tokenized[]>;
@@ -21,7 +21,7 @@ interface Job {
 }
 
 interface QueuedInput extends Tokenized {
-  readonly job: Job;
+  readonly job: EmbedJob;
   /** Its index in the response. */
   readonly index: number;
   /** Inputs run in this order (fair queueing), so that a small request does not wait for all of a large one. */
@@ -35,8 +35,8 @@ export class BatchScheduler {
   readonly #model: LoadedModel;
   readonly #responses: Responder<EmbedResponsePart>;
   readonly #limits: BatchLimits;
-  readonly #jobs = new Map<number, Job>();
-  #untokenized: Job[] = [];
+  readonly #jobs = new Map<number, EmbedJob>();
+  #untokenized: EmbedJob[] = [];
   #queued: QueuedInput[] = [];
   #currentTurn = 0;
   #working = false;
@@ -52,7 +52,11 @@ export class BatchScheduler {
   }
 
   add(id: number, request: EmbedRequest): void {
-    const job: Job = { id, reading: readTexts(this.#model, request), left: request.texts.length };
+    const job: EmbedJob = {
+      id,
+      reading: readTexts(this.#model, request),
+      left: request.texts.length,
+    };
     this.#jobs.set(id, job);
     this.#untokenized.push(job);
     if (!this.#working) void this.#work();
@@ -91,7 +95,7 @@ export class BatchScheduler {
   }
 
   /** Sorted by length, so that neighbors in the queue fit into one batch. */
-  #enqueue(job: Job, inputs: readonly Tokenized[]): void {
+  #enqueue(job: EmbedJob, inputs: readonly Tokenized[]): void {
     const added = inputs
       .map((input, index) => ({ ...input, job, index }))
       .sort((a, b) => a.ids.length - b.ids.length)
@@ -140,7 +144,7 @@ export class BatchScheduler {
     }
   }
 
-  #fail(job: Job, error: unknown): void {
+  #fail(job: EmbedJob, error: unknown): void {
     if (!this.#jobs.has(job.id)) return;
     this.cancel(job.id);
     this.#responses.fail(job.id, error);
