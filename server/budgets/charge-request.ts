@@ -10,7 +10,12 @@ import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { EmbeddingsQuery, GenerationQuery, ModerationQuery } from "../upstream/contract.ts";
+import type {
+  EmbeddingsQuery,
+  GenerationQuery,
+  ModerationQuery,
+  Target,
+} from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
@@ -23,8 +28,8 @@ import {
 
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
-  /** The image capabilities of a target. */
-  readonly capabilities: ImageEstimateInput["capabilities"];
+  /** Plans the upstream request of an image request. Undefined: the target cannot serve the request. */
+  readonly planImageQuery: (request: PlannedRequest, target: Target) => GenerationQuery | undefined;
   /**
    * The log of requests in flight: if this process is killed, the next one charges them. The ledger row of a request
    * ends its log entry.
@@ -35,6 +40,12 @@ export interface RequestChargingOptions {
   };
   /** Requests that wait for reservations to be released. */
   readonly queue: BudgetQueue;
+}
+
+export interface PlannedRequest {
+  readonly operation: ImageEstimateInput["operation"];
+  readonly query: GenerationQuery;
+  readonly policy: NonNullable<PermittedModel["parameters"]>;
 }
 
 /** A request that is charged to the budgets of its key and its project. */
@@ -67,7 +78,7 @@ export interface RequestCharging {
 
 export function createRequestCharging({
   budgets,
-  capabilities,
+  planImageQuery,
   reservations,
   queue,
 }: RequestChargingOptions): RequestCharging {
@@ -86,10 +97,8 @@ export function createRequestCharging({
     const policy = record.caller?.parameters ?? model.parameters ?? "adapt";
     const listed = estimateImages({
       operation,
-      query,
       targets,
-      policy,
-      capabilities: capabilities,
+      planFor: (target) => planImageQuery({ operation, query, policy }, target),
     });
     const { n = 1, size, quality } = query.options;
     const historyKey = JSON.stringify([id, operation, size, quality]).slice(0, 500);

@@ -3,9 +3,6 @@
  * yet.
  */
 
-import type { ParameterPolicy } from "../images/plan/image-plan.ts";
-import { planImage } from "../images/plan/plan.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import {
   estimateImageTokens,
@@ -26,7 +23,6 @@ import type {
   ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
-import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import { resolutionOf } from "../upstream/image-sizes.ts";
 import type { TokenPrice } from "../upstream/price.ts";
 import type { Estimate } from "./budgets.ts";
@@ -110,41 +106,31 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
 const maxTokensOf = ({ tokens, bytes, items }: RequestLoad): number =>
   bytes === 0 ? tokens : bytes + 2 * items;
 
+type ImageQuery = GenerationQuery | EditQuery;
+
 export interface ImageEstimateInput {
   readonly operation: "generations" | "edits";
-  readonly query: GenerationQuery | EditQuery;
   readonly targets: readonly Target[];
-  readonly policy: ParameterPolicy;
-  readonly capabilities: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
+  /**
+   * The query as this target would receive it. Undefined: the target cannot serve the request, so it will not be
+   * billed. A later stage returns the error.
+   */
+  readonly planFor: (target: Target) => ImageQuery | undefined;
 }
 
 export function estimateImages(input: ImageEstimateInput): ImageCostEstimate {
-  const { operation, query, targets, policy, capabilities } = input;
+  const { operation, targets, planFor } = input;
   return mostExpensive(
     targets.flatMap((target) => {
-      const planned = tryPlan(query, capabilities(target, operation), policy);
+      const planned = planFor(target);
       return planned ? [imageCost(operation, planned, target)] : [];
     }),
   );
 }
 
-/** Undefined: the target cannot serve the request, so it will not be billed. A later stage returns the error. */
-function tryPlan(
-  query: GenerationQuery | EditQuery,
-  capabilities: ImageCapabilities,
-  policy: ParameterPolicy,
-): GenerationQuery | EditQuery | undefined {
-  try {
-    return planImage(query, capabilities, policy).query;
-  } catch (error) {
-    if (error instanceof GatewayError) return undefined;
-    throw error;
-  }
-}
-
 function imageCost(
   operation: "generations" | "edits",
-  query: GenerationQuery | EditQuery,
+  query: ImageQuery,
   target: Target,
 ): Cost | undefined {
   const price =
@@ -186,11 +172,7 @@ interface TokenEstimate {
   forPrompt(promptTokens: number): Pick<Delivered, "input" | "output">;
 }
 
-function tokensOf(
-  query: GenerationQuery | EditQuery,
-  { model }: Target,
-  { textOut }: TokenPrice,
-): TokenEstimate {
+function tokensOf(query: ImageQuery, { model }: Target, { textOut }: TokenPrice): TokenEstimate {
   const { size, quality, n = 1, input_fidelity: fidelity } = query.options;
   const { partial_images: partialImages = 0 } = query.options;
   const documented = estimateImageTokens(model);

@@ -2,6 +2,7 @@
  * Token counts and cost of an embeddings response: as the upstream reports them, estimated for the client's `usage` if
  * it reports none, and divided among its inputs, because the cache and batches need the count of each.
  */
+import { apportion } from "../lib/apportion.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
@@ -54,13 +55,14 @@ export function tokensPerInput(
 
 /** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
 export function shareTokens(total: number, weights: readonly number[]): number[] {
-  const shares = shareUsage(total, weights);
+  if (weights.length === 1) return [total];
+  const shares = apportion(total, weights);
   const least = weights.map((weight) => Math.min(weight, 1));
   const raised = shares.map((share, at) => Math.max(share, least[at]!));
   const excess = sumOf(raised) - total;
   const spare = raised.map((share, at) => share - least[at]!);
   if (excess === 0 || excess > sumOf(spare)) return shares;
-  const taken = shareUsage(excess, spare);
+  const taken = apportion(excess, spare);
   return raised.map((share, at) => share - taken[at]!);
 }
 
@@ -82,44 +84,4 @@ export function quarterTokens(text: string): number {
     else quarters += 4;
   }
   return Math.round((quarters * length) / classified);
-}
-
-/**
- * Divides `total` in proportion to the weights (largest remainder method). `total` and `weights` are non-negative
- * integers. Of equal remainders the first gets more.
- */
-export function shareUsage(total: number, weights: readonly number[]): number[] {
-  let sum = 0;
-  for (const weight of weights) sum += weight;
-  // All weights are 0: each input gets an equal part.
-  const even = sum === 0;
-  if (even) sum = weights.length;
-  const parts: number[] = [];
-  const remainders: number[] = [];
-  let left = total;
-  for (const weight of weights) {
-    const { part, remainder } = divide(total, even ? 1 : weight, sum);
-    parts.push(part);
-    remainders.push(remainder);
-    left -= part;
-  }
-  if (left === 0) return parts;
-  const order = [...parts.keys()].sort((a, b) => remainders[b]! - remainders[a]! || a - b);
-  for (const at of order.slice(0, left)) parts[at]!++;
-  return parts;
-}
-
-/** `total * weight / sum`, exact: a rounding error would add or lose a token. */
-function divide(
-  total: number,
-  weight: number,
-  sum: number,
-): { readonly part: number; readonly remainder: number } {
-  const product = total * weight;
-  if (Number.isSafeInteger(product)) {
-    const remainder = product % sum;
-    return { part: (product - remainder) / sum, remainder };
-  }
-  const large = BigInt(total) * BigInt(weight);
-  return { part: Number(large / BigInt(sum)), remainder: Number(large % BigInt(sum)) };
 }

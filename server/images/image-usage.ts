@@ -2,7 +2,7 @@
  * Image usage: adds up the usage of several images, splits one usage among its images, and estimates a usage that
  * OpenAI's types require and the upstream did not report.
  */
-import { shareUsage } from "../embeddings/embedding-usage.ts";
+import { apportion } from "../lib/apportion.ts";
 import { wireTokens } from "../upstream/catalog/images/image-tokens.ts";
 import type {
   EditQuery,
@@ -49,7 +49,7 @@ export function splitUsage(usage: ImageUsage, images: number): ImageUsage[] {
   const weights = new Array<number>(images).fill(1);
   const members: [string, number[] | ExtraFields[]][] = [];
   for (const [name, value] of Object.entries(usage)) {
-    if (typeof value === "number") members.push([name, shareUsage(value, weights)]);
+    if (typeof value === "number") members.push([name, apportion(value, weights)]);
     else if (typeof value === "object" && value !== null) {
       members.push([name, splitDetails(value as ExtraFields, weights)]);
     }
@@ -64,7 +64,7 @@ export function splitUsage(usage: ImageUsage, images: number): ImageUsage[] {
 function splitDetails(details: ExtraFields, weights: readonly number[]): ExtraFields[] {
   const counts = Object.entries(details).flatMap(([name, count]) =>
     Number.isSafeInteger(count) && (count as number) >= 0
-      ? [[name, shareUsage(count as number, weights)] as const]
+      ? [[name, apportion(count as number, weights)] as const]
       : [],
   );
   return weights.map((_, at) =>

@@ -4,21 +4,18 @@ import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../budgets/budget-counters.ts";
 import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
-import {
-  createRequestCharging,
-  type RequestCharging,
-  type RequestChargingOptions,
-} from "../budgets/charge-request.ts";
+import { createRequestCharging, type RequestCharging } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
+import { tryPlanQuery } from "../images/plan/plan.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { SharedPools } from "../limits/leased-pool.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
 import type { LedgerWiring } from "./ledger.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface BudgetWiringOptions
-  extends Pick<RequestChargingOptions, "capabilities">,
-    Pick<LedgerWiring, "spent" | "reservations"> {
+export interface BudgetWiringOptions extends Pick<LedgerWiring, "spent" | "reservations"> {
+  readonly capabilities: UpstreamClient["imageCapabilities"];
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly pools: SharedPools | undefined;
 }
@@ -58,7 +55,8 @@ export function wireBudgets(
     budgets,
     charging: createRequestCharging({
       budgets,
-      capabilities,
+      planImageQuery: ({ operation, query, policy }, target) =>
+        tryPlanQuery(query, capabilities(target, operation), policy),
       reservations,
       queue: new BudgetQueue({
         waitMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,

@@ -6,6 +6,7 @@ import { parseGeneration } from "../api/generations.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
 import { planRejection } from "../images/generate.ts";
+import { tryPlanQuery } from "../images/plan/plan.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
 import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";
 import { unrestrictedImages } from "../upstream/image-capabilities.ts";
@@ -22,7 +23,11 @@ export const createImageEstimates =
     requireCapableTarget(
       model.targets.map((target) => planRejection(query, capabilities(target), policy)),
     );
-    return estimateImages({ operation, query, targets: model.targets, policy, capabilities });
+    return estimateImages({
+      operation,
+      targets: model.targets,
+      planFor: (target) => tryPlanQuery(query, capabilities(target), policy),
+    });
   };
 
 /** The price depends on the number of reference images, not on their content. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { ObservedCosts } from "../../server/budgets/charge-request.ts";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
 import type { ParameterPolicy } from "../../server/config/snapshot.ts";
+import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
 import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
@@ -77,10 +78,9 @@ const estimate = (
 ) =>
   estimateImages({
     operation: "images" in query ? "edits" : "generations",
-    query,
     targets,
-    policy,
-    capabilities,
+    planFor: (at) =>
+      tryPlanQuery(query, capabilities(at, "images" in query ? "edits" : "generations"), policy),
   });
 
 /** Twenty characters of prompt are estimated as five tokens. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
+import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
@@ -22,7 +23,7 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
   const reservations = { reserve: () => undefined };
   const charging = createRequestCharging({
     budgets,
-    capabilities: () => unrestrictedImages,
+    planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
     reservations,
     queue,
   });

@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
+import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
@@ -33,7 +34,7 @@ function setUp(targets: readonly Target[] = [priced]) {
   const queue = new BudgetQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
   const charging = createRequestCharging({
     budgets,
-    capabilities: () => unrestrictedImages,
+    planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
     reservations,
     queue,
   });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
-import { shareUsage } from "../../server/embeddings/embedding-usage.ts";
+import { apportion } from "../../server/lib/apportion.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
@@ -217,7 +217,7 @@ describe("usage", () => {
     for (const text of texts) {
       shares.push((await send(requestOf(textQuery([text]), model))).usage?.inputTokens);
     }
-    expect(shares).toEqual(shareUsage(23, [1, 8, 8, 4]));
+    expect(shares).toEqual(apportion(23, [1, 8, 8, 4]));
     expect(requested()).toBe(1);
   });
 

@@ -2,31 +2,32 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { quarterTokens, shareTokens, shareUsage } from "../../server/embeddings/embedding-usage.ts";
+import { quarterTokens, shareTokens } from "../../server/embeddings/embedding-usage.ts";
+import { apportion } from "../../server/lib/apportion.ts";
 import { tries } from "../depth.ts";
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
 
 describe("usage that is divided among requests", () => {
   test("is proportional to the weights", () => {
-    expect(shareUsage(100, [1, 3])).toEqual([25, 75]);
-    expect(shareUsage(7, [7])).toEqual([7]);
-    expect(shareUsage(0, [5, 5])).toEqual([0, 0]);
+    expect(apportion(100, [1, 3])).toEqual([25, 75]);
+    expect(apportion(7, [7])).toEqual([7]);
+    expect(apportion(0, [5, 5])).toEqual([0, 0]);
   });
 
   test("gives the remainder to the largest fractions, and among equal ones to the first", () => {
-    expect(shareUsage(10, [1, 1, 1])).toEqual([4, 3, 3]);
-    expect(shareUsage(10, [6, 6, 1])).toEqual([5, 4, 1]);
-    expect(shareUsage(1, [1, 2, 1])).toEqual([0, 1, 0]);
+    expect(apportion(10, [1, 1, 1])).toEqual([4, 3, 3]);
+    expect(apportion(10, [6, 6, 1])).toEqual([5, 4, 1]);
+    expect(apportion(1, [1, 2, 1])).toEqual([0, 1, 0]);
   });
 
   test("is divided equally if every weight is zero", () => {
-    expect(shareUsage(5, [0, 0])).toEqual([3, 2]);
-    expect(shareUsage(5, [])).toEqual([]);
+    expect(apportion(5, [0, 0])).toEqual([3, 2]);
+    expect(apportion(5, [])).toEqual([]);
   });
 
   test("gives nothing to a weight of zero beside a larger one", () => {
-    expect(shareUsage(9, [0, 4, 0])).toEqual([0, 9, 0]);
+    expect(apportion(9, [0, 4, 0])).toEqual([0, 9, 0]);
   });
 
   const counts = fc.oneof(fc.nat({ max: 10_000 }), fc.maxSafeNat());
@@ -38,7 +39,7 @@ describe("usage that is divided among requests", () => {
   test("adds up to exactly the total, whatever the weights", () => {
     fc.assert(
       fc.property(counts, weights, (total, weights) => {
-        const parts = shareUsage(total, weights);
+        const parts = apportion(total, weights);
         expect(parts).toHaveLength(weights.length);
         expect(sumOf(parts)).toBe(total);
         expect(parts.every((part) => Number.isSafeInteger(part) && part >= 0)).toBe(true);
@@ -52,7 +53,7 @@ describe("usage that is divided among requests", () => {
       fc.property(fc.nat({ max: 100_000 }), weights, (total, weights) => {
         const whole = sumOf(weights);
         fc.pre(whole > 0);
-        for (const [at, part] of shareUsage(total, weights).entries()) {
+        for (const [at, part] of apportion(total, weights).entries()) {
           expect(Math.abs(part - (total * weights[at]!) / whole)).toBeLessThan(1 + 1e-6);
         }
       }),
@@ -63,7 +64,7 @@ describe("usage that is divided among requests", () => {
   test("is deterministic", () => {
     fc.assert(
       fc.property(counts, weights, (total, weights) => {
-        expect(shareUsage(total, weights)).toEqual(shareUsage(total, weights));
+        expect(apportion(total, weights)).toEqual(apportion(total, weights));
       }),
       tries(100),
     );

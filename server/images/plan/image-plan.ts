@@ -9,7 +9,6 @@ import type { GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
 
 // For budgets, which estimate by the plan and do not import the configuration.
-export type { ParameterPolicy } from "../../config/snapshot.ts";
 
 /** How an image is post-processed. */
 export interface PostProcessing {

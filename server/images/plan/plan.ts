@@ -30,6 +30,20 @@ import {
   planUser,
 } from "./plan-options.ts";
 
+/** The planned query. Undefined: a target with these capabilities cannot serve the query. */
+export function tryPlanQuery<Q extends GenerationQuery | EditQuery>(
+  query: Q,
+  capabilities: ImageCapabilities,
+  policy: ParameterPolicy,
+): Q | undefined {
+  try {
+    return planImage(query, capabilities, policy).query;
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
 /** Throws GatewayError if this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(
   query: Q,
