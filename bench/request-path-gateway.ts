@@ -32,8 +32,8 @@ const requests: Readonly<Record<string, readonly [string, () => RequestInit]>> =
 const backgroundTimerMs = 20;
 
 /**
- * Drops every timer of background work. What the gateway does later, such as moving rows of many requests from the outbox
- * into the ledger store, is not part of a request, and on a slow machine it might run before the response.
+ * Drops every timer of background work. What the gateway does later, such as moving rows of many requests from the
+ * outbox into the ledger store, is not part of a request, and on a slow machine it might run before the response.
  */
 function dropBackgroundTimers(): void {
   for (const name of ["setTimeout", "setInterval"] as const) {
@@ -48,8 +48,8 @@ function dropBackgroundTimers(): void {
 }
 
 /**
- * Lets the background work that follows the start run. It waits for turns of the event loop, and not for a time: on a slow
- * machine the wait is longer.
+ * Lets the background work that follows the start run. It waits for turns of the event loop, and not for a time: on a
+ * slow machine the wait is longer.
  */
 async function runBackgroundWork(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await Bun.sleep(10);

@@ -1,6 +1,6 @@
 /**
- * `npm run report -- --path`: the files of server/ that run for one request, by coverage: lines that run with the request
- * and not without it. `--list` names the files.
+ * `npm run report -- --path`: the files of server/ that run for one request, by coverage: lines that run with the
+ * request and not without it. `--list` names the files.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

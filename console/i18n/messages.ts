@@ -13,8 +13,8 @@ type Values = Readonly<Record<string, string | number>>;
 export type Translate = (key: MessageKey, values?: Values) => string;
 
 /**
- * `{name}` in a message is replaced by the value of that name, and `{name:hour|hours}` by the first word if the value is
- * 1, else by the second.
+ * `{name}` in a message is replaced by the value of that name, and `{name:hour|hours}` by the first word if the value
+ * is 1, else by the second.
  */
 export const translator =
   (messages: Messages): Translate =>

@@ -200,8 +200,8 @@ export class BudgetCounters {
   }
 
   /**
-   * Bounds the memory. Must not be called between `counterOf` and the reservation: a counter that is about to be used must
-   * not be replaced by a second one.
+   * Bounds the memory. Must not be called between `counterOf` and the reservation: a counter that is about to be used
+   * must not be replaced by a second one.
    */
   evictIdle(): void {
     for (const isEvictable of [isIdleAndDerivable, isIdle]) {

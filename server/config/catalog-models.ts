@@ -1,7 +1,7 @@
 /**
- * Known models: the models that each kind of upstream is known to serve, so that a provider's API key alone is enough to use
- * it. Only verified rows: a missing model can be named in vexel.yaml, a wrong one fails at the client. Facts that do
- * not depend on the upstream, such as dimensions, are in server/upstream/catalog/.
+ * Known models: the models that each kind of upstream is known to serve, so that a provider's API key alone is enough
+ * to use it. Only verified rows: a missing model can be named in vexel.yaml, a wrong one fails at the client. Facts
+ * that do not depend on the upstream, such as dimensions, are in server/upstream/catalog/.
  */
 
 import { knownEmbedding } from "../upstream/catalog/index.ts";

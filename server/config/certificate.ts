@@ -29,7 +29,9 @@ export class CertificateError extends Error {
 /** The beginning of a PEM block. OpenSSL finds it only at the beginning of a line. */
 const blockStart = /^(?=-----BEGIN )/m;
 const certificateStart = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
-/** TLS clients refuse shorter keys, and a key below 528 bits is too short to sign a handshake (RSA-PSS with SHA-256). */
+/**
+ * TLS clients refuse shorter keys, and a key below 528 bits is too short to sign a handshake (RSA-PSS with SHA-256).
+ */
 const minRsaBits = 1024;
 
 /** Throws CertificateError unless TLS handshakes can use both files, with every certificate of the chain. */

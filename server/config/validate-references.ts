@@ -134,8 +134,8 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
 }
 
 /**
- * `surface: responses` needs the image tool of the Responses API, which only OpenAI and Azure have. A moderation upstream
- * must exist and support moderation.
+ * `surface: responses` needs the image tool of the Responses API, which only OpenAI and Azure have. A moderation
+ * upstream must exist and support moderation.
  */
 function wrongImageSteps(
   { models }: View,

@@ -26,8 +26,8 @@ const maxInputsToContinue = 64;
  */
 export class InFlightQuery implements SendListener {
   /**
-   * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in memory
-   * until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
+   * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in
+   * memory until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
    */
   #owner: EmbeddingsRequest | undefined;
   readonly #inputs: number;

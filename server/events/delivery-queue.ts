@@ -85,8 +85,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const states = new WeakMap<Webhook, WebhookState>();
   const inFlight = new Map<AbortController, () => Promise<void>>();
   /**
-   * Outcomes that are not saved yet. A webhook's next delivery is claimed after its last outcome is saved, so that none is
-   * sent twice.
+   * Outcomes that are not saved yet. A webhook's next delivery is claimed after its last outcome is saved, so that none
+   * is sent twice.
    */
   const unsavedOutcomes: DeliveryOutcome[] = [];
   let saving: Promise<void> | undefined;

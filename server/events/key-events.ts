@@ -18,8 +18,8 @@ interface KeyEventsOptions {
 
 const markName = "key-revision";
 /**
- * Events of one page are recorded before the next page is read, which bounds the events in memory. Events that cannot be
- * recorded stay in memory up to the bound of `events.ts`; those beyond it are lost, and the log says so.
+ * Events of one page are recorded before the next page is read, which bounds the events in memory. Events that cannot
+ * be recorded stay in memory up to the bound of `events.ts`; those beyond it are lost, and the log says so.
  */
 const pageSize = 1000;
 
@@ -50,7 +50,8 @@ export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions
       hasMore = page.hasMore;
       const isUnchanged = page.revision === position && start !== undefined;
       position = page.revision;
-      // The first position is saved after the last page: if a page cannot be read, the next call skips all existing keys.
+      // The first position is saved after the last page: if a page cannot be read, the next call skips all existing
+      // keys.
       if (isUnchanged || (start === undefined && hasMore)) continue;
       revision = position;
       await saveMark(position);

@@ -66,7 +66,8 @@ async function flaggedCategories<Q extends GenerationQuery>(
 /**
  * The moderation upstream failed or is at its rate limit. Only then does `onFailure: allow` apply. A client must not be
  * able to switch the moderation off, so the image request fails with every error that the client can cause: a budget
- * that is too small for the moderation, a price that its key requires, or a prompt that the upstream rejects as invalid.
+ * that is too small for the moderation, a price that its key requires, or a prompt that the upstream rejects as
+ * invalid.
  */
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;

@@ -44,7 +44,9 @@ interface Failed {
   readonly failure: unknown;
 }
 
-/** Rows of one transaction of the store, which runs on the thread that serves requests: up to 10 ms of CPU in SQLite. */
+/**
+ * Rows of one transaction of the store, which runs on the thread that serves requests: up to 10 ms of CPU in SQLite.
+ */
 const maxDrainedRows = 500;
 
 export class Ledger {
@@ -256,8 +258,8 @@ export class Ledger {
     const index = this.#inMemory.lastIndexOf(row);
     if (index < 0) return "settled";
     if (onError === "serve") return "unsettled";
-    // The upstream request is billed, so the row keeps its usage. It records the error that the client gets: this one, or
-    // the error that the request had failed with before.
+    // The upstream request is billed, so the row keeps its usage. It records the error that the client gets: this one,
+    // or the error that the request had failed with before.
     if (row.error === null) this.#inMemory[index] = withError(row, error);
     throw error;
   }

@@ -13,8 +13,8 @@ export class OwnedChunks<Chunk extends Uint8Array = Buffer<ArrayBuffer>> impleme
   readonly #isExclusive: boolean;
 
   /**
-   * `isExclusive`: no other bytes in the buffers of the chunks are in use, so the whole buffers are freed. Otherwise only
-   * a buffer that is one whole chunk is freed.
+   * `isExclusive`: no other bytes in the buffers of the chunks are in use, so the whole buffers are freed. Otherwise
+   * only a buffer that is one whole chunk is freed.
    */
   constructor(chunks: readonly Chunk[] = [], isExclusive = true) {
     this.#list = [...chunks];

@@ -10,7 +10,9 @@ export interface StreamedJson {
   open(): BorrowedChunks;
   /** All chunks, if all of them are in memory: they can be sent without `open`. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client. */
+  /**
+   * `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client.
+   */
   readonly isInMemory?: true;
 }
 

@@ -43,8 +43,8 @@ export class ConcurrencySlots {
   }
 
   /**
-   * Applies a limit that changes with time. Returns the milliseconds until it may change again. Infinity: only a release
-   * or a reload changes it.
+   * Applies a limit that changes with time. Returns the milliseconds until it may change again. Infinity: only a
+   * release or a reload changes it.
    */
   refresh(_now: number): number {
     return Number.POSITIVE_INFINITY;

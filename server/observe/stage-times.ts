@@ -4,8 +4,8 @@ import type { RequestRecord } from "../request/request-record.ts";
 /**
  * `receive`: authentication, reading and validating the body. `queue`: rate limits, concurrency slots, budgets.
  * `prepare`: from the end of the queue to the first attempt. `upstream`: from the first attempt to the end of the last
- * one. `respond`: from the end of the last attempt (without an attempt: of the queue) until the response is complete; the
- * last byte is sent after the next stage. `ledger`: writing the row.
+ * one. `respond`: from the end of the last attempt (without an attempt: of the queue) until the response is complete;
+ * the last byte is sent after the next stage. `ledger`: writing the row.
  */
 const requestStages = ["receive", "queue", "prepare", "upstream", "respond", "ledger"] as const;
 export type RequestStage = (typeof requestStages)[number];

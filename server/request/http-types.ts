@@ -63,7 +63,9 @@ export interface StreamedResponseBody {
   open(): BorrowedChunks;
   /** The same bytes, if all of them are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** Each chunk is in memory until it is sent. Until then, it counts as part of a response that the client has not read. */
+  /**
+   * Each chunk is in memory until it is sent. Until then, it counts as part of a response that the client has not read.
+   */
   readonly isInMemory?: true;
   /** Called once: the body was sent completely, or the client disconnected before. */
   close(complete: boolean): Promise<void>;
@@ -105,8 +107,8 @@ export interface RequestUsage {
 }
 
 /**
- * `BodyChunks`: chunks that need not be joined. `StreamedJson`: a body that is read while it is sent: images that are on
- * disk until the request ends, or the vectors of a large embeddings response, in memory.
+ * `BodyChunks`: chunks that need not be joined. `StreamedJson`: a body that is read while it is sent: images that are
+ * on disk until the request ends, or the vectors of a large embeddings response, in memory.
  */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;
 

@@ -142,8 +142,8 @@ export class RequestRecord {
   /** Undefined: tracing is off. */
   trace: RequestTrace | undefined;
   /**
-   * The time in the fair queue and in the budget queue. Not counted: the queue of a target with limits, and the wait for
-   * the memory of a large response.
+   * The time in the fair queue and in the budget queue. Not counted: the queue of a target with limits, and the wait
+   * for the memory of a large response.
    */
   queuedMs = 0;
   caller: Caller | undefined;
@@ -153,7 +153,9 @@ export class RequestRecord {
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
   usage: RequestUsage | undefined;
-  /** Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged. */
+  /**
+   * Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged.
+   */
   steps: string[] | undefined;
   readonly routing = new RoutingRecord();
   readonly embeddings: EmbeddingsRecord = { inputs: 0, cachedInputs: 0, upstreamTokens: undefined };

@@ -64,9 +64,9 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
 }
 
 /**
- * The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown or,
- * if that is an attempt timeout or was never sent, the first error of an upstream. A final error (`isFinal`) is thrown at once when all
- * other attempts have timed out.
+ * The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown
+ * or, if that is an attempt timeout or was never sent, the first error of an upstream. A final error (`isFinal`) is
+ * thrown at once when all other attempts have timed out.
  */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
   first: R,

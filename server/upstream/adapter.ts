@@ -152,7 +152,9 @@ export interface Adapter {
     upstream: Upstream,
     now: number,
   ) => Promise<UpstreamRequest>;
-  /** The vendor's list of models, which is free. If absent: GET /v1/models as at OpenAI, or no list if `probe` is set. */
+  /**
+   * The vendor's list of models, which is free. If absent: GET /v1/models as at OpenAI, or no list if `probe` is set.
+   */
   readonly models?: {
     request(upstream: Upstream): UpstreamRequest;
     /** Undefined: the response has another shape. */

@@ -33,7 +33,10 @@ export interface BrowserTestOptions {
 
 type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
 const adminStates = new WeakMap<ConsoleGateway, Promise<State>>();
-/** Shared by all tests of the administrator of the shared gateway: in a new context, the console loads for twice as long. */
+/**
+ * Shared by all tests of the administrator of the shared gateway: in a new context, the console loads for twice as
+ * long.
+ */
 let adminContext: Promise<BrowserContext> | undefined;
 
 /** Declares a test. It fails if its page logs an error, throws, or has a request that fails unexpectedly. */

@@ -7,8 +7,8 @@ import "../admin/cheap-passwords.ts";
 const { ppid } = process;
 const folder = process.env.TEST_FOLDER ?? "";
 
-// Child processes of the gateway are preloaded too: a timer that is not unreferenced would keep the build of the console
-// from ending.
+// Child processes of the gateway are preloaded too: a timer that is not unreferenced would keep the build of the
+// console from ending.
 setInterval(() => {
   try {
     process.kill(ppid, 0);

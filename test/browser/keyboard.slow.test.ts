@@ -8,7 +8,9 @@ interface Focused {
   readonly isVisible: boolean;
 }
 
-/** The element with the focus: its text, and whether the focus can be seen. Null: the browser's own controls have it. */
+/**
+ * The element with the focus: its text, and whether the focus can be seen. Null: the browser's own controls have it.
+ */
 const focused = ({ page }: BrowserTest): Promise<Focused | null> =>
   page.evaluate(`(() => {
     const element = document.activeElement;

@@ -10,7 +10,10 @@ export interface PageProblems {
 /** The page requests the session; 401 says that no user is signed in. */
 const notSignedIn = /^401 GET \S*\/admin\/api\/session$/;
 
-/** The playgrounds request the ledger row of a request for its cost until the row is written, which takes up to a second. */
+/**
+ * The playgrounds request the ledger row of a request for its cost until the row is written, which takes up to a
+ * second.
+ */
 const notWrittenYet = /^404 GET \S*\/admin\/api\/requests\/req_\w+$/;
 
 export function collectProblems(context: BrowserContext): PageProblems {

@@ -113,7 +113,9 @@ test("every message is used, and every page takes its text from the catalog", ()
 const untranslated = /^(?:Vexel|CSV|URL|[a-z]+[A-Za-z_]*|[^\p{Letter}]*)$/u;
 const shownProperties = ["aria-label", "title", "placeholder", "alt", "label", "header", "hint"];
 
-/** Text that a component shows and that is not from the catalog. The transpiler puts each child on a line of its own. */
+/**
+ * Text that a component shows and that is not from the catalog. The transpiler puts each child on a line of its own.
+ */
 function literalsIn(source: string): string[] {
   const script = new Bun.Transpiler({ loader: "tsx" }).transformSync(source);
   const properties = shownProperties.join("|");

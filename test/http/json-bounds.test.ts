@@ -74,7 +74,8 @@ describe("the scan counts", () => {
         fc.array(fc.oneof(fc.string(), fc.constantFrom('"', "\\", '\\"', "[", "x".repeat(60)))),
         fc.array(fc.nat({ max: 400 }), { maxLength: 6 }),
         (parts, cuts) => {
-          // The string ends exactly where JSON says; otherwise the brackets behind it would be missed, or counted too early.
+          // The string ends exactly where JSON says; otherwise the brackets behind it would be missed, or counted too
+          // early.
           const text = JSON.stringify(parts.join(""));
           const body = Buffer.from(`[${text},${bomb}`);
           const offsets = [0, ...cuts.map((at) => at % body.length).sort((a, b) => a - b)];

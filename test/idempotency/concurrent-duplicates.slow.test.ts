@@ -56,7 +56,8 @@ async function sendDuplicates(
   fake.script(fault, { times: 99 });
   const responses = Array.from({ length: count }, () => generate(headers, more));
   await until(() => gateway.inFlight() === count && upstreamRequests() === 1);
-  // The others need turns of the event loop to reach the first one. A single long sleep may be one turn on a busy machine.
+  // The others need turns of the event loop to reach the first one. A single long sleep may be one turn on a busy
+  // machine.
   for (let turn = 0; turn < 50; turn++) await Bun.sleep(1);
   all.resolve();
   return Promise.all(responses);

@@ -1,6 +1,6 @@
 /**
- * Laws of owned and borrowed bytes. The type check covers this file: it fails if an error that is expected here does not
- * occur.
+ * Laws of owned and borrowed bytes. The type check covers this file: it fails if an error that is expected here does
+ * not occur.
  */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

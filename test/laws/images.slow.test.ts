@@ -100,7 +100,8 @@ const timeoutMs = 600_000;
 for (const [lawName, law] of Object.entries(laws)) {
   describe(lawName, () => {
     const subjects = subjectsOf(law);
-    // The golden files are compared in every run. Of the cases of the other laws, a run tries the share of test/depth.ts.
+    // The golden files are compared in every run. Of the cases of the other laws, a run tries the share of
+    // test/depth.ts.
     for (const subject of lawName in wire ? subjects : sampled(subjects)) {
       const reason = exceptions[subject.vendor.name]?.[lawName];
       if (reason === undefined) {

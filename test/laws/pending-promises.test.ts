@@ -1,4 +1,6 @@
-/** Functions that return a promise only where work is pending are listed in decision 54, with what `undefined` means. */
+/**
+ * Functions that return a promise only where work is pending are listed in decision 54, with what `undefined` means.
+ */
 import { expect, test } from "bun:test";
 import { sources, textOf } from "./tree.ts";
 

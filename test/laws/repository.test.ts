@@ -463,6 +463,19 @@ describe("source files:", () => {
     expect(bare).toEqual([]);
   });
 
+  test("no line of a comment is longer than 120 characters, unless it has a URL", () => {
+    const inConsole = filesBelow("console").filter(
+      (file) => /\.tsx?$/.test(file) && !/node_modules|\/dist\//.test(file),
+    );
+    const tooLong = [...sources(), ...tests(), ...inConsole].flatMap((file) =>
+      textOf(file)
+        .split("\n")
+        .filter((line) => line.length > 120 && /^\s*(?:\/\/|\/?\*)(?!.*https?:)/.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    expect(tooLong).toEqual([]);
+  });
+
   test("file names say what the file is for", () => {
     const empty = /^(?:utils?|helpers?|common|misc|managers?|services?|base|data|infos?)$/;
     const paths = ["server", "cli", "contract", "packages"].flatMap(filesBelow);

@@ -71,7 +71,9 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
   };
 }
 
-/** Sends requests in 8 loops until stopped, with short pauses, and collects the IDs of the responses with status 200. */
+/**
+ * Sends requests in 8 loops until stopped, with short pauses, and collects the IDs of the responses with status 200.
+ */
 function startLoad({ embed }: Running) {
   const successful: string[] = [];
   let refused = 0;

@@ -26,8 +26,8 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}) =>
 let previous: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs `vexel ARGS` to its end, in this process: a process of its own would spend most of its time with loading modules.
- * One at a time, because a command reads the environment and the working directory of the process.
+ * Runs `vexel ARGS` to its end, in this process: a process of its own would spend most of its time with loading
+ * modules. One at a time, because a command reads the environment and the working directory of the process.
  */
 export function vexel(args: readonly string[], options: CommandOptions): Promise<Ended> {
   const ended = previous.then(() => runInThisProcess(args, options));

@@ -159,7 +159,9 @@ export class PostgresServer {
   }
 }
 
-/** The pipe closes when the test process has ended, however it ends. Then the server ends, and its folder is removed. */
+/**
+ * The pipe closes when the test process has ended, however it ends. Then the server ends, and its folder is removed.
+ */
 function removeAtExit(folder: string): void {
   const script = 'read -r _; for _ in 1 2 3 4 5; do sleep 1; rm -rf "$0" && exit; done';
   Bun.spawn(["sh", "-c", script, folder], {

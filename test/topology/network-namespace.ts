@@ -36,16 +36,19 @@ const subnet = (link: LinkName): string => {
 };
 const hostAddress = subnet;
 const [hostMac, replicaMac] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
-/** A permanent neighbor entry: without it, the system reports after three seconds without an ARP response that there is no host. */
+/**
+ * A permanent neighbor entry: without it, the system reports after three seconds without an ARP response that there is
+ * no host.
+ */
 const neighbor = (address: string, mac: string, device: string): string =>
   `neighbor add ${address} lladdr ${mac} dev ${device} nud permanent`;
 const namespaceAddress = (link: LinkName): string =>
   subnet(link).replace(/\d+$/, (last) => String(Number(last) + 1));
 
 /**
- * host --veth-- switch (a bridge in a namespace of its own) --veth-- replica. The link is cut between the switch and the
- * replica, so the interfaces and routes of both ends stay. Everything disappears with the last process of a namespace,
- * and both end with the test process.
+ * host --veth-- switch (a bridge in a namespace of its own) --veth-- replica. The link is cut between the switch and
+ * the replica, so the interfaces and routes of both ends stay. Everything disappears with the last process of a
+ * namespace, and both end with the test process.
  */
 export async function createNetworkNamespace(): Promise<NetworkNamespace> {
   const [replica, network] = [await holdNamespace(), await holdNamespace()];

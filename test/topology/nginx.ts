@@ -8,9 +8,9 @@ import { until } from "../until.ts";
 const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
 
 /**
- * Round robin: with `least_conn`, a replica that refuses requests at once would get most of them. A POST that was sent to
- * a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped, and
- * not tried again for a second.
+ * Round robin: with `least_conn`, a replica that refuses requests at once would get most of them. A POST that was sent
+ * to a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped,
+ * and not tried again for a second.
  */
 const configuration = (folder: string, port: number, replicas: readonly string[]): string => `
 daemon off;

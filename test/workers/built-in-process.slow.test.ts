@@ -58,7 +58,8 @@ test("the gateway's event loop is not blocked by a large job", async () => {
   gaps.sort((a, b) => a - b);
   expect(vectors).toHaveLength(150);
   expect(gaps.length).toBeGreaterThan(20);
-  // If the model ran in this process, each batch would block the timer for about 70 ms, and nearly every gap would be that long.
+  // If the model ran in this process, each batch would block the timer for about 70 ms, and nearly every gap would be
+  // that long.
   expect(gaps[Math.floor(gaps.length / 2)]).toBeLessThan(20);
   expect(gaps.at(-1)).toBeLessThan(500);
 });

@@ -31,7 +31,8 @@ const requestsQuery = (search: RequestsSearch) =>
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-    // Only the first page of an unfiltered list is refreshed: a search may read many rows, and a user reads further pages.
+    // Only the first page of an unfiltered list is refreshed: a search may read many rows, and a user reads further
+    // pages.
     ...(Object.keys(search).length === 0 && {
       refetchInterval: ({
         state,

@@ -135,6 +135,8 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
   );
 }
 
-/** The id of a new model: the upstream's name of it, with the id of the upstream in front if another model has that id. */
+/**
+ * The id of a new model: the upstream's name of it, with the id of the upstream in front if another model has that id.
+ */
 const modelId = (model: string, upstream: string, existing: readonly ShownModel[]): string =>
   existing.some(({ id }) => id === model) ? `${upstream}/${model}` : model;

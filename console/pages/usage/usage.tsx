@@ -19,7 +19,9 @@ import { UsageTable } from "./usage-table.tsx";
 
 /** New requests are shown within this time. */
 const refreshMs = 2000;
-/** A query that takes long is repeated less often, so that an open page takes at most this share of the server's time. */
+/**
+ * A query that takes long is repeated less often, so that an open page takes at most this share of the server's time.
+ */
 const maxTimeShare = 1 / 20;
 
 const usageQuery = (query: Query) =>

@@ -33,7 +33,8 @@ interface DrawJob {
   readonly imageTokens: number;
   readonly revisedPrompt: string;
   /**
-   * Yields `partials` partial images and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase < 1.
+   * Yields `partials` partial images and returns the finished pixels. `phase` is the moment of an animation, 0 ≤ phase
+   * < 1.
    */
   render(index: number, phase: number, partials: number): AsyncGenerator<Raster, Raster>;
   /** The SVG file, where the output format is svg. */

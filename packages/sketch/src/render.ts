@@ -137,8 +137,8 @@ async function* paperSheets(
 
 type PartialImageStage = "layout" | "far layers" | "unfinished";
 /**
- * How a partial image is drawn: the share of the layers that it shows, and by how much it is reduced before it is enlarged
- * again.
+ * How a partial image is drawn: the share of the layers that it shows, and by how much it is reduced before it is
+ * enlarged again.
  */
 const roughStages = {
   layout: { layerShare: 0.45, reduction: 24 },

@@ -128,8 +128,8 @@ const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
     });
 
 /**
- * Checks the projects with a budget, at most `maxProjects`, and the keys that a budget event has named. The current sums
- * of their budgets decide.
+ * Checks the projects with a budget, at most `maxProjects`, and the keys that a budget event has named. The current
+ * sums of their budgets decide.
  */
 async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;

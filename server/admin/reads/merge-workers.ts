@@ -32,8 +32,8 @@ export const mergeStatistics = (
   );
 
 /**
- * Each worker has circuit breakers of its own; the share of a target is the mean of the workers. The targets and their order are those of the first list. The same model
- * in another API of the upstream (`surface`) is another target.
+ * Each worker has circuit breakers of its own; the share of a target is the mean of the workers. The targets and their
+ * order are those of the first list. The same model in another API of the upstream (`surface`) is another target.
  */
 export function mergeTargets(
   first: readonly ShownTarget[],

@@ -15,7 +15,9 @@ const rotateAfterMs = hourMs;
 const rotationGraceMs = 30_000;
 /** `lastSeenAt` is written at most this often. */
 const touchEveryMs = 60_000;
-/** Expired tokens that one sign-in deletes. A session has at most 168 of them, as it is rotated every hour for a week. */
+/**
+ * Expired tokens that one sign-in deletes. A session has at most 168 of them, as it is rotated every hour for a week.
+ */
 const maxDeleted = 500;
 
 export interface ActiveSession {

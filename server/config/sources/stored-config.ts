@@ -8,7 +8,8 @@ export interface StoredConfig {
 }
 
 /**
- * An entity that the snapshot does not have: its secret cannot be decrypted, or it is invalid or conflicts with the file.
+ * An entity that the snapshot does not have: its secret cannot be decrypted, or it is invalid or conflicts with the
+ * file.
  */
 export interface LeftOutEntity {
   readonly kind: string;

@@ -104,7 +104,8 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
 
   /**
    * Called about once a second. True when a surplus connection has had about a second for its request head, or has
-   * waited that long for capacity. By the clock, because on a busy machine two checks may follow each other immediately.
+   * waited that long for capacity. By the clock, because on a busy machine two checks may follow each other
+   * immediately.
    */
   isOverdue(now: number): boolean {
     if (!this.#isSurplus || !this.isIdle) return false;

@@ -216,8 +216,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Frees capacity for a new connection at the expense of a holder with more connections. Afterwards the new connection's
-   * holder must not have more connections than the other holder, or the two would evict each other in turns.
+   * Frees capacity for a new connection at the expense of a holder with more connections. Afterwards the new
+   * connection's holder must not have more connections than the other holder, or the two would evict each other in
+   * turns.
    */
   #evictForHolder(newcomer: C, holder: Holder): boolean {
     const holders = this.#heldConnections();

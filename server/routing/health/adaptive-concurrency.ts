@@ -207,8 +207,8 @@ export class CoolDown {
 
   start(now: number, waitMs: number, isExplicit: boolean, reason: string): void {
     const length = Math.min(waitMs, maxCoolDownMs);
-    // The longer cool-down wins. A shorter one replaces it only if the target gave the shorter and the gateway guessed the
-    // longer duration.
+    // The longer cool-down wins. A shorter one replaces it only if the target gave the shorter and the gateway guessed
+    // the longer duration.
     if (this.leftMs(now) > length && (this.isExplicit || !isExplicit)) return;
     this.#lengthMs = length;
     this.#until = length > 0 ? now + length : 0;

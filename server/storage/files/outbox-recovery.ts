@@ -79,8 +79,8 @@ export class OutboxRecovery {
   }
 
   /**
-   * Stores as many rows as the store takes. The files are removed, or kept as damaged, once all rows are stored. Rejects
-   * with the store's error.
+   * Stores as many rows as the store takes. The files are removed, or kept as damaged, once all rows are stored.
+   * Rejects with the store's error.
    */
   recover(): Promise<void> {
     this.#running ??= this.#recover().finally(() => {

@@ -29,6 +29,8 @@ export interface AuditLog {
   append(entry: StoredAuditEntry): Promise<void>;
   /** Newest first. */
   list(filter: AuditFilter, page: PageRequest): Promise<StoredPage<StoredAuditEntry>>;
-  /** Deletes at most `limit` entries older than `before` (Unix milliseconds), the oldest first. True: there may be more. */
+  /**
+   * Deletes at most `limit` entries older than `before` (Unix milliseconds), the oldest first. True: there may be more.
+   */
   prune(before: number, limit: number): Promise<boolean>;
 }

@@ -70,7 +70,9 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<boolean>;
   /** Replaces name, models and settings. False: there is no active key with this id. */
   update(id: string, update: KeyUpdate): Promise<boolean>;
-  /** Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds. */
+  /**
+   * Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds.
+   */
   expire(id: string, at: number): Promise<boolean>;
   /** All keys, revoked ones included, in the order of their creation. */
   list(page: PageRequest): Promise<StoredPage<StoredKey>>;

@@ -24,6 +24,9 @@ export interface SessionStore {
   delete(tokenHash: string): Promise<boolean>;
   /** Ends all sessions of a user, except the one with the hash `except`. */
   deleteOfUser(userId: string, except?: string): Promise<void>;
-  /** Deletes at most `limit` tokens that were seen last before `seenBefore`, or whose sign-in was before `signedInBefore`. */
+  /**
+   * Deletes at most `limit` tokens that were seen last before `seenBefore`, or whose sign-in was before
+   * `signedInBefore`.
+   */
   deleteExpired(seenBefore: number, signedInBefore: number, limit: number): Promise<void>;
 }

@@ -60,8 +60,8 @@ const owners = "(VALUES ('key', key_id), ('project', nullif(project, ''))) AS ow
 const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
 
 /**
- * The parameter is a JSON array of rows. Groups are written in one order by all replicas: otherwise two statements could
- * wait for each other.
+ * The parameter is a JSON array of rows. Groups are written in one order by all replicas: otherwise two statements
+ * could wait for each other.
  */
 export const appendStatement = `
   WITH new AS (

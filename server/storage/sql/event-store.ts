@@ -112,7 +112,10 @@ async function queueDelivery(
   return count > 0;
 }
 
-/** Deletes the oldest events that are too old or too many, with their deliveries. Numbers have gaps, so events are counted. */
+/**
+ * Deletes the oldest events that are too old or too many, with their deliveries. Numbers have gaps, so events are
+ * counted.
+ */
 async function pruneEvents(db: Queries, now: number): Promise<void> {
   const { rows } = await db.query<{ seq: SqlInteger | null }>(
     `SELECT max(seq) AS seq FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT $3) AS oldest

@@ -173,6 +173,8 @@ function prepare(db: Database, version: number): void {
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-/** Covers the key, the vector and the tokens: a flipped bit in a vector would otherwise be found months later, if ever. */
+/**
+ * Covers the key, the vector and the tokens: a flipped bit in a vector would otherwise be found months later, if ever.
+ */
 const checksumOf = (key: Uint8Array, vector: Uint8Array, tokens: number | null): number =>
   Bun.hash.crc32(vector, Bun.hash.crc32(key, tokens === null ? 0 : tokens + 1));

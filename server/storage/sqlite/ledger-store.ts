@@ -85,7 +85,9 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     this.#find = statements.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
   }
 
-  /** Synchronous on the calling thread, which serves requests: decision 46 has the time, and why it is no other thread. */
+  /**
+   * Synchronous on the calling thread, which serves requests: decision 46 has the time, and why it is no other thread.
+   */
   async append(rows: readonly LedgerRow[]): Promise<void> {
     this.write(rows);
   }

@@ -177,7 +177,10 @@ export class SegmentTable {
 /** The columns whose texts are in the filter. */
 export type Term = "keyId" | "project" | "model" | "upstream" | "targetModel" | "error";
 
-/** False positives: with 2,048 keys in a segment (8 bits each), one of thirty segments; with 500, under one of a thousand. */
+/**
+ * False positives: with 2,048 keys in a segment (8 bits each), one of thirty segments; with 500, under one of a
+ * thousand.
+ */
 const termBytes = 2048;
 const bits = termBytes * 8;
 

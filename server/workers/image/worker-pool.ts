@@ -42,8 +42,9 @@ export interface PoolJob<T> {
 }
 
 /**
- * glibc gives each thread of libvips, the image library, a malloc arena, and no arena returns its memory: 16 MB for an image of 50 MB.
- * With one working thread, one arena is as fast. glibc raises its trim threshold over time, unless one is set.
+ * glibc gives each thread of libvips, the image library, a malloc arena, and no arena returns its memory: 16 MB for an
+ * image of 50 MB. With one working thread, one arena is as fast. glibc raises its trim threshold over time, unless one
+ * is set.
  */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 

@@ -21,8 +21,8 @@ export interface WorkerProcessOptions<Spec> {
   readonly maxWeight: number;
   readonly idleMs: number;
   /**
-   * Backoff after a child has reported that it cannot load the model: for this long, requests get the same error without
-   * a new start. A child that dies before it is ready is started again by the next request.
+   * Backoff after a child has reported that it cannot load the model: for this long, requests get the same error
+   * without a new start. A child that dies before it is ready is started again by the next request.
    */
   readonly startBackoffMs?: number;
   /**

@@ -25,7 +25,9 @@ afterAll(() => gateway.close());
 const isClosed = ({ role }: Operation): boolean => role !== "anyone";
 const isChange = ({ method }: Operation): boolean => method !== "GET";
 
-/** Expects this status and code from all operations that `include` accepts. A failure names the operations that differ. */
+/**
+ * Expects this status and code from all operations that `include` accepts. A failure names the operations that differ.
+ */
 async function expectAll(
   include: (operation: Operation) => boolean,
   call: (operation: Operation) => Promise<Response>,

@@ -9,7 +9,9 @@ import type { ImageLaws } from "./law.ts";
 
 const kinds = ["png", "jpeg", "webp"] as const;
 
-/** Equal for models of one adapter that take the same formats and the same compression. The gateway converts the rest. */
+/**
+ * Equal for models of one adapter that take the same formats and the same compression. The gateway converts the rest.
+ */
 function declaredFormats(vendor: FakeVendor, operation: Operation): string {
   const { takes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
   return JSON.stringify([vendor.kind, takes.output_format, takes.output_compression]);

@@ -1,4 +1,6 @@
-/** The partial images of an edit: exactly as many as the client requested, and none of them equal to the finished image. */
+/**
+ * The partial images of an edit: exactly as many as the client requested, and none of them equal to the finished image.
+ */
 import { type FilterContext, forEachBand, type Raster } from "../raster/raster.ts";
 
 /** Turns a stage of the edit into a partial image. `strength` is above 0 and decreases from one to the next. */

@@ -115,7 +115,9 @@ function scaleToFill(stage: Stage, placed: readonly Placed[], layers: readonly L
   return layers.map((layer) => ({ ...layer, svg: group({ transform }, layer.svg) }));
 }
 
-/** The position next to the holder and slightly in front of it. An umbrella, a balloon or a kite is above the holder. */
+/**
+ * The position next to the holder and slightly in front of it. An umbrella, a balloon or a kite is above the holder.
+ */
 function heldSpot(mention: Mention, holder: Placed): Placed {
   const { tall, x, y } = holder;
   const above =
