@@ -14,8 +14,8 @@ export interface BuiltInModels {
 export interface BuiltInModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
-  /** Called each time a model has been loaded, with metadata of its runtime. */
-  readonly onReady: (name: string, metadata: Readonly<Record<string, string | number>>) => void;
+  /** Called each time a model has been loaded, with its id and metadata of its runtime. */
+  readonly onReady: (model: string, metadata: Readonly<Record<string, string | number>>) => void;
 }
 
 export function buildBuiltInModels({ idleMs, onReady }: BuiltInModelOptions): BuiltInModels {

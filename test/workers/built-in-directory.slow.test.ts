@@ -224,10 +224,13 @@ test("without onnxruntime a directory cannot be used, and the error says so", as
 });
 
 test("at most maxModels models are loaded; the least recently used one is evicted", async () => {
-  const few = createLocal({ maxModels: 1 });
+  const ready: string[] = [];
+  const few = createLocal({ maxModels: 1, onReady: (model) => ready.push(model) });
   const first = embed(few, ["a"], at(whole));
   await expectError(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");
   await first;
   expect((await embed(few, ["a"], at(whole, { pooling: "cls" }))).vectors).toHaveLength(1);
+  // The name of the model at its upstream.
+  expect(ready).toEqual(["local", "local"]);
   await few.close();
 });

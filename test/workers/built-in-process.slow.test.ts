@@ -201,3 +201,9 @@ test("a request aborted before it begins, or without a reason, is a client disco
   await expectError(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
 });
+
+test("a loaded model is reported by its id, which the log has", async () => {
+  const ready: unknown[] = [];
+  await embed(start({ onReady: (model) => ready.push(model) }), ["a"]);
+  expect(ready).toEqual(["all-minilm-l6-v2"]);
+});

@@ -196,3 +196,11 @@ test("errors of the drawing program become gateway errors, and defects become in
     kind: "internal",
   });
 });
+
+test("a started process is reported by the id of the model, which the log has", async () => {
+  const ready: unknown[] = [];
+  const reporting = createSketchWorker({ idleMs: 60_000, onReady: (model) => ready.push(model) });
+  await reporting.generations(query("a boat"), target, neverAborted);
+  await reporting.close();
+  expect(ready).toEqual(["vexel-sketch"]);
+});

@@ -23,8 +23,8 @@ export interface EmbedderOptions {
   readonly onnxruntime?: string;
   readonly threads?: number;
   readonly spawn?: Spawn;
-  /** Called each time a model has been loaded, with its runtime. */
-  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
+  /** Called each time a model has been loaded, with its id and its runtime. */
+  readonly onReady?: (model: string, metadata: WorkerMetadata) => void;
 }
 
 export interface Embedder {
@@ -35,8 +35,9 @@ export interface Embedder {
 
 const entry = join(sourceFolder, "server/workers/embedding/child/main.ts");
 
+/** `id`: the model in the log. `name`: the model in error messages. */
 export function createEmbedder(
-  name: string,
+  { id, name }: { readonly id: string; readonly name: string },
   model: EmbedSpec["model"],
   options: EmbedderOptions = {},
 ): Embedder {
@@ -61,7 +62,7 @@ export function createEmbedder(
     maxWeight: maxQueued,
     idleMs,
     ...(spawn && { spawn }),
-    ...(onReady && { onReady }),
+    ...(onReady && { onReady: (metadata) => onReady(id, metadata) }),
   });
 
   return {

@@ -32,8 +32,8 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): B
     const key = JSON.stringify(spec);
     const existing = embedders.get(key);
     if (!existing && embedders.size >= maxModels) evictUnused();
-    const embedder =
-      existing ?? createEmbedder(`The local model ${basename(spec.path)}`, spec, options);
+    const name = `The local model ${basename(spec.path)}`;
+    const embedder = existing ?? createEmbedder({ id: target.model, name }, spec, options);
     embedders.delete(key);
     embedders.set(key, embedder);
     return embedder;

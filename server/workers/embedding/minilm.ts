@@ -24,7 +24,8 @@ export interface BuiltInMinilm extends Required<Pick<BuiltInModel, "embeddings" 
 
 export function createMinilm({ path, ...options }: MinilmOptions = {}): BuiltInMinilm {
   const spec = { kind: "minilm", ...(path !== undefined && { path }) } as const;
-  const embedder = createEmbedder(`The embedding model ${minilmModel.id}`, spec, options);
+  const { id } = minilmModel;
+  const embedder = createEmbedder({ id, name: `The embedding model ${id}` }, spec, options);
   return {
     embeddings: (query, _target, signal) => embedder.embed(query, signal),
     state: () => embedder.state(),

@@ -84,7 +84,7 @@ export interface ImageWorkerOptions {
   /** Milliseconds, monotonic. Absent: keys share the processes by number of jobs instead of time. */
   readonly clock?: () => number;
   readonly spawn?: Spawn;
-  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
+  readonly onReady?: (metadata: WorkerMetadata) => void;
 }
 
 const entry = join(sourceFolder, "server/workers/image/child/main.ts");

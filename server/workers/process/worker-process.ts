@@ -35,7 +35,7 @@ export interface WorkerProcessOptions<Spec> {
   readonly spawn?: Spawn;
   readonly now?: () => number;
   /** Called each time the model has been loaded. */
-  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
+  readonly onReady?: (metadata: WorkerMetadata) => void;
 }
 
 interface WorkerRequest<JobRequest, Part> {
@@ -177,7 +177,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     running.lastMessageAt = this.#options.now();
     if (message.type === "ready") {
       running.metadata = message.metadata;
-      this.#options.onReady(this.#options.name, message.metadata);
+      this.#options.onReady(message.metadata);
       this.#failedStarts = 0;
     } else if (message.type === "failed") {
       const error = workerErrorToGatewayError(message, this.#options.name);

@@ -23,23 +23,25 @@ import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 interface SketchWorkerOptions {
   /** How long the process stays without requests. */
   readonly idleMs: number;
-  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
+  /** Called each time the process has started, with the id of the model. */
+  readonly onReady?: (model: string, metadata: WorkerMetadata) => void;
 }
 
 type SketchWorker = Required<Pick<BuiltInModel, "generations" | "edits" | "close">>;
 
 /** The maximum size of all waiting prompts and uploads together, in bytes. */
 const maxWaitingBytes = 256 * 1024 * 1024;
+const modelId = "vexel-sketch";
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
   const worker = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({
-    name: "The drawing program vexel-sketch",
+    name: `The drawing program ${modelId}`,
     entry,
     spec: () => ({}),
     maxWeight: maxWaitingBytes,
     idleMs,
-    ...(onReady && { onReady }),
+    ...(onReady && { onReady: (metadata) => onReady(modelId, metadata) }),
   });
 
   const sendBuffered = async (outgoing: OutgoingRequest): Promise<ImageResponse> => {
