@@ -1,6 +1,7 @@
 /** The messages of invalid settings. */
 import { expect, test } from "bun:test";
 import { readSettings, settingsTable } from "../../server/settings.ts";
+import { unknownSettings } from "../../server/wiring/unknown-settings.ts";
 
 test.each([
   ["PORT", "99999", 'PORT="99999": must be at most 65535'],
@@ -28,4 +29,14 @@ test("no setting is refused with a message of Zod", () => {
 test("a setting that is a number but not a whole one is refused with the words whole number", () => {
   expect(() => readSettings({ PORT: "1.5" })).toThrow('PORT="1.5": must be a whole number.');
   expect(() => readSettings({ PORT: "abc" })).toThrow('PORT="abc": must be a number.');
+});
+
+test.each([
+  ["VEXEL_PICTURE_TTL", "VEXEL_IMAGE_TTL"],
+  ["VEXEL_PICTURES_MAX_BYTES", "VEXEL_IMAGES_MAX_BYTES"],
+  ["VEXEL_ANSWER_TTL", "VEXEL_RESPONSE_TTL"],
+  ["VEXEL_QUEUE_WAIT_IMAGES", "VEXEL_IMAGES_QUEUE_TIMEOUT"],
+  ["VEXEL_IMAGE_TTTL", "VEXEL_IMAGE_TTL"],
+])("for %s, a former or misspelled setting, %s is suggested", (name, nearest) => {
+  expect(unknownSettings({ [name]: "1" })).toEqual([{ name, nearest }]);
 });
