@@ -88,8 +88,8 @@ export interface EditCapabilities {
   readonly linksOnly?: true;
   /** Supports file ids. */
   readonly fileIds?: boolean;
-  /** Supports other files of the form, such as `markup`. */
-  readonly files?: boolean;
+  /** Supports other files of the form, such as `markup`: all of them, or those of the listed fields. */
+  readonly files?: boolean | readonly string[];
   /** Supported media types of input images, such as image/png; others are converted. Absent: png, jpeg and webp. */
   readonly reads?: readonly string[];
   /** It rejects a PNG without an alpha channel, even if no pixel is transparent. */

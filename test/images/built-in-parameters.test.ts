@@ -123,3 +123,33 @@ describe("the capabilities of the drawing program", () => {
     expect(planned(svg, "edits")).toBe("output_format");
   });
 });
+
+describe("a file of an edit", () => {
+  const edit = async (field: string) => {
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    const form = new FormData();
+    form.append("model", "drop");
+    form.append("prompt", "a boat");
+    for (const name of ["image", field])
+      form.append(name, new Blob([png], { type: "image/png" }), `${name}.png`);
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${testKey}` },
+      body: form,
+    });
+    return { status: response.status, body: await response.json() };
+  };
+
+  test("is refused by its name if the drawing program does not know it", async () => {
+    const { status, body } = await edit("notes");
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { param: "notes", code: "unknown_parameter" } });
+  });
+
+  test.each(["markup", "markup[]", "markup[0]"])("is accepted as %s", async (field) => {
+    expect((await edit(field)).status).toBe(200);
+  });
+});

@@ -76,6 +76,20 @@ describe("adapt", () => {
     expect([error.kind, error.details.param]).toEqual([kind, param] as never);
   });
 
+  test("drops and reports partial images without a stream, unless the API is OpenAI's", () => {
+    const capabilities: ImageCapabilities = { ...bare, takes: { partial_images: "any" } };
+    const options = { partial_images: 2 };
+    const plan = planImage(query(options), capabilities, "adapt");
+    expect([plan.query.options, plan.dropped]).toEqual([{}, ["partial_images"]]);
+    const streamed = { ...capabilities, streams: true };
+    for (const sent of [
+      planImage(query(options, { stream: true }), streamed, "adapt"),
+      planImage(query(options), { ...capabilities, verbatim: true }, "adapt"),
+    ])
+      expect([sent.query.options, sent.dropped]).toEqual([options, []]);
+    expect(refusalOf(options, capabilities, "strict").details.param).toBe("partial_images");
+  });
+
   test("lists the supported values", () => {
     const { message } = refusalOf({ quality: "ultra" }, openaiImageCapabilities("gpt-image-1"));
     expect(message).toBe(

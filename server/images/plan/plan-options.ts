@@ -210,8 +210,8 @@ export function checkSources(
   }
   if (mask && !edits.mask)
     throw unsupportedParameter("mask", `The model '${model}' does not accept a mask`);
-  const [extra] = files;
-  if (extra && !edits.files)
+  const extra = files.find(({ field }) => !acceptsFile(edits.files, field));
+  if (extra)
     throw unsupportedParameter(extra.field, `The model '${model}' does not accept this file`);
   const sources = mask ? [...images, mask] : images;
   // A mask that is too large is re-encoded, and its size is checked then.
@@ -231,6 +231,12 @@ export function checkSources(
     );
   }
 }
+
+/** Clients spell the field `markup`, `markup[]` or `markup[0]`. */
+const acceptsFile = (accepted: EditCapabilities["files"], field: string): boolean =>
+  typeof accepted === "object"
+    ? accepted.includes(field.replace(/\[\d*\]$/, ""))
+    : accepted === true;
 
 /** Throws if the file exceeds the target's limit. Another target may accept more. */
 export function checkBytes(
