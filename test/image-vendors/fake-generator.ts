@@ -30,7 +30,8 @@ export interface FakeGenerator extends ImageGenerator {
   serveLink(path: string): Response | undefined;
 }
 
-const linkPath = "/generated/";
+// Part of every golden file, so it is not renamed: goldens must stay comparable with earlier states.
+const linkPath = "/studio/";
 const notAnImage = new TextEncoder().encode("This is not an image, whatever its name says.");
 
 export function createFakeGenerator(): FakeGenerator {

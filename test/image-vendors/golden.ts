@@ -136,7 +136,7 @@ const isNow = (value: number): boolean =>
   [1, 1000].some((unit) => Math.abs(value - (Date.now() / 1000) * unit) < 3600 * unit);
 
 const chance: readonly (readonly [RegExp, string])[] = [
-  [/\/generated\/[\w.-]+/g, "/generated/{image}"],
+  [/\/studio\/[\w.-]+/g, "/studio/{image}"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "{uuid}"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "{time}"],
   [/\b\d{8}T\d{6}Z\b/g, "{time}"],

@@ -226,9 +226,7 @@ function containsImage({ generator }: FakeState, body: VendorResponse["body"]): 
   if (body instanceof Uint8Array) return true;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const start = (image: Uint8Array) => Buffer.from(image.subarray(0, 48)).toString("base64");
-  return (
-    text.includes("/generated/") || generator.images.some((image) => text.includes(start(image)))
-  );
+  return text.includes("/studio/") || generator.images.some((image) => text.includes(start(image)));
 }
 
 function headersOf({ headers = {}, body }: VendorResponse): Record<string, string> {
