@@ -58,6 +58,7 @@ const healthCheckTimeoutMs = 5000;
  * listener closes.
  */
 export const drainGraceMs = 400;
+export const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
 
 interface BuildOptions {
   readonly settings: Settings;
@@ -254,7 +255,7 @@ export function build({
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
     },
     content,
-    streamTimes: { firstEventMs: 10_000, heartbeatMs: 15_000 },
+    streamTimes,
     admission: limits.admission,
     responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
     charging: budgets.charging,

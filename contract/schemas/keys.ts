@@ -26,7 +26,9 @@ export const keyBody = z.strictObject({
   expires: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).optional(),
 });
 
-export const key = keyBody.extend({ key: secret.min(16) });
+export const minKeyLength = 16;
+
+export const key = keyBody.extend({ key: secret.min(minKeyLength) });
 
 /** An old key works this long beside the new one, unless the request says otherwise. */
 const defaultOverlapHours = 24;

@@ -32,10 +32,10 @@ const imageReference = z
     "give exactly one of image_url and file_id",
   );
 
-const maxImages = 16;
+export const maxEditImages = 16;
 
 const referenceFields = {
-  images: z.array(imageReference).min(1).max(maxImages).describe("The images to edit."),
+  images: z.array(imageReference).min(1).max(maxEditImages).describe("The images to edit."),
   mask: imageReference
     .optional()
     .describe("Its transparent pixels mark where the first image is edited."),
@@ -100,8 +100,8 @@ async function readJson(
     );
   }
   // Checked before the schema, which validates every entry before it counts them.
-  if (Array.isArray(body.images) && body.images.length > maxImages) {
-    throw outOfRange("images", "array", { maximum: maxImages }, body.images);
+  if (Array.isArray(body.images) && body.images.length > maxEditImages) {
+    throw outOfRange("images", "array", { maximum: maxEditImages }, body.images);
   }
   const { images, mask, ...fields } = validate(bodyWithModel, {
     ...body,
@@ -145,10 +145,10 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
     const images = files.filter(({ role }) => role.name === "image");
     const masks = files.filter(({ role }) => role.name === "mask");
     if (images.length === 0) throw missingImage();
-    if (images.length > maxImages) {
+    if (images.length > maxEditImages) {
       throw new GatewayError(
         "invalid_value",
-        `Invalid 'image': too many files. Expected at most ${maxImages}, but got ${images.length}.`,
+        `Invalid 'image': too many files. Expected at most ${maxEditImages}, but got ${images.length}.`,
         { param: "image" },
       );
     }

@@ -9,17 +9,17 @@ export interface GeneratedKey {
   readonly key: NewKey;
 }
 
-/**
- * 32 random bytes: with that much entropy, one round of SHA-256 protects the stored hash. `createdAt`: Unix
- * milliseconds.
- */
+/** With that much entropy, one round of SHA-256 protects the stored hash. */
+export const keyRandomBytes = 32;
+
+/** `createdAt`: Unix milliseconds. */
 export function generateKey(
   name: string,
   models: readonly string[],
   settings: KeySettings,
   createdAt: number,
 ): GeneratedKey {
-  const text = `sk-vx-${randomBytes(32).toString("base64url")}`;
+  const text = `sk-vx-${randomBytes(keyRandomBytes).toString("base64url")}`;
   const id = `key_${randomBytes(8).toString("hex")}`;
   const hint = text.slice(0, 10);
   return { text, key: { id, name, hash: secretHash(text), hint, models, ...settings, createdAt } };

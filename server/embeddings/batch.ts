@@ -43,17 +43,19 @@ export interface BatchOptions {
   readonly clock: () => number;
 }
 
+export const batchDefaults = { concurrency: 4, maxQueued: 1024, fastMs: 5 } as const;
+
 export const batch =
   ({
     capabilities,
     enabled,
     selfBatching,
-    concurrency = 4,
+    concurrency = batchDefaults.concurrency,
     maxWaitMs = 25,
     maxInputs = 64,
     maxInputsPerRequest = 16,
-    maxQueued = 1024,
-    fastMs = 5,
+    maxQueued = batchDefaults.maxQueued,
+    fastMs = batchDefaults.fastMs,
     onBatch = () => undefined,
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>

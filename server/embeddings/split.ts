@@ -22,6 +22,8 @@ import type {
 import { remapInputIndex } from "../upstream/rejected-input.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
+export const maxParallelSubRequests = 8;
+
 interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** The maximum number of sub-requests of one request in flight. */
@@ -30,7 +32,7 @@ interface SplitOptions {
 
 export const split = ({
   capabilities,
-  maxParallel = 8,
+  maxParallel = maxParallelSubRequests,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<PermittedModel, RequestLoad>();
   const findLimits = (model: PermittedModel): RequestLoad => {

@@ -52,16 +52,16 @@ export interface DeliveryQueue {
 
 const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
-const defaultTimeoutMs = 10 * second;
+export const deliveryTimeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
 /** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
-const jitter = 0.2;
+export const retryJitter = 0.2;
 /** The retry interval while the store of the queue cannot be used. */
 const storageRetryMs = 5 * second;
 /** A wake-up during a dispatch is repeated after it. */
 const dispatchAgainMs = 10;
 /** The latest plausible due time: a later one was written before the clock was set back. */
-const latestDue = (at: number): number => at + maxDelayMs * (1 + jitter);
+const latestDue = (at: number): number => at + maxDelayMs * (1 + retryJitter);
 
 interface WebhookState {
   busy: boolean;
@@ -76,7 +76,7 @@ interface WebhookState {
 export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
   const { queue, webhooks, post, now, random, report } = options;
   const {
-    timeoutMs = defaultTimeoutMs,
+    timeoutMs = deliveryTimeoutMs,
     delaysMs = defaultDelaysMs,
     schedule = unrefTimer,
   } = options;
@@ -138,7 +138,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const delay = delaysMs[attempts];
     const at = now();
     const requestedDelayMs = Math.min(retryAfterMs, maxDelayMs);
-    const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), requestedDelayMs);
+    const due = at + Math.max((delay ?? 0) * (1 + retryJitter * random()), requestedDelayMs);
     const undelivered = delay === undefined ? "abandoned" : "waiting";
     const state = delivered ? "delivered" : undelivered;
     unsavedOutcomes.push({ seq, webhook: webhook.id, state, due, at, status, problem });

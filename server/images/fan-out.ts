@@ -19,7 +19,7 @@ import { sumUsage } from "./image-usage.ts";
 import type { Plan } from "./plan/image-plan.ts";
 
 /** One client must not use all concurrency slots of an upstream. */
-const maxParallel = 4;
+export const maxParallelImageRequests = 4;
 
 interface FanOutOptions<Q> {
   readonly send: (query: Q) => Promise<ImageResponse>;
@@ -121,7 +121,9 @@ async function sendAll<Q extends GenerationQuery>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(maxParallel, requestCounts.length) }, work));
+  await Promise.all(
+    Array.from({ length: Math.min(maxParallelImageRequests, requestCounts.length) }, work),
+  );
   return {
     responses: parts.filter((part) => part !== undefined),
     failures: failures.toSorted((a, b) => a.at - b.at),

@@ -49,6 +49,13 @@ interface Failed {
  */
 const maxDrainedRows = 500;
 
+export const ledgerDefaults = {
+  groupMs: 50,
+  groupRows: 128,
+  retryMs: 1000,
+  maxPending: 10_000,
+} as const satisfies Partial<LedgerOptions>;
+
 export class Ledger {
   readonly #options: Required<Omit<LedgerOptions, "recovery">>;
   readonly #recovery: NonNullable<LedgerOptions["recovery"]>;
@@ -65,10 +72,7 @@ export class Ledger {
   constructor({ recovery = nothingToRecover, ...options }: LedgerOptions) {
     this.#options = {
       verify: () => undefined,
-      groupMs: 50,
-      groupRows: 128,
-      retryMs: 1000,
-      maxPending: 10_000,
+      ...ledgerDefaults,
       ...options,
     };
     this.#recovery = recovery;

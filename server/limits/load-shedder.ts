@@ -24,9 +24,9 @@ export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
 /** Above the limit, further requests are admitted cache-only, up to an eighth of the limit. */
-const spareShare = 1 / 8;
+export const spareShare = 1 / 8;
 /** A larger body takes too long to read for a request that may only be looked up in the cache. */
-const smallBytes = 64 * 1024;
+export const maxCacheOnlyBytes = 64 * 1024;
 
 export class LoadShedder {
   readonly #shed: LoadShedderOptions["shed"];
@@ -97,7 +97,7 @@ export class LoadShedder {
 
 function isSmall(headers: RequestHeaders): boolean {
   const announced = headers.get("content-length");
-  return announced !== null && Number(announced) <= smallBytes;
+  return announced !== null && Number(announced) <= maxCacheOnlyBytes;
 }
 
 export const overloadedError = (): GatewayError =>
@@ -108,9 +108,9 @@ export const overloadedError = (): GatewayError =>
   );
 
 /** The reserve above the limit, for keys below their fair share. */
-const reserveShare = 1 / 8;
+export const reserveShare = 1 / 8;
 /** The share of the limit that batch requests leave to interactive requests. */
-const interactiveShare = 1 / 8;
+export const interactiveShare = 1 / 8;
 /** Below this limit, slots are always counted per key. */
 const alwaysCountedBelow = 64;
 

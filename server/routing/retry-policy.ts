@@ -8,14 +8,14 @@ import type { StageRequest } from "../request/stage.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 
 /** How often one request is retried on targets that it has already tried. */
-const maxRepeats = 2;
+export const maxRepeats = 2;
 /**
  * Exponential backoff with jitter: the first wait is random in this range, and the second in twice the range. Requests
  * that failed together do not return together.
  */
-const [minBackoffMs, maxBackoffMs] = [50, 250];
+export const [minBackoffMs, maxBackoffMs] = [50, 250];
 /** A target whose `retry-after` is longer is not retried here: the client can wait by itself. */
-const maxRetryAfterMs = 500;
+export const maxRetryAfterMs = 500;
 
 /** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */
 export function mayFailOver<Q>(error: unknown, { operation, model }: StageRequest<Q>): boolean {
@@ -26,7 +26,7 @@ export function mayFailOver<Q>(error: unknown, { operation, model }: StageReques
   return operation === "embeddings" || model.retryPaid === true || !mayBillFailedAttempt(error);
 }
 
-const targetSpecificErrors: ReadonlySet<string> = new Set([
+export const targetSpecificErrors: ReadonlySet<string> = new Set([
   "model_not_found",
   "upstream_forbidden",
 ]);

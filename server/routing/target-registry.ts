@@ -179,8 +179,8 @@ const isSameUpstream = ({ upstream: a }: Target, { upstream: b }: Target): boole
     a.apiKey === b.apiKey &&
     Bun.deepEquals([a.headers, a.options], [b.headers, b.options]));
 
-const retryShare = 0.2;
-const reservePerSecond = 5;
+export const retryShare = 0.2;
+export const reservePerSecond = 5;
 const windowSeconds = 10;
 const retryReserve = reservePerSecond * windowSeconds;
 

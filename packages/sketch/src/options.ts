@@ -37,7 +37,7 @@ export interface DrawOptions {
   readonly seed: number;
 }
 
-const limits = { edge: [16, 4096], pixels: 8_294_400, prompt: 32_000 } as const;
+export const imageLimits = { edge: [16, 4096], pixels: 8_294_400, prompt: 32_000 } as const;
 const detailOf: Record<Quality, number> = { low: 0.55, medium: 1, high: 1.6, xhigh: 2.2, max: 3 };
 const complexityFactor = { low: 0.8, medium: 1, high: 1.15 } as const;
 const saturationOf = { vivid: 1.22, natural: 0.78 } as const;
@@ -46,10 +46,10 @@ const invalid = (param: string, message: string): SketchError =>
   new SketchError("invalid_value", message, { param });
 
 export function readOptions({ prompt, options = {}, edit, stream }: SketchRequest): DrawOptions {
-  if (prompt.length > limits.prompt) {
+  if (prompt.length > imageLimits.prompt) {
     throw new SketchError(
       "prompt_too_long",
-      `Prompt must be length ${limits.prompt} or less. Your prompt length is ${prompt.length}. Please reduce your prompt length.`,
+      `Prompt must be length ${imageLimits.prompt} or less. Your prompt length is ${prompt.length}. Please reduce your prompt length.`,
       { param: "prompt" },
     );
   }
@@ -112,16 +112,16 @@ function readSize(text: string | undefined): Size | undefined {
   if (text === undefined || text === "auto") return undefined;
   const match = /^(\d{1,5})x(\d{1,5})$/.exec(text);
   const [width, height] = [Number(match?.[1]), Number(match?.[2])];
-  const [least, most] = limits.edge;
+  const [least, most] = imageLimits.edge;
   const fits =
     match !== null &&
     Math.min(width, height) >= least &&
     Math.max(width, height) <= most &&
-    width * height <= limits.pixels;
+    width * height <= imageLimits.pixels;
   if (fits) return { width, height };
   throw invalid(
     "size",
-    `Invalid size '${text.slice(0, 40)}'. Use 'auto' or WIDTHxHEIGHT with each edge from ${least} to ${most} and at most ${limits.pixels} pixels.`,
+    `Invalid size '${text.slice(0, 40)}'. Use 'auto' or WIDTHxHEIGHT with each edge from ${least} to ${most} and at most ${imageLimits.pixels} pixels.`,
   );
 }
 
@@ -236,12 +236,12 @@ export function autoSize({ shape }: Brief): Size {
 
 /** The size `auto` of an edit: the size of the image, scaled to fit the limits. */
 export function boundedSize({ width, height }: Size): Size {
-  const [least, most] = limits.edge;
+  const [least, most] = imageLimits.edge;
   const shrink = Math.min(
     1,
     most / width,
     most / height,
-    Math.sqrt(limits.pixels / (width * height)),
+    Math.sqrt(imageLimits.pixels / (width * height)),
   );
   const grow = Math.max(1, least / (width * shrink), least / (height * shrink));
   const edge = (value: number): number =>

@@ -39,7 +39,7 @@ type Embeddings = Map<string, CachedEmbedding>;
 /** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
 const maxWaits = 2;
 /** A request with more inputs is probably indexing documents, not serving a user: it counts as a bulk request. */
-const maxInteractiveInputs = 64;
+export const maxInteractiveInputs = 64;
 
 const isBulkRequest = ({ record: { priority, embeddings } }: EmbeddingsRequest): boolean =>
   priority === "batch" || embeddings.inputs > maxInteractiveInputs;

@@ -63,7 +63,7 @@ const maxSearched = 256;
  */
 const operationsBetweenHints = 4096;
 /** The share of a full cache that the entries of bulk requests may have. */
-const bulkShare = 1 / 16;
+export const bulkShare = 1 / 16;
 
 /** The number of hot entries whose base64 text is kept, in addition to `maxBytes`. */
 const maxHotEntries = 1024;

@@ -83,13 +83,16 @@ export class CounterSeries {
   }
 }
 
+/** A histogram has many values for each label set, so it may have fewer of them. */
+export const [maxCounterSeries, maxHistogramSeries] = [1000, 250];
+
 export class Counter {
   readonly #options: InstrumentOptions;
   readonly #series: SeriesByLabels<CounterSeries>;
 
   constructor(options: InstrumentOptions) {
     this.#options = options;
-    const { labelNames, maxSeries = 1000 } = options;
+    const { labelNames, maxSeries = maxCounterSeries } = options;
     this.#series = new SeriesByLabels(
       labelNames.length,
       maxSeries,
@@ -169,7 +172,7 @@ export class Histogram {
 
   constructor(options: HistogramOptions) {
     this.#options = options;
-    const { labelNames, bounds, maxSeries = 250 } = options;
+    const { labelNames, bounds, maxSeries = maxHistogramSeries } = options;
     this.#series = new SeriesByLabels(
       labelNames.length,
       maxSeries,

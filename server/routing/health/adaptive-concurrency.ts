@@ -12,9 +12,9 @@ const limitAfterRecovery = 8;
 /** Several failures within this interval cause one decrease. */
 const decreaseIntervalMs = 100;
 /** How long after the last overload error the limit stays hard: shorter than the default queue timeout (5 s). */
-const hardLimitMs = 3000;
+export const hardLimitMs = 3000;
 /** The multiplicative decrease. */
-const decreaseFactor = 0.7;
+export const decreaseFactor = 0.7;
 /**
  * The additive increase per request duration: slower while the limit is hard, as each request above capacity is
  * rejected.
@@ -125,7 +125,7 @@ export class AdaptiveConcurrency {
 const defaultRateLimitMs = 1000;
 const maxDefaultRateLimitMs = 30_000;
 /** The longest cool-down, even if `retry-after` is longer: the target's limits may be raised meanwhile. */
-const maxCoolDownMs = 300_000;
+export const maxCoolDownMs = 300_000;
 /** After an error about the gateway's API key or credit. */
 const refusedMs = 30_000;
 const maxRefusedMs = 300_000;

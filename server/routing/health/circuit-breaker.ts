@@ -6,11 +6,11 @@
  */
 
 /** Consecutive failures of any kind that open the breaker. */
-const failureThreshold = 5;
+export const failureThreshold = 5;
 /** The threshold during slow start. */
-const failureThresholdInRamp = 3;
-const minOpenMs = 1000;
-const maxOpenMs = 30_000;
+export const failureThresholdInRamp = 3;
+export const minOpenMs = 1000;
+export const maxOpenMs = 30_000;
 /** The longest wait for a probe if no other target can serve. */
 const maxUrgentOpenMs = 1000;
 /** A probe that has not ended by then counts as failed. */
@@ -18,13 +18,13 @@ export const probeTimeoutMs = 2000;
 /** After this long without opening again, the backoff starts from the beginning. */
 const resetBackoffMs = 60_000;
 /** The duration of slow start. */
-const rampMs = 10_000;
-const minRampShare = 0.1;
+export const rampMs = 10_000;
+export const minRampShare = 0.1;
 /**
  * Successful probes that close the breaker of a partially ejected target (success threshold), such as an outlier: one
  * success does not show that the target has recovered, because part of its requests succeeded all the time.
  */
-const successThresholdIfPartial = 3;
+export const successThresholdIfPartial = 3;
 /** The weight of one request in the failure rate (EWMA). */
 const weight = 1 / 16;
 /** From this failure rate on, failures in a row can be chance: the target is then ejected only partially. */
@@ -239,8 +239,8 @@ interface PeerHealth {
 }
 
 /** With fewer outcomes a failure rate says nothing. */
-const minSamples = 20;
-const minFailureRate = 0.2;
+export const minSamples = 20;
+export const minFailureRate = 0.2;
 
 /** Outlier ejection: a target that fails more often than its peers is ejected, but never more than half of them. */
 export function isOutlier(health: PeerHealth, peers: readonly PeerHealth[], now: number): boolean {
@@ -257,17 +257,17 @@ export function isOutlier(health: PeerHealth, peers: readonly PeerHealth[], now:
   return hasBetterPeer && ejectedCount <= peers.length / 2;
 }
 
-const capacity = 64;
+export const recentOutcomesCapacity = 64;
 const maxAgeMs = 300_000;
 
 /** Sliding window over a target's latest outcomes, bounded by count and age. */
 export class OutcomeWindow {
-  readonly #times = new Float64Array(capacity);
-  readonly #failed = new Uint8Array(capacity);
+  readonly #times = new Float64Array(recentOutcomesCapacity);
+  readonly #failed = new Uint8Array(recentOutcomesCapacity);
   #added = 0;
 
   add(now: number, succeeded: boolean): void {
-    const at = this.#added % capacity;
+    const at = this.#added % recentOutcomesCapacity;
     this.#times[at] = now;
     this.#failed[at] = succeeded ? 0 : 1;
     this.#added++;
@@ -275,14 +275,15 @@ export class OutcomeWindow {
 
   count(now: number): number {
     let count = 0;
-    for (let at = 0; at < Math.min(this.#added, capacity); at++) if (this.#counts(at, now)) count++;
+    for (let at = 0; at < Math.min(this.#added, recentOutcomesCapacity); at++)
+      if (this.#counts(at, now)) count++;
     return count;
   }
 
   /** The share of failures. 0 without outcomes. */
   failureRate(now: number): number {
     let [count, failed] = [0, 0];
-    for (let at = 0; at < Math.min(this.#added, capacity); at++) {
+    for (let at = 0; at < Math.min(this.#added, recentOutcomesCapacity); at++) {
       if (!this.#counts(at, now)) continue;
       count++;
       failed += this.#failed[at] as number;

@@ -26,9 +26,9 @@ export function requestSizeClassOf({ input }: EmbeddingsQuery): number {
 }
 
 /** The shortest attempt timeout. */
-const minTimeoutMs = 1000;
+export const minTimeoutMs = 1000;
 /** For a size class without any measurement: long enough to load a model. */
-const initialTimeoutMs = 20_000;
+export const initialTimeoutMs = 20_000;
 
 export class LatencyStats {
   readonly #windows = new Array<LatencyWindow | undefined>(sizeClasses);
@@ -85,7 +85,7 @@ export class LatencyStats {
 /** The number of latencies kept. */
 const capacity = 128;
 /** With fewer latencies the percentiles are unknown. */
-const minimumCount = 20;
+export const minLatencySamples = 20;
 /** Percentiles are computed again after this many additions: they hardly change from request to request. */
 const recomputeEvery = 16;
 
@@ -99,18 +99,19 @@ export class LatencyWindow {
   add(ms: number): void {
     this.#latencies[this.#count % capacity] = ms;
     this.#count++;
-    if (this.#count >= minimumCount && this.#count % recomputeEvery === 0) this.#p95 = undefined;
+    if (this.#count >= minLatencySamples && this.#count % recomputeEvery === 0)
+      this.#p95 = undefined;
   }
 
   /** Undefined with too few latencies. */
   p95(): number | undefined {
-    if (this.#count < minimumCount) return undefined;
+    if (this.#count < minLatencySamples) return undefined;
     if (this.#p95 === undefined) this.#compute();
     return this.#p95;
   }
 
   p99(): number | undefined {
-    if (this.#count < minimumCount) return undefined;
+    if (this.#count < minLatencySamples) return undefined;
     if (this.#p95 === undefined) this.#compute();
     return this.#p99;
   }

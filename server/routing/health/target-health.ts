@@ -28,8 +28,8 @@ export interface HealthOptions {
 export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 
 /** With this many requests in flight and no response for `silenceMs`, other targets are preferred. */
-const silentRequestsLimit = 5;
-const silenceMs = 1500;
+export const silentRequestsLimit = 5;
+export const silenceMs = 1500;
 const maxErrors = 5;
 
 export interface TargetError {

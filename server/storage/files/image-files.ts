@@ -28,6 +28,8 @@ export interface ImageFilesOptions {
   readonly now: () => number;
 }
 
+/** 32 characters in base64url: the name of a link cannot be guessed. */
+export const linkRandomBytes = 24;
 const namePattern = /^[A-Za-z0-9_-]{32}\.(png|jpg|webp|gif|svg|avif|bin)$/;
 /** The extension of a file that is still being written. */
 const draftEnding = ".draft";
@@ -64,7 +66,7 @@ export class ImageFiles implements BlobStore {
     const { folder, now } = this.#options;
     const size = blobSize(source);
     await this.#reserve(size);
-    const name = `${randomBytes(24).toString("base64url")}.${extensionOf(type)}`;
+    const name = `${randomBytes(linkRandomBytes).toString("base64url")}.${extensionOf(type)}`;
     this.#own?.add(name);
     const path = join(folder, name);
     const expires = Math.ceil((now() + ttlMs) / 1000);

@@ -18,7 +18,7 @@ const outboxName = /^outbox-\d+-[\w-]+\.log$/;
 
 const damagedEnding = ".damaged";
 /** Files with damaged records that are kept, the latest. Each has at most the size of an outbox, 64 MiB. */
-const maxDamagedFiles = 3;
+export const maxDamagedFiles = 3;
 
 interface LeftOutbox extends OutboxContent {
   readonly path: string;

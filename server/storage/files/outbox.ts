@@ -50,6 +50,8 @@ const unwatched = { watch: () => undefined, problem: undefined };
 
 /** A released reservation is written at most this much later. */
 const releaseDelayMs = 50;
+/** A larger outbox counts as a full disk. */
+export const maxOutboxBytes = 64 * 1024 * 1024;
 
 export class OutboxFile implements Outbox {
   readonly path: string;
@@ -73,7 +75,7 @@ export class OutboxFile implements Outbox {
     this.#options = {
       opened: unwatched,
       compactBytes: 1024 * 1024,
-      maxBytes: 64 * 1024 * 1024,
+      maxBytes: maxOutboxBytes,
       write: writeSync,
       ...options,
     };

@@ -23,7 +23,13 @@ const settings = z.object({
 
 export type BuiltInLocalModels = Required<Pick<BuiltInModel, "embeddings" | "close">>;
 
-export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): BuiltInLocalModels {
+/** Each model takes a process and its memory. */
+export const maxLocalModels = 8;
+
+export function createLocal({
+  maxModels = maxLocalModels,
+  ...options
+}: LocalOptions = {}): BuiltInLocalModels {
   /** By their settings, least recently used first. */
   const embedders = new Map<string, Embedder>();
 
