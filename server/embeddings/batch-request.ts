@@ -180,7 +180,7 @@ async function sendJoined(
 ): Promise<EmbeddingsResponse> {
   for (const { request } of members) request.record.routing.batchSize = members.length;
   // Later stages read and write the request record and the queue wait of the first member, for all members. Of what
-  // they read, the priority and the model are the same for all. These are those of the first member alone: the API key
+  // they read, the priority and the model are the same for all. From the first member alone come the API key
   // whose turn the batch takes in the queue of the target, the trace context that the upstream gets, and the request ID
   // in the log if the reported usage is implausible. The cache policy is applied before batching, and each member has
   // its own timeout.

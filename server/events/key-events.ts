@@ -19,7 +19,7 @@ interface KeyEventsOptions {
 const markName = "key-revision";
 /**
  * Events of one page are recorded before the next page is read, which bounds the events in memory. Events that cannot
- * be recorded stay in memory up to the bound of `events.ts`; those beyond it are lost, and the log says so.
+ * be recorded stay in memory up to the bound of `events.ts`; further events are lost, and the log says so.
  */
 const pageSize = 1000;
 

@@ -49,10 +49,10 @@ export function validationError(error: z.ZodError, root: unknown, schema: z.ZodT
   }
 }
 
-const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
+const invalidType = (param: string, expected: string, given: unknown): GatewayError =>
   new GatewayError(
     "invalid_type",
-    `Invalid type for '${param}': expected ${article(wanted)}, but got ${describeType(given)} instead.`,
+    `Invalid type for '${param}': expected ${article(expected)}, but got ${describeType(given)} instead.`,
     { param },
   );
 

@@ -88,8 +88,8 @@ export type Resolution = "1K" | "2K" | "4K";
  * A size in between has the class whose edge is nearer by ratio. Without a requested size it is 1K, the default of
  * these vendors.
  */
-export function resolutionOf({ requestedSize: wanted = "" }: GenerationQuery): Resolution {
-  const [width = 0, height = 0] = wanted.split("x").map(Number);
+export function resolutionOf({ requestedSize = "" }: GenerationQuery): Resolution {
+  const [width = 0, height = 0] = requestedSize.split("x").map(Number);
   const edge = Math.sqrt(width * height);
   if (edge <= 1024 * Math.SQRT2) return "1K";
   return edge <= 2048 * Math.SQRT2 ? "2K" : "4K";

@@ -56,14 +56,14 @@ export function decodeText(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** `wanted`: the column to read. Without it, the column that is named like a text, or else the longest. */
-export function readTexts(content: string, fileName = "", wanted?: string): ReadTexts {
+/** `columnName`: the column to read. Without it, the column that is named like a text, or else the longest. */
+export function readTexts(content: string, fileName = "", columnName?: string): ReadTexts {
   const extension = fileName.toLowerCase().split(".").at(-1);
   const rows = readRows(content, extension);
   const columns = [
     ...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row)))),
   ];
-  const column = wanted ?? likelyColumn(rows, columns);
+  const column = columnName ?? likelyColumn(rows, columns);
   const texts = rows.map((row, at) => textIn(row, column, at).trim()).filter((text) => text !== "");
   return {
     texts: texts.slice(0, maxTexts),

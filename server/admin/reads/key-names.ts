@@ -39,17 +39,17 @@ export const createKeyNames = (
   now: () => number,
 ): KeyNames => ({
   of: async (ids) => {
-    const wanted = new Set(ids);
+    const remaining = new Set(ids);
     const names = new Map<string, string>();
-    for (const id of [...wanted].filter((each) => each.startsWith("user_"))) {
-      wanted.delete(id);
+    for (const id of [...remaining].filter((each) => each.startsWith("user_"))) {
+      remaining.delete(id);
       const user = await users.findById(id);
       if (user) names.set(id, user.name);
     }
-    if (wanted.delete("admin-token")) names.set("admin-token", "admin token");
-    for (const [id, { name }] of findKeys(snapshot(), wanted)) names.set(id, name);
+    if (remaining.delete("admin-token")) names.set("admin-token", "admin token");
+    for (const [id, { name }] of findKeys(snapshot(), remaining)) names.set(id, name);
     // Revoked keys are not in the snapshot. A page of a list has few of them.
-    for (const id of [...wanted].filter((each) => !names.has(each)).slice(0, maxRevoked)) {
+    for (const id of [...remaining].filter((each) => !names.has(each)).slice(0, maxRevoked)) {
       const key = await keys.findById(id);
       if (key) names.set(id, key.name);
     }

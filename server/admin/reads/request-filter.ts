@@ -118,8 +118,8 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
   );
 }
 
-const isEqual = (wanted: string | null | undefined, value: string | undefined): boolean =>
-  wanted === undefined || wanted === (value ?? null);
+const isEqual = (required: string | null | undefined, value: string | undefined): boolean =>
+  required === undefined || required === (value ?? null);
 
 const isWithin = (range: ValueRange | undefined, value: number | undefined): boolean =>
   !range ||

@@ -91,15 +91,15 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
   /** Returns the names of the members before and after. */
   const setMembers = async (project: string, ids: readonly string[]) => {
     const all = await users.list();
-    const wanted = ids.map((id) => requireUser(all, id));
+    const listed = ids.map((id) => requireUser(all, id));
     for (const user of all) {
       const others = user.projects?.filter((name) => name !== project);
-      const isWanted = wanted.includes(user);
-      if (others === undefined || isWanted === isMember(project)(user)) continue;
-      await users.update(user.id, { projects: isWanted ? [...others, project] : others });
+      const isListed = listed.includes(user);
+      if (others === undefined || isListed === isMember(project)(user)) continue;
+      await users.update(user.id, { projects: isListed ? [...others, project] : others });
     }
     const names = (members: readonly StoredUser[]) => members.map(({ name }) => name).sort();
-    return { before: names(all.filter(isMember(project))), after: names(wanted) };
+    return { before: names(all.filter(isMember(project))), after: names(listed) };
   };
 
   const entities = entityRoutes({

@@ -92,8 +92,8 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
 
   const positions = model.max_position_embeddings ?? Number.POSITIVE_INFINITY;
   const usable = countsFromTwo.test(model.model_type ?? "") ? positions - 2 : positions;
-  const wanted = sentence.max_seq_length ?? tokenizerConfig.model_max_length ?? usable;
-  const limit = Math.min(wanted, usable);
+  const declared = sentence.max_seq_length ?? tokenizerConfig.model_max_length ?? usable;
+  const limit = Math.min(declared, usable);
   return {
     problems,
     directory: {

@@ -169,8 +169,8 @@ const resolutionRules: Rule<Readonly<Partial<Record<Resolution, string>>>> = [
   [/\/phota(\/edit)?$/, { "4K": "4K" }],
 ];
 
-export const falResolution = (endpoint: string, wanted: Resolution): string | undefined =>
-  first(resolutionRules, endpoint)?.[wanted];
+export const falResolution = (endpoint: string, resolution: Resolution): string | undefined =>
+  first(resolutionRules, endpoint)?.[resolution];
 
 export function falImageCapabilities(
   model: string,

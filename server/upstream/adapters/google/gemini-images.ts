@@ -218,5 +218,5 @@ export const withoutProject = (
 const nameIn = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Z_]{2,40}$/.test(value) ? value : undefined;
 
-const picked = (from: ExtraFields, wanted: (name: string) => boolean): ExtraFields =>
-  Object.fromEntries(Object.entries(from).filter(([name]) => wanted(name)));
+const picked = (from: ExtraFields, include: (name: string) => boolean): ExtraFields =>
+  Object.fromEntries(Object.entries(from).filter(([name]) => include(name)));

@@ -74,11 +74,11 @@ function inFile(path: string, fd: number, length: number): ImageInput {
   return {
     input: path,
     length,
-    peek: (from, wanted) => {
-      const to = Math.min(from + wanted, length);
+    peek: (from, needed) => {
+      const to = Math.min(from + needed, length);
       if (from < buffered.from || to > buffered.to) {
-        const window = Math.max(windowBytes, wanted);
-        if (buffer.length < wanted) buffer = Buffer.allocUnsafe(window);
+        const window = Math.max(windowBytes, needed);
+        if (buffer.length < needed) buffer = Buffer.allocUnsafe(window);
         buffered = { from, to: from + readSync(fd, buffer, 0, window, from) };
       }
       return buffer.subarray(from - buffered.from, Math.min(to, buffered.to) - buffered.from);
