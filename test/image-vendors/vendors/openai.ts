@@ -61,7 +61,8 @@ export const openai: readonly FakeVendor[] = [
   {
     name: "openai-compatible",
     kind: "openai-compatible",
-    model: "image-model-1",
+    // Part of golden files, so it is not renamed: goldens must stay comparable with earlier states.
+    model: "house-painter-1",
     config: { apiKey: key },
     basePath: "/v1",
     operations: ["generations", "edits"],
