@@ -13,7 +13,7 @@ import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./b
  * After this time without a renewal, the implementations under test treat a claim as abandoned. Long enough for a busy
  * machine: a claim is renewed after a third of it.
  */
-export const claimLeaseMs = 3000;
+export const claimLeaseMs = 2500;
 
 export interface ClaimsReplica {
   readonly claims: RequestClaims;
