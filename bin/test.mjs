@@ -43,8 +43,8 @@ const minShare = 32;
 const files = testFolders().flatMap(testFiles);
 /**
  * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology
- * of several replicas, the installation of the package, a file with thousands of tests, and the files that wait longest.
- * They take longest, so they start first: a long file at the end would run alone.
+ * of several replicas, the installation of the package, and a file with thousands of tests. They take longest, so they
+ * start first.
  */
 const ownProcess = [
   /^\.\/test\/browser\//,
@@ -52,8 +52,6 @@ const ownProcess = [
   /^\.\/test\/topology\//,
   /^\.\/test\/process\/package\./,
   /^\.\/test\/laws\/images\./,
-  /\/(?:process-crash|data-folder|routing-gateway)\.slow\./,
-  /\/(?:request-resources|many-keys|unfinished-uploads|built-in-process)\.slow\./,
 ];
 const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));
 const others = files.filter((file) => !groups.flat().includes(file));

@@ -16,6 +16,15 @@ const notSignedIn = /^401 GET \S*\/admin\/api\/session$/;
  */
 const notWrittenYet = /^404 GET \S*\/admin\/api\/requests\/req_\w+$/;
 
+/**
+ * A page cancels its requests when it is left. Chromium cancels requests when a network interface of the machine
+ * appears or disappears, as in the tests of the topology.
+ */
+const harmlessFailures: ReadonlySet<string> = new Set([
+  "net::ERR_ABORTED",
+  "net::ERR_NETWORK_CHANGED",
+]);
+
 export function collectProblems(context: BrowserContext): PageProblems {
   const problems: string[] = [];
   const expected = [notSignedIn, notWrittenYet];
@@ -25,8 +34,7 @@ export function collectProblems(context: BrowserContext): PageProblems {
   });
   context.on("requestfailed", (request) => {
     const reason = request.failure()?.errorText ?? "";
-    // A page cancels its requests when it is left.
-    if (reason !== "net::ERR_ABORTED")
+    if (!harmlessFailures.has(reason))
       problems.push(`failed ${request.method()} ${request.url()}: ${reason}`);
   });
   context.on("weberror", (error) => problems.push(`exception: ${error.error().stack}`));

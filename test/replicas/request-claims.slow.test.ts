@@ -99,7 +99,8 @@ testWithRedis(
 );
 
 testWithRedis("nothing is generated again for a key whose replica died", async () => {
-  const [dead, alive] = [await replica(50), await replica()];
+  // Long enough for a busy machine: the other replica must find the claim before it ends.
+  const [dead, alive] = [await replica(2000), await replica()];
   requestOf(await dead.claim("dies"));
   const waiting = alive.claim("dies");
   await until(alive.isWaiting);
