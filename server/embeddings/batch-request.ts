@@ -10,6 +10,7 @@ import type { RequestLoad } from "../limits/request-demand.ts";
 import { queueAbortError } from "../request/deadline.ts";
 import type { QueueWait, Send, SendListener, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
+import { invalidResponse } from "../upstream/invalid-response.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
@@ -276,10 +277,7 @@ function splitResponse(
   // The verify stage checks the number of vectors too. It is checked twice, because a wrong number would give a client
   // another client's vector.
   if (vectors.length !== expected) {
-    throw new GatewayError(
-      "upstream_invalid",
-      `The upstream's response is not usable: ${vectors.length} vectors for ${expected} inputs.`,
-    );
+    throw invalidResponse(`${vectors.length} vectors for ${expected} inputs`);
   }
   // A batch of one gets the upstream's response unchanged.
   if (members.length === 1) {

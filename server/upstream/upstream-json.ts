@@ -3,9 +3,10 @@
  * and the rest of the document can still be read.
  */
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
 import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
+import { invalidResponse } from "./invalid-response.ts";
 
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
@@ -84,7 +85,7 @@ export async function parseLargeJson(
       if (slices.maxDepth > maxJsonDepth) throw tooDeep();
       checkCounts(slices);
       if (slices.whole.length - slices.readyBytes > maxValueBytes) {
-        throw unusable(`one value of it has more than ${maxValueBytes} bytes`);
+        throw invalidResponse(`one value of it has more than ${maxValueBytes} bytes`);
       }
       bytesInTurn += slice.length;
       if (bytesInTurn < bytesPerTurn) continue;
@@ -95,7 +96,7 @@ export async function parseLargeJson(
     const fields = await inTurns(slices.end());
     return isList ? fields?.list : fields;
   } catch (error) {
-    if (error instanceof InvalidUtf8) throw unusable("it is not valid UTF-8");
+    if (error instanceof InvalidUtf8) throw invalidResponse("it is not valid UTF-8");
     throw error;
   }
 }
@@ -141,12 +142,9 @@ export function checkUpstreamJson(bytes: Uint8Array): void {
 
 function checkCounts({ containers, fields }: JsonScan): void {
   if (containers > maxContainers) {
-    throw unusable(`it has more than ${maxContainers} arrays and objects`);
+    throw invalidResponse(`it has more than ${maxContainers} arrays and objects`);
   }
-  if (fields > maxFields) throw unusable(`it has more than ${maxFields} fields`);
+  if (fields > maxFields) throw invalidResponse(`it has more than ${maxFields} fields`);
 }
 
-const tooDeep = (): GatewayError => unusable(`it is nested more than ${maxJsonDepth} deep`);
-
-const unusable = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);
+const tooDeep = (): GatewayError => invalidResponse(`it is nested more than ${maxJsonDepth} deep`);

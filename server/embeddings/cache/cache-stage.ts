@@ -15,6 +15,7 @@ import type {
   EmbeddingsResponse,
   Vector,
 } from "../../upstream/contract.ts";
+import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { countedTokens, tokensPerInput } from "../embedding-usage.ts";
 import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
@@ -90,7 +91,7 @@ export const cacheStage =
       embeddings: Embeddings | undefined,
     ): void => {
       if (vectors.length !== keys.length)
-        throw unusableResponse("its number of vectors differs from the number of inputs");
+        throw invalidResponse("its number of vectors differs from the number of inputs");
       // The count of a request with one input is that input's count.
       const shares =
         keys.length === 1 || !usage
@@ -102,7 +103,7 @@ export const cacheStage =
         // Waiters share the vector as received: no code modifies a response.
         const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
         if (!cache.set(key, embedding, isBulk))
-          throw unusableResponse("a vector is not base64 of float32 numbers");
+          throw invalidResponse("a vector is not base64 of float32 numbers");
         flight.addResult(key, embedding);
         embeddings?.set(key, embedding);
       }
@@ -193,7 +194,7 @@ export const cacheStage =
       await sendUpstream(selectInputs(request, indexes, all), all, embeddings);
       const fresh = assembleResponse(keys, embeddings);
       if (!haveSameLength(fresh.vectors))
-        throw unusableResponse("its vectors are of different lengths");
+        throw invalidResponse("its vectors are of different lengths");
       return fresh;
     };
 
@@ -315,9 +316,6 @@ const responseOf = (
   inputTokens: number | undefined,
 ): EmbeddingsResponse =>
   inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
-
-const unusableResponse = (reason: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${reason}.`);
 
 /**
  * Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused.
