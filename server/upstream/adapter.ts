@@ -110,8 +110,6 @@ export interface PendingJob {
   readonly cost?: number;
   /** Cancels the job. */
   readonly cancel?: UpstreamRequest;
-  /** The latest partial image, in base64. */
-  readonly partialImage?: string;
   /** The time until the next poll, if the upstream gives it. */
   readonly afterMs?: number;
 }

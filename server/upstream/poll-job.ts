@@ -7,7 +7,13 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
-import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
+import type {
+  BufferedImageResponse,
+  GenerationQuery,
+  ImageEvent,
+  ImageResponse,
+  Target,
+} from "./contract.ts";
 import { markMayBeBilled } from "./may-have-been-billed.ts";
 
 /** Sends one upstream request with its credentials. Rejects with the mapped error of an error response. */
@@ -31,39 +37,17 @@ const maxPollMs = 3000;
 /** A job that has begun may be billed, so polling survives up to this many failed polls in a row. */
 const maxFailedPolls = 8;
 
+/** Polls until the image is done. An aborted request cancels the upstream's job. */
 export async function pollJob<Q extends GenerationQuery>(
   job: UpstreamImageJob<Q>,
   first: PendingJob,
-): Promise<ImageResponse> {
-  if (job.query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
-  for await (const event of pollUntilDone(job, first)) {
-    if (event.type === "buffered") return event.response;
-  }
-  throw new GatewayError("internal", "Polling ended without an image.");
-}
-
-/** Yields partial images as they arrive, then the image. An aborted request cancels the upstream's job. */
-async function* pollUntilDone<Q extends GenerationQuery>(
-  job: UpstreamImageJob<Q>,
-  first: PendingJob,
-): AsyncGenerator<ImageEvent> {
+): Promise<BufferedImageResponse> {
   const { adapter, query, target, signal, temp, send } = job;
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
-  let partialImages = 0;
-  let lastPartialImage = "";
   try {
     for (;;) {
-      const { partialImage: base64 } = pending;
-      if (
-        base64 !== undefined &&
-        base64 !== lastPartialImage &&
-        partialImages < maxPartialImages(query)
-      ) {
-        lastPartialImage = base64;
-        yield { type: "partial", image: { kind: "base64", base64 }, index: partialImages++ };
-      }
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
@@ -78,18 +62,14 @@ async function* pollUntilDone<Q extends GenerationQuery>(
           throw markMayBeBilled(error);
         continue;
       }
-      const { jobId } = pending;
+      const { jobId, cost } = pending;
       const next = await adapter.fromUpstream(response, {
         query,
         target,
         temp,
         ...(jobId !== undefined && { jobId }),
       });
-      if (next.kind === "buffered") {
-        const { cost } = pending;
-        yield { type: "buffered", response: cost === undefined ? next : { cost, ...next } };
-        return;
-      }
+      if (next.kind === "buffered") return cost === undefined ? next : { cost, ...next };
       if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
       pending = { ...pending, ...next };
     }
@@ -124,16 +104,15 @@ const transientErrors: ReadonlySet<string> = new Set([
 const isTransient = (error: unknown): boolean =>
   error instanceof GatewayError && transientErrors.has(error.kind);
 
-const maxPartialImages = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
-
 /** Requests partial images while the upstream works on its response. */
 export async function* streamPartialImages<Q extends GenerationQuery>(
   { query, target, signal, send }: UpstreamImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
   firstResponse: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
+  const maxPartialImages = query.options.partial_images ?? 0;
   let lastPartialImage = "";
-  for (let partialImages = 0; partialImages < maxPartialImages(query); ) {
+  for (let partialImages = 0; partialImages < maxPartialImages; ) {
     const done = await Promise.race([
       firstResponse,
       sleep(firstPollMs * 2, signal).then(() => undefined),
