@@ -4,7 +4,7 @@ import { quotedList } from "../lib/quoted-list.ts";
 import type { GenerationQuery } from "./contract.ts";
 import type { SizeRule, Sizes } from "./image-capabilities.ts";
 
-interface Size {
+export interface Size {
   readonly width: number;
   readonly height: number;
 }
