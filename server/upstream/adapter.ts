@@ -57,23 +57,20 @@ export interface UpstreamResponse {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-export interface EndpointAdapter<Q, A> {
-  toUpstream(query: Q, target: Target): UpstreamRequest;
-  fromUpstream(response: UpstreamResponse, query: Q, target: Target): Promise<A>;
-}
-
-export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, EmbeddingsResponse> {
+export interface EmbeddingsAdapter {
   capabilities(target: Target): EmbeddingCapabilities;
+  toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest;
+  fromUpstream(
+    response: UpstreamResponse,
+    query: EmbeddingsQuery,
+    target: Target,
+  ): Promise<EmbeddingsResponse>;
 }
 
 /** Maps image requests. An upstream may respond with a pending job, which is then polled. */
-export interface ImageAdapter<Q extends GenerationQuery> {
+export interface ImageAdapter<Q extends GenerationQuery = GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
-  /** Reads the response to the request, and the responses to polls of its job. */
-  fromUpstream(
-    response: UpstreamResponse,
-    imageRequest: ImageRequestContext<Q>,
-  ): Promise<ImageResponse | PendingJob>;
+  readonly fromUpstream: ReadImages;
   /**
    * The progress request that is sent while the image request has no response yet. Its response has a partial
    * image in base64.
@@ -84,8 +81,14 @@ export interface ImageAdapter<Q extends GenerationQuery> {
   };
 }
 
-export interface ImageRequestContext<Q extends GenerationQuery> {
-  readonly query: Q;
+/** Reads the response to an image request, and the responses to polls of its job. */
+export type ReadImages = (
+  response: UpstreamResponse,
+  context: ImageRequestContext,
+) => Promise<ImageResponse | PendingJob>;
+
+export interface ImageRequestContext {
+  readonly query: GenerationQuery;
   readonly target: Target;
   /** Temp storage for large parts of the response. */
   readonly temp: RequestTemp;
@@ -130,9 +133,8 @@ export interface ErrorContext {
 }
 
 export interface Adapter {
-  readonly name: string;
   readonly embeddings?: EmbeddingsAdapter;
-  readonly generations?: ImageAdapter<GenerationQuery>;
+  readonly generations?: ImageAdapter;
   readonly edits?: ImageAdapter<EditQuery>;
   /** Image capabilities of a target. Present if `generations` or `edits` is. */
   readonly imageCapabilities?: (
@@ -158,7 +160,7 @@ export interface Adapter {
     /** Undefined: the response has another shape. */
     read(body: unknown): readonly unknown[] | undefined;
   };
-  /** A free request that shows whether the API key is valid. Absent: OpenAI's list of models. */
+  /** A free request that shows whether the API key is valid. Absent: that of `models`, or OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

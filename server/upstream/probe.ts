@@ -32,7 +32,7 @@ export async function probe(
   const { id, kind } = upstream;
   const adapter = adapters.get(kind);
   if (!adapter) return { upstream: id, ok: true, detail: "runs inside the gateway" };
-  const request = adapter.probe?.(upstream) ?? openaiList(upstream);
+  const request = (adapter.probe ?? adapter.models?.request ?? openaiList)(upstream);
   const address = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {

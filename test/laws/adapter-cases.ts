@@ -35,14 +35,15 @@ export const targetModel = "org/target-model";
 const ownWay = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
 /** Adapters with their own image API have separate laws for images. */
-function inOpenaisWay(adapter: Adapter): Adapter {
-  if (!ownWay.has(adapter.name)) return adapter;
+function inOpenaisWay(name: string): Adapter {
+  const adapter = adapters.get(name)!;
+  if (!ownWay.has(name)) return adapter;
   const { generations: _, edits: __, ...others } = adapter;
   return others;
 }
 
 const subject = (name: string, options: Record<string, unknown> = {}): Subject => ({
-  adapter: inOpenaisWay(adapters.get(name)!),
+  adapter: inOpenaisWay(name),
   target: {
     model: targetModel,
     upstream: {

@@ -190,9 +190,13 @@ const models: Readonly<Record<string, readonly string[]>> = {
   zhipu: ["glm-image", "cogview-4"],
 };
 
-function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Generator<[string, Row]> {
-  const { name } = adapter;
-  const upstream = { id: "up", kind: name, apiKey: "k", headers: {}, options: {} };
+function* rowsOf(
+  kind: string,
+  adapter: Adapter,
+  model: string,
+  more: Partial<Target>,
+): Generator<[string, Row]> {
+  const upstream = { id: "up", kind, apiKey: "k", headers: {}, options: {} };
   const target: Target = { model, upstream, ...more };
   for (const operation of ["generations", "edits"] as const) {
     const capabilities = adapter.imageCapabilities?.(target, operation);
@@ -200,7 +204,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
       continue;
     const surface = more.surface ? ` (${more.surface})` : "";
     yield [
-      `${name}/${model}${surface}, ${operation}`,
+      `${kind}/${model}${surface}, ${operation}`,
       { adapter, target, operation, capabilities },
     ];
   }
@@ -230,14 +234,14 @@ function* insideRows(): Generator<[string, Row]> {
 
 /** By kind of upstream, then by name. */
 export const rows: ReadonlyMap<string, ReadonlyMap<string, Row>> = new Map(
-  [...adapters.values()]
-    .filter(({ imageCapabilities: images }) => images)
-    .map((adapter): [string, ReadonlyMap<string, Row>] => [
-      adapter.name,
+  [...adapters]
+    .filter(([, { imageCapabilities: images }]) => images)
+    .map(([kind, adapter]): [string, ReadonlyMap<string, Row>] => [
+      kind,
       new Map(
-        [...(models[adapter.name] ?? []), "some-new-model-9"].flatMap((model) => [
-          ...rowsOf(adapter, model, {}),
-          ...(adapter.name === "openai" ? rowsOf(adapter, model, { surface: "responses" }) : []),
+        [...(models[kind] ?? []), "some-new-model-9"].flatMap((model) => [
+          ...rowsOf(kind, adapter, model, {}),
+          ...(kind === "openai" ? rowsOf(kind, adapter, model, { surface: "responses" }) : []),
         ]),
       ),
     ])

@@ -134,9 +134,9 @@ describe("the fake vendors", () => {
   test("exist for every image vendor with its own API", () => {
     const faked = new Set(fakeVendors.map(({ kind }) => kind));
     const withoutFake = [...openaiEmbeddingsOwnImages, ...nativeEmbeddings, ...imageOnly].filter(
-      ({ adapter }) => (adapter.generations || adapter.edits) && !faked.has(adapter.name),
+      ({ kind, adapter }) => (adapter.generations || adapter.edits) && !faked.has(kind.name),
     );
-    expect(withoutFake.map(({ adapter }) => adapter.name)).toEqual([]);
+    expect(withoutFake.map(({ kind }) => kind.name)).toEqual([]);
   });
 
   test("have one golden file for each operation", () => {

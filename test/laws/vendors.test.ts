@@ -30,9 +30,9 @@ const now = Date.parse("2026-01-01T00:00:00Z");
 test("every vendor with embeddings has a case, and every case has a unique name", () => {
   const kindsWithCase = new Set(vendorCases.map(({ target }) => target.upstream.kind));
   const silent = vendors.filter(
-    ({ adapter }) => adapter.embeddings && !kindsWithCase.has(adapter.name),
+    ({ kind, adapter }) => adapter.embeddings && !kindsWithCase.has(kind.name),
   );
-  expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
+  expect(silent.map(({ kind }) => kind.name)).toEqual([]);
   expect(vendorSubjects.size).toBe(vendorCases.length);
 });
 

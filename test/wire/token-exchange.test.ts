@@ -81,7 +81,7 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
   (_kind, of) => {
     const adapter = adapters.get(of.kind);
     const request = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
-    const sent = JSON.stringify([request, adapter?.probe?.(of)]);
+    const sent = JSON.stringify([request, adapter?.probe?.(of), adapter?.models?.request(of)]);
     expect(sent).not.toContain("secret-0123456789");
     expect(sent).not.toContain("authorization");
   },

@@ -102,7 +102,7 @@ describe.each(files)("%s", (name) => {
 test("every kind with its own embeddings API has an example", () => {
   const covered = new Set(files.map((name) => name.split(".")[0]));
   const silent = nativeEmbeddings.filter(
-    ({ adapter }) => adapter.embeddings && !covered.has(adapter.name),
+    ({ kind, adapter }) => adapter.embeddings && !covered.has(kind.name),
   );
-  expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
+  expect(silent.map(({ kind }) => kind.name)).toEqual([]);
 });

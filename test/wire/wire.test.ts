@@ -133,7 +133,7 @@ const buildEmbeddings =
 const unlessOwnImages =
   (build: RequestBuilder): RequestBuilder =>
   async (variant) =>
-    ownImages.has(variant.adapter.name) ? undefined : build(variant);
+    ownImages.has(variant.target.upstream.kind) ? undefined : build(variant);
 const ownImages = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
 const endpoints: Readonly<Record<string, RequestBuilder>> = {

@@ -6,8 +6,8 @@ import type {
   ImageAdapter,
   ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../adapter.ts";
 import type {
@@ -107,10 +107,7 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields 
 const buildRequest = ({ upstream, model }: Target, fields: ExtraFields): UpstreamRequest =>
   imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(model)}`, authHeaders(upstream), fields);
 
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse | PendingJob> {
+const fromUpstream: ReadImages = async (response, context) => {
   const body = await response.json();
   const status = memberOf(body, "status");
   const job = jobIdOf(memberOf(body, "id"), context);
@@ -123,7 +120,7 @@ async function fromUpstream(
     throw toMappedError(undefined, "it does not know the task", context);
   if (status === "Error" || status === "Failed") throw failed(body, context);
   return stillPending;
-}
+};
 
 function acceptedJob(response: unknown, { upstream }: Target): PendingJob {
   const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(response, name));
@@ -137,10 +134,7 @@ function acceptedJob(response: unknown, { upstream }: Target): PendingJob {
   };
 }
 
-function readResult(
-  result: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): BufferedImageResponse {
+function readResult(result: unknown, context: ImageRequestContext): BufferedImageResponse {
   const image = imageContentIn(memberOf(result, "sample"));
   if (!image) throw invalidResponse("its status is ready, but it has no `sample`");
   const fields = {
@@ -157,7 +151,7 @@ function reasonsIn(response: unknown, status: string): string {
   return `The upstream's safety system refused the request (${status}${list}).`;
 }
 
-function failed(response: unknown, context: ImageRequestContext<GenerationQuery>) {
+function failed(response: unknown, context: ImageRequestContext) {
   const details = memberOf(response, "details");
   const message =
     textIn(response, "message") ??
@@ -172,7 +166,7 @@ function failed(response: unknown, context: ImageRequestContext<GenerationQuery>
   );
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(target, body(query)),
   fromUpstream,
 };
@@ -186,7 +180,6 @@ const edits: ImageAdapter<EditQuery> = {
 export const bfl: Vendor = {
   kind: { name: "bfl", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "bfl",
     generations,
     edits,
     imageCapabilities,

@@ -2,7 +2,7 @@
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
 import {
   cohereTaskTypes,
@@ -83,19 +83,13 @@ function vectorsIn(byType: unknown): readonly Vector[] {
 export const cohere: Vendor = {
   kind: { name: "cohere", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
   adapter: {
-    name: "cohere",
     embeddings,
     models: {
-      request: (upstream) => ({
-        url: `${baseUrlOf(upstream)}/v1/models?page_size=1000&endpoint=embed`,
-        headers: bearer(upstream),
-      }),
+      request: (upstream) =>
+        bearerRequest(`${baseUrlOf(upstream)}/v1/models?page_size=1000&endpoint=embed`, upstream),
       read: membersOfList("models", "name"),
     },
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/v1/models?page_size=1`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/v1/models?page_size=1`, upstream),
     readError: nativeErrorReader({
       // An unknown path also returns 404.
       classify: ({ status, message }) =>

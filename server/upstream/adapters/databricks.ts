@@ -66,7 +66,6 @@ export const databricks: Vendor = {
     },
   },
   adapter: {
-    name: "databricks",
     embeddings,
     token: (upstream) => {
       const clientId = clientOf(upstream);
@@ -79,10 +78,6 @@ export const databricks: Vendor = {
       }),
       read: membersOfList("endpoints", "name"),
     },
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/api/2.0/serving-endpoints`,
-      headers: authHeaders(upstream),
-    }),
     readError: nativeErrorReader({
       names: (upstream) => [clientOf(upstream)],
       classify: ({ status, message, body }) => {

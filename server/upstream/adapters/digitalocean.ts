@@ -1,6 +1,5 @@
 /** DigitalOcean: OpenAI-compatible embeddings and generations, with `n` in every request; no edits. */
 import type { ImageAdapter, Vendor } from "../adapter.ts";
-import type { GenerationQuery } from "../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { openaiGenerations } from "./openai/images.ts";
@@ -33,7 +32,7 @@ const capabilities: ImageCapabilities = {
 
 const openai = openaiGenerations(openaiEndpoints(baseUrl));
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   ...openai,
   toUpstream: (query, target) => {
     const { n = 1, partial_images = 0 } = query.options;

@@ -123,5 +123,5 @@ export const vendors: readonly Vendor[] = [
 ];
 
 export const adapters: ReadonlyMap<string, Adapter> = new Map(
-  vendors.map(({ adapter }) => [adapter.name, adapter]),
+  vendors.map(({ kind, adapter }) => [kind.name, adapter]),
 );

@@ -58,7 +58,6 @@ const embeddings: EmbeddingsAdapter = {
 export const jina: Vendor = {
   kind: { name: "jina", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
   adapter: {
-    name: "jina",
     embeddings,
     readError: nativeErrorReader({
       classify: ({ body }) => {

@@ -1,6 +1,6 @@
 /** MiniMax: image-01 with its native API, later models with OpenAI's. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
-import type { GenerationQuery, ImageResponse, Target } from "../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
+import type { Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
@@ -61,7 +61,49 @@ const openai = {
   edits: unstreamed(openaiEdits(resolveEndpoint)),
 };
 
-const generations: ImageAdapter<GenerationQuery> = {
+/** platform.minimax.io/docs/api-reference/errorcode. Any other code is an error of MiniMax itself. */
+const meanings: Readonly<Record<number, ErrorMeaning>> = {
+  1002: "too fast",
+  1004: "wrong key",
+  1008: "no credit",
+  1026: "moderated",
+  1027: "moderated",
+  1039: "too fast",
+  1042: "rejected",
+  2013: "rejected",
+  2045: "too fast",
+  2049: "wrong key",
+  2056: "no credit",
+};
+
+const statusCodeIn = (response: unknown): number =>
+  Number(codeIn(memberOf(response, "base_resp"), "status_code"));
+
+/** Every response has the status 200; `base_resp` has the actual result. */
+const read: ReadImages = async (response, context) => {
+  const body = await readDocument(response, context.temp);
+  const code = statusCodeIn(body);
+  if (code !== 0) {
+    const message = textIn(memberOf(body, "base_resp"), "status_msg");
+    const meaning = modelUnknown(message ?? "") ? "no such model" : meanings[code];
+    throw toMappedError(meaning, message, context, response.headers);
+  }
+  const data = memberOf(body, "data");
+  const results = ["image_base64", "image_urls"]
+    .flatMap((name) => memberOf(data, name) ?? [])
+    .flatMap((value) => {
+      const image = imageContentIn(value);
+      return image ? [{ image }] : [];
+    });
+  if (results.length > 0) return { kind: "buffered", results, metadata: {} };
+  // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. Its meaning is not documented; most likely
+  // images that the safety filter withheld, because all other failures have codes.
+  const failed = Number(codeIn(memberOf(body, "metadata"), "failed_count"));
+  if (failed > 0) throw toMappedError("moderated", undefined, context);
+  throw invalidResponse("it has no image");
+};
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) => {
     if (!isImage01(target.model)) return openai.generations.toUpstream(query, target);
     const { extraFields, options, prompt } = query;
@@ -83,51 +125,6 @@ const generations: ImageAdapter<GenerationQuery> = {
       : openai.generations.fromUpstream(response, context),
 };
 
-/** platform.minimax.io/docs/api-reference/errorcode. Any other code is an error of MiniMax itself. */
-const meanings: Readonly<Record<number, ErrorMeaning>> = {
-  1002: "too fast",
-  1004: "wrong key",
-  1008: "no credit",
-  1026: "moderated",
-  1027: "moderated",
-  1039: "too fast",
-  1042: "rejected",
-  2013: "rejected",
-  2045: "too fast",
-  2049: "wrong key",
-  2056: "no credit",
-};
-
-const statusCodeIn = (response: unknown): number =>
-  Number(codeIn(memberOf(response, "base_resp"), "status_code"));
-
-/** Every response has the status 200; `base_resp` has the actual result. */
-async function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse> {
-  const body = await readDocument(response, context.temp);
-  const code = statusCodeIn(body);
-  if (code !== 0) {
-    const message = textIn(memberOf(body, "base_resp"), "status_msg");
-    const meaning = modelUnknown(message ?? "") ? "no such model" : meanings[code];
-    throw toMappedError(meaning, message, context, response.headers);
-  }
-  const data = memberOf(body, "data");
-  const results = ["image_base64", "image_urls"]
-    .flatMap((name) => memberOf(data, name) ?? [])
-    .flatMap((value) => {
-      const image = imageContentIn(value);
-      return image ? [{ image }] : [];
-    });
-  if (results.length > 0) return { kind: "buffered", results, metadata: {} };
-  // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. Its meaning is not documented; most likely
-  // images that the safety filter withheld, because all other failures have codes.
-  const failed = Number(codeIn(memberOf(body, "metadata"), "failed_count"));
-  if (failed > 0) throw toMappedError("moderated", undefined, context);
-  throw invalidResponse("it has no image");
-}
-
 const modelUnknown = (message: string): boolean =>
   /\b(unknown|unsupported|invalid) model\b|\bmodel\b.*\bnot (exist|found|support)/i.test(message);
 
@@ -144,7 +141,6 @@ const readError = nativeErrorReader({
 export const minimax: Vendor = {
   kind: { name: "minimax", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "minimax",
     generations,
     edits: openai.edits,
     imageCapabilities,

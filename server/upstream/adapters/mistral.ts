@@ -52,7 +52,6 @@ export const mistral: Vendor = {
     options: { base64: base64Option },
   },
   adapter: {
-    name: "mistral",
     embeddings,
     readError: nativeErrorReader({
       classify: ({ message, body }) => {

@@ -2,7 +2,7 @@
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import {
   cohereTaskTypes,
@@ -61,12 +61,8 @@ const embeddings: EmbeddingsAdapter = {
 export const nomic: Vendor = {
   kind: { name: "nomic", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
   adapter: {
-    name: "nomic",
     embeddings,
-    probe: (upstream) => ({
-      url: `${upstream.baseUrl ?? baseUrl}/user`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) => bearerRequest(`${upstream.baseUrl ?? baseUrl}/user`, upstream),
     readError: nativeErrorReader(),
   },
 };

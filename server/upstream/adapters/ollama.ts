@@ -3,7 +3,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { knownEmbedding } from "../catalog/index.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
-import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf, usageOf, vectorRows } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
@@ -70,16 +70,11 @@ const readError: Adapter["readError"] = async (response, context) => {
 export const ollama: Vendor = {
   kind: { name: "ollama", baseUrl, needs: [], serves: "embedding", options: {} },
   adapter: {
-    name: "ollama",
     embeddings,
     models: {
-      request: (upstream) => ({
-        url: `${baseUrlOf(upstream)}/api/tags`,
-        headers: bearer(upstream),
-      }),
+      request: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/api/tags`, upstream),
       read: membersOfList("models", "name"),
     },
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/api/tags`, headers: bearer(upstream) }),
     readError,
   },
 };

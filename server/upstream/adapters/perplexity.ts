@@ -61,5 +61,5 @@ function fromBytes(vector: Vector): Vector {
 
 export const perplexity: Vendor = {
   kind: { name: "perplexity", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
-  adapter: { name: "perplexity", embeddings, readError: nativeErrorReader() },
+  adapter: { embeddings, readError: nativeErrorReader() },
 };

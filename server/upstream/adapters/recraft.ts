@@ -1,18 +1,12 @@
 /**
  * Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms.
  */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target, Upstream } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import {
   bearer,
+  bearerRequest,
   fieldParts,
   imageFormRequest,
   imageJsonRequest,
@@ -89,7 +83,28 @@ function fieldsOf(
   };
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+/** Required without a mask: from 0, nearly identical, to 1, minimal similarity. 0.5 by default. */
+const defaultStrength = 0.5;
+
+/** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */
+const unitsPerDollar = 1000;
+
+const fromUpstream: ReadImages = (response, context) =>
+  readImageList(response, context, {
+    entryFields: (entry) => ({
+      ...revised(memberOf(entry, "revised_prompt"), context),
+      ...extraFieldsOf(entry, ["image_id"]),
+    }),
+    responseFields: (body) => {
+      const credits = memberOf(body, "credits");
+      return {
+        ...createdIn(body),
+        ...(isCount(credits) && { cost: credits / unitsPerDollar }),
+      };
+    },
+  });
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) =>
     imageJsonRequest(
       `${baseUrlOf(target.upstream)}/images/generations`,
@@ -98,9 +113,6 @@ const generations: ImageAdapter<GenerationQuery> = {
     ),
   fromUpstream,
 };
-
-/** Required without a mask: from 0, nearly identical, to 1, minimal similarity. 0.5 by default. */
-const defaultStrength = 0.5;
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
@@ -117,28 +129,6 @@ const edits: ImageAdapter<EditQuery> = {
   },
   fromUpstream,
 };
-
-/** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */
-const unitsPerDollar = 1000;
-
-function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
-    entryFields: (entry) => ({
-      ...revised(memberOf(entry, "revised_prompt"), context),
-      ...extraFieldsOf(entry, ["image_id"]),
-    }),
-    responseFields: (body) => {
-      const credits = memberOf(body, "credits");
-      return {
-        ...createdIn(body),
-        ...(isCount(credits) && { cost: credits / unitsPerDollar }),
-      };
-    },
-  });
-}
 
 /** `{code, message}`. Its documentation does not list the codes: these are from user reports. */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
@@ -157,12 +147,11 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
 export const recraft: Vendor = {
   kind: { name: "recraft", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "recraft",
     generations,
     edits,
     imageCapabilities,
     // /v1/users/me: the account and its remaining credits.
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/users/me`, headers: bearer(upstream) }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/users/me`, upstream),
     readError: nativeErrorReader({ classify }),
   },
 };

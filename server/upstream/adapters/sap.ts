@@ -93,7 +93,6 @@ export const sap: Vendor = {
     },
   },
   adapter: {
-    name: "sap",
     embeddings,
     token: () => xsuaa,
     // Succeeds if the deployment is running.

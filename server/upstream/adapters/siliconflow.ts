@@ -1,18 +1,6 @@
 /** SiliconFlow: OpenAI-compatible embeddings; images at OpenAI's path with its own fields, returned as links only. */
-import type {
-  ImageAdapter,
-  ImageRequestContext,
-  UpstreamRequest,
-  UpstreamResponse,
-  Vendor,
-} from "../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-} from "../contract.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest, Vendor } from "../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
@@ -57,27 +45,6 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
   };
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => buildRequest(query, target, {}),
-  fromUpstream: read,
-};
-
-const edits: ImageAdapter<EditQuery> = {
-  // image, image2, image3.
-  toUpstream: (query, target) =>
-    buildRequest(
-      query,
-      target,
-      Object.fromEntries(
-        query.images.map((source, at) => [
-          at === 0 ? "image" : `image${at + 1}`,
-          asDataUrl(source),
-        ]),
-      ),
-    ),
-  fromUpstream: read,
-};
-
 function buildRequest(
   { extraFields, options, prompt }: GenerationQuery,
   { upstream, model }: Target,
@@ -97,15 +64,32 @@ function buildRequest(
 }
 
 /** `{images: [{url}], timings: {inference}, seed}`, and the same list once more as `data`. */
-function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
+const read: ReadImages = (response, context) =>
+  readImageList(response, context, {
     list: "images",
     responseFields: (body) => extraFieldsOf(body, ["timings", "seed"]),
   });
-}
+
+const generations: ImageAdapter = {
+  toUpstream: (query, target) => buildRequest(query, target, {}),
+  fromUpstream: read,
+};
+
+const edits: ImageAdapter<EditQuery> = {
+  // image, image2, image3.
+  toUpstream: (query, target) =>
+    buildRequest(
+      query,
+      target,
+      Object.fromEntries(
+        query.images.map((source, at) => [
+          at === 0 ? "image" : `image${at + 1}`,
+          asDataUrl(source),
+        ]),
+      ),
+    ),
+  fromUpstream: read,
+};
 
 const readError = nativeErrorReader({
   // Codes as recorded by users: 20012 with 400, 30001 and 30011 with 403. No page lists them.

@@ -74,7 +74,6 @@ export const snowflake: Vendor = {
     },
   },
   adapter: {
-    name: "snowflake",
     embeddings,
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/api/v2/databases?showLimit=1`,

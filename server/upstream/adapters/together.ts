@@ -1,12 +1,6 @@
 /** Together: OpenAI-compatible embeddings; images by width and height, with an edit's input images in the same body. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-} from "../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target } from "../contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
@@ -70,7 +64,12 @@ const buildRequest = (query: GenerationQuery, target: Target, sources: ExtraFiel
   });
 };
 
-const generations: ImageAdapter<GenerationQuery> = {
+const fromUpstream: ReadImages = (response, context) =>
+  readImageList(response, context, {
+    entryFields: (entry) => extraFieldsOf(entry, ["timings"]),
+  });
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(query, target),
   fromUpstream,
 };
@@ -86,15 +85,6 @@ const edits: ImageAdapter<EditQuery> = {
   },
   fromUpstream,
 };
-
-function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
-    entryFields: (entry) => extraFieldsOf(entry, ["timings"]),
-  });
-}
 
 /** Errors from user reports that differ from OpenAI's: "Unable to access model …", NSFW, 402. */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {

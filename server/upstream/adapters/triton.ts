@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import { invalidResponse } from "../invalid-response.ts";
-import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { isCount, listIn, memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
@@ -78,12 +78,8 @@ export const triton: Vendor = {
     },
   },
   adapter: {
-    name: "triton",
     embeddings,
-    probe: (upstream) => ({
-      url: `${upstream.baseUrl}/v2/health/ready`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) => bearerRequest(`${upstream.baseUrl}/v2/health/ready`, upstream),
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (/\bunknown model\b/i.test(message)) return "no such model";

@@ -11,7 +11,7 @@ import type {
 } from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
-import { bearer, bearerJsonRequest } from "./wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { readDocumentChunks, readDocuments } from "./wire/document-chunks.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
@@ -118,9 +118,8 @@ const embeddings: EmbeddingsAdapter = {
 export const voyage: Vendor = {
   kind: { name: "voyage", baseUrl, needs: ["apiKey"], serves: "embedding", options: {} },
   adapter: {
-    name: "voyage",
     embeddings,
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/models`, headers: bearer(upstream) }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/models`, upstream),
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (status !== 400) return undefined;

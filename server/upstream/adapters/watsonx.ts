@@ -96,7 +96,6 @@ export const watsonx: Vendor = {
     },
   },
   adapter: {
-    name: "watsonx",
     embeddings,
     // On-premises installations have no IAM: the operator sets another credential in `headers`.
     token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),

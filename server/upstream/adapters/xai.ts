@@ -1,13 +1,6 @@
 /** xAI: OpenAI's paths, aspect ratios instead of sizes, and edits in JSON. The response reports the cost. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target, Upstream } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { resolutionOf } from "../image-sizes.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "./wire/build-request.ts";
@@ -83,7 +76,21 @@ function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
   };
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+/** docs.x.ai/developers/cost-tracking. */
+const ticksPerDollar = 10_000_000_000;
+
+const fromUpstream: ReadImages = (response, context) =>
+  readImageList(response, context, {
+    // @ai-sdk/xai, XaiImageModel: such an entry has no image, or a placeholder.
+    isWithheld: (entry) => memberOf(entry, "respect_moderation") === false,
+    entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
+    responseFields: (body) => {
+      const spent = memberOf(memberOf(body, "usage"), "cost_in_usd_ticks");
+      return typeof spent === "number" && spent >= 0 ? { cost: spent / ticksPerDollar } : {};
+    },
+  });
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) =>
     imageJsonRequest(
       `${baseUrlOf(target.upstream)}/images/generations`,
@@ -106,24 +113,6 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-/** docs.x.ai/developers/cost-tracking. */
-const ticksPerDollar = 10_000_000_000;
-
-function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
-    // @ai-sdk/xai, XaiImageModel: such an entry has no image, or a placeholder.
-    isWithheld: (entry) => memberOf(entry, "respect_moderation") === false,
-    entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
-    responseFields: (body) => {
-      const spent = memberOf(memberOf(body, "usage"), "cost_in_usd_ticks");
-      return typeof spent === "number" && spent >= 0 ? { cost: spent / ticksPerDollar } : {};
-    },
-  });
-}
-
 /**
  * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the
  * team: both as recorded by several users.
@@ -141,7 +130,6 @@ function classify({ message, body }: VendorError): ErrorMeaning | undefined {
 export const xai: Vendor = {
   kind: { name: "xai", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "xai",
     generations,
     edits,
     imageCapabilities,

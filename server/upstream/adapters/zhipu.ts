@@ -1,6 +1,6 @@
 /** Zhipu's BigModel: OpenAI-compatible embeddings and nearly OpenAI-compatible images, returned as links only. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../adapter.ts";
-import type { BufferedImageResponse, ExtraFields, GenerationQuery, Target } from "../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
+import type { ExtraFields, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
@@ -30,7 +30,21 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
       };
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+/** The same page. OpenAI's clients may send any length. */
+const userLength = { min: 6, max: 128 } as const;
+
+const userId = (user: string | undefined): ExtraFields =>
+  user === undefined ? {} : { user_id: user.padEnd(userLength.min, "-").slice(0, userLength.max) };
+
+const read: ReadImages = (response, context) =>
+  readImageList(response, context, {
+    responseFields: (body) => ({
+      ...createdIn(body),
+      ...extraFieldsOf(body, ["content_filter"]),
+    }),
+  });
+
+const generations: ImageAdapter = {
   toUpstream: ({ extraFields, options, prompt }, { upstream, model }) =>
     imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
       ...extraFields,
@@ -42,24 +56,6 @@ const generations: ImageAdapter<GenerationQuery> = {
     }),
   fromUpstream: read,
 };
-
-/** The same page. OpenAI's clients may send any length. */
-const userLength = { min: 6, max: 128 } as const;
-
-const userId = (user: string | undefined): ExtraFields =>
-  user === undefined ? {} : { user_id: user.padEnd(userLength.min, "-").slice(0, userLength.max) };
-
-function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
-    responseFields: (body) => ({
-      ...createdIn(body),
-      ...extraFieldsOf(body, ["content_filter"]),
-    }),
-  });
-}
 
 // docs.z.ai/api-reference/api-code: codes are texts.
 const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(

@@ -1,7 +1,7 @@
 /** The free request that lists the models of an upstream, or at least checks its credential. */
 import type { UpstreamRequest } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
-import { bearer } from "../adapters/wire/build-request.ts";
+import { bearerRequest } from "../adapters/wire/build-request.ts";
 import { memberOf } from "../adapters/wire/members.ts";
 import type { Upstream } from "../contract.ts";
 import { kinds } from "../kinds.ts";
@@ -29,7 +29,7 @@ export function freeRequest(upstream: Upstream): FreeRequest | undefined {
 /** OpenAI's list of models, which most servers have. */
 export function openaiList(upstream: Upstream): UpstreamRequest {
   const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
-  return { url: `${baseUrl}/models`, headers: bearer(upstream) };
+  return bearerRequest(`${baseUrl}/models`, upstream);
 }
 
 /** Some servers send the list without an object around it. */

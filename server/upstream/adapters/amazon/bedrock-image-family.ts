@@ -21,7 +21,7 @@ export interface ImageFamily {
   capabilities(model: string, operation: "generations" | "edits"): ImageCapabilities;
   generation(query: GenerationQuery, model: string): ExtraFields;
   edit(query: EditQuery, model: string): ExtraFields;
-  read(response: unknown, context: ImageRequestContext<GenerationQuery>): BufferedImageResponse;
+  read(response: unknown, context: ImageRequestContext): BufferedImageResponse;
 }
 
 export const sourcesOf = ({
@@ -43,5 +43,5 @@ export const imagesIn = (response: unknown): readonly ImageResult[] =>
 export const noImageError = (
   meaning: ErrorMeaning | undefined,
   message: string | undefined,
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
 ): GatewayError => toMappedError(meaning, message && withoutNumbers(message), context);

@@ -1,18 +1,7 @@
 /** Images on Amazon Bedrock: the model's vendor decides the request body. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type {
-  ImageAdapter,
-  ImageRequestContext,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-} from "../../contract.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
+import type { EditQuery, ExtraFields, Target } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
@@ -59,7 +48,7 @@ export const bedrockImageCapabilities = (
 export function bedrockImages(
   invoke: (target: Target) => Pick<UpstreamRequest, "url" | "headers">,
 ): {
-  readonly generations: ImageAdapter<GenerationQuery>;
+  readonly generations: ImageAdapter;
   readonly edits: ImageAdapter<EditQuery>;
 } {
   const buildRequest = (target: Target, body: ExtraFields): UpstreamRequest => {
@@ -80,10 +69,7 @@ export function bedrockImages(
   };
 }
 
-async function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
+const read: ReadImages = async (response, context) => {
   const family = imageFamilyOf(context.target, context.query.model);
   return family.read(await readDocument(response, context.temp), context);
-}
+};

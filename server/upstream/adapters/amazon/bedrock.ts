@@ -8,7 +8,7 @@ import type {
   Vendor,
 } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
-import { bearer, jsonRequest } from "../wire/build-request.ts";
+import { bearer, bearerRequest, jsonRequest } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
@@ -87,7 +87,6 @@ export const bedrock: Vendor = {
     },
   },
   adapter: {
-    name: "bedrock",
     embeddings,
     ...bedrockImages(invoke),
     imageCapabilities: bedrockImageCapabilities,
@@ -97,16 +96,10 @@ export const bedrock: Vendor = {
     signStreamed: async (request, upstream, now) =>
       upstream.apiKey === undefined ? signedStream(request, upstream, now) : request,
     models: {
-      request: (upstream) => ({
-        url: `${baseUrlOf(upstream, "bedrock")}/foundation-models`,
-        headers: bearer(upstream),
-      }),
+      request: (upstream) =>
+        bearerRequest(`${baseUrlOf(upstream, "bedrock")}/foundation-models`, upstream),
       read: membersOfList("modelSummaries", "modelId"),
     },
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream, "bedrock")}/foundation-models`,
-      headers: bearer(upstream),
-    }),
     readError: bedrockErrorReader((upstream) => {
       const { accessKeyId }: AwsOptions = upstream.options;
       return [accessKeyId, new URL(baseUrlOf(upstream)).host];

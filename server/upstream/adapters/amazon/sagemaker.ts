@@ -51,7 +51,6 @@ export const sagemaker: Vendor = {
     },
   },
   adapter: {
-    name: "sagemaker",
     embeddings,
     sign: signedFor("sagemaker"),
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/ping`, headers: {} }),

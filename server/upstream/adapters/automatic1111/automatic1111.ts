@@ -44,7 +44,6 @@ export const automatic1111: Vendor = {
     options: {},
   },
   adapter: {
-    name: "automatic1111",
     generations: automatic1111Generations,
     edits: automatic1111Edits,
     imageCapabilities: () => imageCapabilities,
@@ -53,7 +52,6 @@ export const automatic1111: Vendor = {
       read: (body) =>
         Array.isArray(body) ? body.map((entry) => memberOf(entry, "model_name")) : undefined,
     },
-    probe: (upstream) => automatic1111Endpoint(upstream, "sdapi/v1/sd-models"),
     readError,
   },
 };

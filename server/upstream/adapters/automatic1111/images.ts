@@ -1,16 +1,10 @@
 /** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a server setting, overridden in each request. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type {
-  ImageAdapter,
-  ImageRequestContext,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../../adapter.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
-  ImageResponse,
   ImageResult,
   Target,
   Upstream,
@@ -77,7 +71,7 @@ function taskOf(query: GenerationQuery): string | undefined {
  * modules/progress.py. /sdapi/v1/progress shows the current image, which may be another client's; this endpoint shows
  * only the image of the given task. A server started with --nowebui lacks this endpoint, and gives no partial images.
  */
-const watch: ImageAdapter<GenerationQuery>["watch"] = {
+const watch: ImageAdapter["watch"] = {
   toUpstream: (query, { upstream }) => {
     const { url, headers } = automatic1111Endpoint(upstream, "internal/progress");
     const progressFields = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
@@ -87,27 +81,6 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
     const partialImage = textIn(await response.json(), "live_preview");
     return partialImage === undefined ? undefined : bareBase64(partialImage);
   },
-};
-
-export const automatic1111Generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) =>
-    buildRequest(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
-  fromUpstream: readResponse,
-  watch,
-};
-
-export const automatic1111Edits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => {
-    const { images, mask } = query;
-    return buildRequest(target.upstream, "sdapi/v1/img2img", {
-      ...resizeFields(query),
-      ...fieldsOf(query, target),
-      init_images: [new FileContent(onlyFile(images))],
-      ...(mask && { mask: asBase64(mask) }),
-    });
-  },
-  fromUpstream: readResponse,
-  watch,
 };
 
 /**
@@ -121,10 +94,10 @@ function resizeFields(query: EditQuery): ExtraFields {
   return sized ? {} : { resize_mode: 1 };
 }
 
-async function readResponse(
-  response: UpstreamResponse,
-  { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse> {
+const readResponse: ReadImages = async (
+  response,
+  { query: { options }, target: { model }, temp },
+) => {
   const body = await readDocument(response, temp);
   const info = parseInfo(memberOf(body, "info"));
   if (!isCheckpoint(model, info)) {
@@ -146,7 +119,28 @@ async function readResponse(
     results: images.map((value, at) => resultOf(value, seeds[at])),
     metadata: {},
   };
-}
+};
+
+export const automatic1111Generations: ImageAdapter = {
+  toUpstream: (query, target) =>
+    buildRequest(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
+  fromUpstream: readResponse,
+  watch,
+};
+
+export const automatic1111Edits: ImageAdapter<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { images, mask } = query;
+    return buildRequest(target.upstream, "sdapi/v1/img2img", {
+      ...resizeFields(query),
+      ...fieldsOf(query, target),
+      init_images: [new FileContent(onlyFile(images))],
+      ...(mask && { mask: asBase64(mask) }),
+    });
+  },
+  fromUpstream: readResponse,
+  watch,
+};
 
 function resultOf(value: unknown, seed: unknown): ImageResult {
   const image = imageContentIn(value);

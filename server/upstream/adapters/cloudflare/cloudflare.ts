@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
-import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
@@ -56,19 +56,13 @@ export const cloudflare: Vendor = {
     },
   },
   adapter: {
-    name: "cloudflare",
     embeddings,
     models: {
-      request: (upstream) => ({
-        url: `${aiOf(upstream)}/models/search?per_page=100`,
-        headers: bearer(upstream),
-      }),
+      request: (upstream) =>
+        bearerRequest(`${aiOf(upstream)}/models/search?per_page=100`, upstream),
       read: membersOfList("result", "name"),
     },
-    probe: (upstream) => ({
-      url: `${aiOf(upstream)}/models/search?per_page=1`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) => bearerRequest(`${aiOf(upstream)}/models/search?per_page=1`, upstream),
     generations: cloudflareGenerations,
     edits: cloudflareEdits,
     imageCapabilities: cloudflareImageCapabilities,

@@ -3,17 +3,10 @@ import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
 } from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  FilePart,
-  GenerationQuery,
-  Target,
-} from "../../contract.ts";
+import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
@@ -98,7 +91,16 @@ const formRequest = (
     ...files.map((file, at): Part => ({ name: `input_image_${at}`, file })),
   ]);
 
-export const cloudflareGenerations: ImageAdapter<GenerationQuery> = {
+/** Stable Diffusion and Phoenix send the image's bytes, the others base64 in JSON. */
+const read: ReadImages = (response, context) =>
+  readSingleImage(response, context, (body) => {
+    if (memberOf(body, "success") === false) throw failed(body, context);
+    const image = imageContentIn(memberOf(memberOf(body, "result"), "image"));
+    if (image) return image;
+    throw invalidResponse("it has no image");
+  });
+
+export const cloudflareGenerations: ImageAdapter = {
   toUpstream: (query, target) =>
     takesForms(target)
       ? formRequest(target, fieldsOf(query, target))
@@ -117,21 +119,8 @@ export const cloudflareEdits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-/** Stable Diffusion and Phoenix send the image's bytes, the others base64 in JSON. */
-function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readSingleImage(response, context, (body) => {
-    if (memberOf(body, "success") === false) throw failed(body, context);
-    const image = imageContentIn(memberOf(memberOf(body, "result"), "image"));
-    if (image) return image;
-    throw invalidResponse("it has no image");
-  });
-}
-
 /** Refusals of the safety system have been seen with status 200, too. */
-function failed(response: unknown, context: ImageRequestContext<GenerationQuery>): GatewayError {
+function failed(response: unknown, context: ImageRequestContext): GatewayError {
   const flagged = flaggedIn(messageIn(response) ?? "");
   return flagged === undefined
     ? invalidResponse("it reports that it failed")

@@ -3,7 +3,7 @@ import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../../adapter.t
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
 import { orderByIndex } from "../openai/embeddings.ts";
-import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { dashscopeRoot, dashscopeUrl } from "./endpoints.ts";
@@ -60,21 +60,20 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-const compatibleModels = (upstream: Upstream): UpstreamRequest => ({
-  url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
-  headers: bearer(upstream),
-});
+const compatibleModels = (upstream: Upstream): UpstreamRequest =>
+  bearerRequest(
+    `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
+    upstream,
+  );
 
 export const dashscope: Vendor = {
   kind: { name: "dashscope", baseUrl: dashscopeUrl, needs: ["apiKey"], options: {} },
   adapter: {
-    name: "dashscope",
     embeddings,
     generations: dashscopeGenerations,
     edits: dashscopeEdits,
     imageCapabilities: ({ model }) => dashscopeFamily(model).capabilities,
     models: { request: compatibleModels, read: membersOfList("data", "id") },
-    probe: compatibleModels,
     readError: dashscopeErrorReader,
   },
 };

@@ -4,8 +4,8 @@ import type {
   ImageAdapter,
   ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
 } from "../../adapter.ts";
 import type {
   EditQuery,
@@ -26,25 +26,6 @@ import { toMappedError } from "../wire/native-errors.ts";
 import { dashscopeRoot } from "./endpoints.ts";
 import { meaningOfJob } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
-
-export const dashscopeGenerations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => {
-    if (dashscopeFamily(target.model).editsOnly) {
-      throw new GatewayError(
-        "unsupported_operation",
-        `The model '${query.model}' only edits images and does not generate from a prompt alone. Use /v1/images/edits.`,
-        { param: "model" },
-      );
-    }
-    return buildRequest(query, target, []);
-  },
-  fromUpstream: read,
-};
-
-export const dashscopeEdits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => buildRequest(query, target, query.images.map(asDataUrl), query),
-  fromUpstream: read,
-};
 
 /** Options next to the prompt of a job; all others are parameters. */
 const promptOptions = ["negative_prompt", "ref_img", "function"] as const;
@@ -127,10 +108,7 @@ const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
 /** States of a job that ended without an image. UNKNOWN: it expired, or never existed. */
 const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
-async function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse | PendingJob> {
+const read: ReadImages = async (response, context) => {
   const { target, temp } = context;
   const body = await readDocument(response, temp);
   const output = memberOf(body, "output");
@@ -148,7 +126,26 @@ async function read(
   if (!failure && typeof status !== "string") throw invalidResponse("it has no image");
   const meaning = meaningOfJob(textIn(failure, "code") ?? "");
   throw toMappedError(meaning, textIn(failure, "message"), context, response.headers);
-}
+};
+
+export const dashscopeGenerations: ImageAdapter = {
+  toUpstream: (query, target) => {
+    if (dashscopeFamily(target.model).editsOnly) {
+      throw new GatewayError(
+        "unsupported_operation",
+        `The model '${query.model}' only edits images and does not generate from a prompt alone. Use /v1/images/edits.`,
+        { param: "model" },
+      );
+    }
+    return buildRequest(query, target, []);
+  },
+  fromUpstream: read,
+};
+
+export const dashscopeEdits: ImageAdapter<EditQuery> = {
+  toUpstream: (query, target) => buildRequest(query, target, query.images.map(asDataUrl), query),
+  fromUpstream: read,
+};
 
 function pending(id: unknown, { upstream }: Target): PendingJob {
   // The poll request sends the API key to this URL.
@@ -164,10 +161,7 @@ function pending(id: unknown, { upstream }: Target): PendingJob {
 }
 
 /** output.choices[].message.content[].image. z-image adds the rewritten prompt next to it. */
-function imagesInMessages(
-  output: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): ImageResult[] {
+function imagesInMessages(output: unknown, context: ImageRequestContext): ImageResult[] {
   const rewrites = context.target.model.startsWith("z-image");
   return listOf(memberOf(output, "choices")).flatMap((choice) => {
     const content = listOf(memberOf(memberOf(choice, "message"), "content"));
@@ -179,19 +173,12 @@ function imagesInMessages(
 }
 
 /** output.results[].url */
-const imagesInResults = (
-  output: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): ImageResult[] =>
+const imagesInResults = (output: unknown, context: ImageRequestContext): ImageResult[] =>
   listOf(memberOf(output, "results")).flatMap((entry) =>
     toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), context),
   );
 
-function toResult(
-  value: unknown,
-  prompt: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): ImageResult[] {
+function toResult(value: unknown, prompt: unknown, context: ImageRequestContext): ImageResult[] {
   const image = imageContentIn(value);
   return image ? [{ image, ...revised(prompt, context) }] : [];
 }

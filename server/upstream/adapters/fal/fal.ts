@@ -2,9 +2,8 @@
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../../adapter.ts";
 import type {
@@ -72,10 +71,7 @@ const buildRequest = (
 ): UpstreamRequest =>
   imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(endpoint)}`, authHeaders(upstream), input);
 
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse | PendingJob> {
+const fromUpstream: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
   const status = memberOf(body, "status");
   const job = jobIdOf(memberOf(body, "request_id"), context);
@@ -98,12 +94,9 @@ async function fromUpstream(
       cancel: { url: link("cancel_url"), headers, method: "PUT" },
     }),
   };
-}
+};
 
-function done(
-  response: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): BufferedImageResponse {
+function done(response: unknown, context: ImageRequestContext): BufferedImageResponse {
   const images = memberOf(response, "images") ?? memberOf(response, "image");
   if (images === undefined) throw invalidResponse("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
@@ -129,7 +122,7 @@ function done(
   };
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => {
     const endpoint = falEndpoint(target.model, "generations");
     return buildRequest(target, endpoint, inputOf(query, endpoint));
@@ -157,7 +150,6 @@ const isModerated = (body: unknown): boolean =>
 export const fal: Vendor = {
   kind: { name: "fal", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "fal",
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => falImageCapabilities(model, operation),

@@ -3,15 +3,14 @@ import type {
   ImageAdapter,
   ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
 } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
   ExtraFields,
   GenerationQuery,
-  ImageResponse,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -115,7 +114,20 @@ function buildRequest(
   return { ...request, headers: { ...request.headers, accept } };
 }
 
-export const fireworksGenerations: ImageAdapter<GenerationQuery> = {
+const fromUpstream: ReadImages = async (response, context) => {
+  if (isImageResponse(response)) return readBinaryImage(response, context);
+  const body = await readDocument(response, context.temp);
+  const job = memberOf(body, "request_id");
+  if (typeof job === "string") {
+    return { kind: "pending", jobId: job, poll: pollOf(job, context.target) };
+  }
+  jobIdOf(memberOf(body, "id"), context);
+  return memberOf(body, "status") === undefined
+    ? readImages(body, context)
+    : readJob(body, context);
+};
+
+export const fireworksGenerations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(query, target, apiFamilyOf(target, "generations")),
   fromUpstream,
 };
@@ -129,22 +141,6 @@ export const fireworksEdits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse | PendingJob> {
-  if (isImageResponse(response)) return readBinaryImage(response, context);
-  const body = await readDocument(response, context.temp);
-  const job = memberOf(body, "request_id");
-  if (typeof job === "string") {
-    return { kind: "pending", jobId: job, poll: pollOf(job, context.target) };
-  }
-  jobIdOf(memberOf(body, "id"), context);
-  return memberOf(body, "status") === undefined
-    ? readImages(body, context)
-    : readJob(body, context);
-}
-
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: polled with POST, free of charge. */
 const pollOf = (id: string, target: Target): UpstreamRequest => ({
   ...bearerJsonRequest(`${endpointOf(target, "kontext")}/get_result`, target.upstream, { id }),
@@ -152,10 +148,7 @@ const pollOf = (id: string, target: Target): UpstreamRequest => ({
 });
 
 /** The same page: `{base64: ["…"], finishReason, seed}`; SDXL returns a list of these, with one string each. */
-function readImages(
-  response: unknown,
-  context: ImageRequestContext<GenerationQuery>,
-): BufferedImageResponse {
+function readImages(response: unknown, context: ImageRequestContext): BufferedImageResponse {
   const results = (Array.isArray(response) ? response : [response]).flatMap((entry: unknown) => {
     if (isFiltered(memberOf(entry, "finishReason")))
       throw toMappedError("moderated", undefined, context);
@@ -175,7 +168,7 @@ function readImages(
  */
 function readJob(
   response: unknown,
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
 ): BufferedImageResponse | PendingJob {
   const status = codeIn(response, "status");
   if (/moderated/i.test(status)) throw toMappedError("moderated", status, context);

@@ -1,9 +1,8 @@
 /** Images of Gemini models: the same request and response on the Gemini API and on Vertex AI. */
 
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+import type { ImageRequestContext, ReadImages } from "../../adapter.ts";
 import type {
-  BufferedImageResponse,
   ExtraFields,
   FilePart,
   GenerationQuery,
@@ -141,10 +140,7 @@ export function geminiBody(
   };
 }
 
-export async function readGeminiImages(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
+export const readGeminiImages: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
   const candidates = listOf(memberOf(body, "candidates"));
   const parts = candidates.flatMap((candidate) =>
@@ -166,7 +162,7 @@ export async function readGeminiImages(
     // Google requires clients to show it with an image that is based on a search.
     ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };
-}
+};
 
 /** googleapis/js-genai, FinishReason: the reasons about the content of the image. */
 const refusals: ReadonlySet<unknown> = new Set([
@@ -184,7 +180,7 @@ function noImageError(
   response: unknown,
   candidate: unknown,
   parts: readonly unknown[],
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
 ): GatewayError {
   const feedback = memberOf(response, "promptFeedback");
   const blocked = memberOf(feedback, "blockReason");
@@ -209,10 +205,8 @@ function noImageError(
 }
 
 /** Texts of a successful response; error messages are redacted in errors.ts. */
-export const withoutProject = (
-  message: string,
-  { target }: ImageRequestContext<GenerationQuery>,
-): string => without(message, [String(target.upstream.options.project ?? "")]);
+export const withoutProject = (message: string, { target }: ImageRequestContext): string =>
+  without(message, [String(target.upstream.options.project ?? "")]);
 
 /** An enum value of Google's, never free text. */
 const nameIn = (value: unknown): string | undefined =>

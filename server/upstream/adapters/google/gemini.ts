@@ -5,7 +5,6 @@ import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
   ExtraFields,
-  GenerationQuery,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -82,7 +81,7 @@ const embeddings: EmbeddingsAdapter = {
 const imageRequest = (target: Target, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, "generateContent"), authHeaders(target.upstream), body);
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => imageRequest(target, geminiBody(query, target, [])),
   fromUpstream: readGeminiImages,
 };
@@ -96,7 +95,6 @@ const edits: ImageAdapter<EditQuery> = {
 export const gemini: Vendor = {
   kind: { name: "gemini", baseUrl, needs: ["apiKey"], options: {} },
   adapter: {
-    name: "gemini",
     embeddings,
     generations,
     edits,

@@ -3,9 +3,8 @@
  * altogether; this is for customers who still have access.
  */
 
-import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
+import type { ReadImages } from "../../adapter.ts";
 import type {
-  BufferedImageResponse,
   EditQuery,
   ExtraFields,
   GenerationQuery,
@@ -95,10 +94,7 @@ function bodyOf(
   };
 }
 
-export async function readImagen(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
+export const readImagen: ReadImages = async (response, context) => {
   const predictions = listOf(memberOf(await readDocument(response, context.temp), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
@@ -111,4 +107,4 @@ export async function readImagen(
     .find((message) => message !== undefined);
   if (reason === undefined) throw invalidResponse("it has no image");
   throw toMappedError("moderated", withoutProject(reason, context), context);
-}
+};

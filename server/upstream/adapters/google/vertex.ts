@@ -3,6 +3,7 @@ import { z } from "zod";
 import type {
   EmbeddingsAdapter,
   ImageAdapter,
+  ReadImages,
   UpstreamRequest,
   UpstreamResponse,
   Vendor,
@@ -13,11 +14,16 @@ import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
   ExtraFields,
-  GenerationQuery,
   Target,
   Upstream,
 } from "../../contract.ts";
-import { bearer, bearerJsonRequest, filesOf, imageJsonRequest } from "../wire/build-request.ts";
+import {
+  bearer,
+  bearerJsonRequest,
+  bearerRequest,
+  filesOf,
+  imageJsonRequest,
+} from "../wire/build-request.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
@@ -170,10 +176,10 @@ const embeddings: EmbeddingsAdapter = {
 const imageRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
 
-const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (response, context) =>
+const readImages: ReadImages = (response, context) =>
   isImagen(context.target) ? readImagen(response, context) : readGeminiImages(response, context);
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? imageRequest(target, "predict", imagenBody(query))
@@ -216,7 +222,6 @@ export const vertex: Vendor = {
     },
   },
   adapter: {
-    name: "vertex",
     embeddings,
     generations,
     edits,
@@ -227,10 +232,8 @@ export const vertex: Vendor = {
         ? serviceAccountExchange(serviceAccount)
         : undefined;
     },
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/publishers/google/models/text-embedding-005`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) =>
+      bearerRequest(`${baseUrlOf(upstream)}/publishers/google/models/text-embedding-005`, upstream),
     readError: googleErrorReader((upstream) => {
       const { project, serviceAccount } = optionsOf(upstream);
       return [project, serviceAccount?.client_email, new URL(baseUrlOf(upstream)).host];

@@ -47,7 +47,6 @@ export const huggingface: Vendor = {
     options: { prompts: promptsOption },
   },
   adapter: {
-    name: "huggingface",
     embeddings,
     generations: huggingfaceGenerations(baseUrl),
     edits: huggingfaceEdits(baseUrl),

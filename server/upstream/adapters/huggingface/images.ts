@@ -1,12 +1,6 @@
 /** Images of HF Inference: text or an image in, the bytes of an image out. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-} from "../../contract.ts";
+import type { ImageAdapter, ReadImages } from "../../adapter.ts";
+import type { EditQuery, ExtraFields, Target } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
@@ -33,7 +27,7 @@ export const huggingfaceImageCapabilities: ImageCapabilities = {
 const endpointOf = ({ upstream, model }: Target, baseUrl: string): string =>
   `${upstream.baseUrl ?? baseUrl}/models/${modelPath(model)}`;
 
-export const huggingfaceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
+export const huggingfaceGenerations = (baseUrl: string): ImageAdapter => ({
   toUpstream: (query, target) =>
     imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
       inputs: query.prompt,
@@ -65,11 +59,8 @@ function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
  * @huggingface/inference, providers/hf-inference.ts: the image's bytes or, for some models, a list of base64 texts or
  * links.
  */
-function read(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readSingleImage(response, context, (body) => {
+const read: ReadImages = (response, context) =>
+  readSingleImage(response, context, (body) => {
     const [entry] = listOf(memberOf(body, "data"));
     const image =
       imageContentIn(memberOf(entry, "b64_json")) ??
@@ -77,4 +68,3 @@ function read(
     if (image) return image;
     throw invalidResponse("it has no image");
   });
-}

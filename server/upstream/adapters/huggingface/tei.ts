@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
-import { bearer, bearerJsonRequest } from "../wire/build-request.ts";
+import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
 import { taskTypeOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
@@ -56,13 +56,11 @@ export const tei: Vendor = {
     },
   },
   adapter: {
-    name: "tei",
     embeddings,
     models: {
-      request: (upstream) => ({ url: `${baseUrlOf(upstream)}/info`, headers: bearer(upstream) }),
+      request: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/info`, upstream),
       read: (body) => [memberOf(body, "model_id")],
     },
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/info`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
       classify: ({ message }) =>
         /\bmaximum allowed batch size\b/.test(message) && "too many inputs",

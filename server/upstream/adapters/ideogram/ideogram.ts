@@ -1,13 +1,6 @@
 /** Ideogram: JSON requests, or a form when there are input images; the response contains links that expire. */
-import type { ImageAdapter, ImageRequestContext, UpstreamResponse, Vendor } from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../../contract.ts";
+import type { ImageAdapter, ReadImages, Vendor } from "../../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target, Upstream } from "../../contract.ts";
 import {
   fieldParts,
   filesOf,
@@ -49,7 +42,21 @@ const fieldsOf = (
 const isWrapped = ({ model }: Target, operation: IdeogramOperation): boolean =>
   ideogramFamilyOf(model).image === "image_file" && operation !== "fill";
 
-const generations: ImageAdapter<GenerationQuery> = {
+const fromUpstream: ReadImages = (response, context) =>
+  readImageList(response, context, {
+    // Its OpenAPI document: "If false, the url field will be empty."
+    isWithheld: (entry) => memberOf(entry, "is_image_safe") === false,
+    entryFields: (entry) => ({
+      ...revised(memberOf(entry, "prompt"), context),
+      ...extraFieldsOf(entry, ["seed", "style_type"]),
+    }),
+    responseFields: (body) => {
+      const created = Date.parse(codeIn(body, "created"));
+      return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
+    },
+  });
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target, "generate");
     return imageJsonRequest(
@@ -76,24 +83,6 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse> {
-  return readImageList(response, context, {
-    // Its OpenAPI document: "If false, the url field will be empty."
-    isWithheld: (entry) => memberOf(entry, "is_image_safe") === false,
-    entryFields: (entry) => ({
-      ...revised(memberOf(entry, "prompt"), context),
-      ...extraFieldsOf(entry, ["seed", "style_type"]),
-    }),
-    responseFields: (body) => {
-      const created = Date.parse(codeIn(body, "created"));
-      return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
-    },
-  });
-}
-
 /**
  * `{error: "…"}`, with the reason in `reject_reason`. Status 422 is that of the safety check: the same document,
  * GenerateImageSafetyError.
@@ -109,7 +98,6 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
 export const ideogram: Vendor = {
   kind: { name: "ideogram", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "ideogram",
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => ideogramImageCapabilities(model, operation),

@@ -1,20 +1,7 @@
 /** Images of LocalAI: OpenAI's generations, which edit when given an image, and inpainting as a form. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type {
-  ImageAdapter,
-  ImageRequestContext,
-  PendingJob,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../../adapter.ts";
-import type {
-  EditQuery,
-  ExtraFields,
-  FilePart,
-  GenerationQuery,
-  ImageResponse,
-  Target,
-} from "../../contract.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
+import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { openaiGenerations } from "../openai/images.ts";
 import {
@@ -76,12 +63,10 @@ const generationRequest = (
   return imageJsonRequest(url, headers, fields);
 };
 
-export const localaiGenerations = (
-  resolveEndpoint: EndpointResolver,
-): ImageAdapter<GenerationQuery> => ({
+export const localaiGenerations = (resolveEndpoint: EndpointResolver): ImageAdapter => ({
   toUpstream: (query, target) =>
     generationRequest(resolveEndpoint, target, fieldsOf(query, target)),
-  fromUpstream: (response, context) => readResponse(resolveEndpoint, response, context),
+  fromUpstream: readResponse(resolveEndpoint),
 });
 
 export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
@@ -94,7 +79,7 @@ export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<Ed
       ...(usesReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: (response, context) => readResponse(resolveEndpoint, response, context),
+  fromUpstream: readResponse(resolveEndpoint),
 });
 
 function inpaintRequest(
@@ -130,13 +115,11 @@ function inpaintRequest(
 const inpaintedSize = "512x512";
 
 /** Drops the token counts, which are always 0 because LocalAI does not count, and `id` and `index`. */
-async function readResponse(
-  resolveEndpoint: EndpointResolver,
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse | PendingJob> {
-  const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
-  if (read.kind !== "buffered") return read;
-  const { usage: _, extraFields: __, ...others } = read;
-  return { ...others, results: others.results.map(({ image }) => ({ image })) };
-}
+const readResponse =
+  (resolveEndpoint: EndpointResolver): ReadImages =>
+  async (response, context) => {
+    const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
+    if (read.kind !== "buffered") return read;
+    const { usage: _, extraFields: __, ...others } = read;
+    return { ...others, results: others.results.map(({ image }) => ({ image })) };
+  };

@@ -11,7 +11,7 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
-import { asBase64, bearer, fileOf } from "../wire/build-request.ts";
+import { asBase64, bearerRequest, fileOf } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { codeIn, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
@@ -82,7 +82,7 @@ const api: LumaApi = {
 };
 const fromUpstream = readGeneration(api);
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => lumaRequest(target, api, body(query, target, "image")),
   fromUpstream,
 };
@@ -102,15 +102,15 @@ const edits: ImageAdapter<EditQuery> = {
 export const lumaAgents: Vendor = {
   kind: { name: "luma-agents", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "luma-agents",
     generations,
     edits,
     imageCapabilities,
     // An unknown job: with a valid API key the error is about the job, otherwise about the key.
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) =>
+      bearerRequest(
+        `${baseUrlOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
+        upstream,
+      ),
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (status === 400 && /moderat|content guidelines/i.test(message)) return "moderated";

@@ -1,17 +1,6 @@
 /** A generation in both of Luma's APIs: a job with an id and a state. */
-import type {
-  ImageRequestContext,
-  PendingJob,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../../contract.ts";
+import type { ReadImages, UpstreamRequest } from "../../adapter.ts";
+import type { BufferedImageResponse, ExtraFields, Target, Upstream } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
@@ -37,11 +26,8 @@ export const lumaRequest = (
   imageJsonRequest(`${api.baseUrlOf(upstream)}/${api.createPath}`, bearer(upstream), fields);
 
 export const readGeneration =
-  ({ baseUrlOf, done, meaningOf, cancels }: LumaApi) =>
-  async (
-    response: UpstreamResponse,
-    context: ImageRequestContext<GenerationQuery>,
-  ): Promise<BufferedImageResponse | PendingJob> => {
+  ({ baseUrlOf, done, meaningOf, cancels }: LumaApi): ReadImages =>
+  async (response, context) => {
     const generation = await response.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
     const job = jobIdOf(id, context);

@@ -16,7 +16,7 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
-import { bearer } from "../wire/build-request.ts";
+import { bearerRequest } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
@@ -78,7 +78,7 @@ function meaningOf(_: unknown, message: string): ErrorMeaning | undefined {
 const api: LumaApi = { baseUrlOf, createPath: "generations/image", done, meaningOf, cancels: true };
 const fromUpstream = readGeneration(api);
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => lumaRequest(target, api, body(query, target)),
   fromUpstream,
 };
@@ -92,11 +92,10 @@ const edits: ImageAdapter<EditQuery> = {
 export const luma: Vendor = {
   kind: { name: "luma", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "luma",
     generations,
     edits,
     imageCapabilities,
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/credits`, headers: bearer(upstream) }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/credits`, upstream),
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (status === 400 && /moderation|blacklisted/i.test(message)) return "moderated";

@@ -49,7 +49,6 @@ export const azureAi: Vendor = {
     },
   },
   adapter: {
-    name: "azure-ai",
     embeddings: openaiEmbeddings(resolveEndpoint, capabilities),
     probe: (upstream) => {
       const { url, headers } = resolveEndpoint({ upstream, model: "" }, "embeddings");

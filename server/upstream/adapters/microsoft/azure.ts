@@ -33,7 +33,6 @@ export const azure: Vendor = {
     },
   },
   adapter: {
-    name: "azure",
     embeddings: openaiEmbeddings(azureEndpoint, () => capabilities),
     ...openaiImages(azureEndpoint),
     probe: (upstream) => ({

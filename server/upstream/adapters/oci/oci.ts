@@ -117,7 +117,6 @@ export const oci: Vendor = {
     },
   },
   adapter: {
-    name: "oci",
     embeddings,
     sign: (request, upstream, now) => {
       const { tenancy, user, fingerprint, privateKey } = optionsOf(upstream);

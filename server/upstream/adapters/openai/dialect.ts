@@ -74,7 +74,6 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
       options: { base64: base64Option },
     },
     adapter: {
-      name,
       embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesByModel(embeddings, models)),
       readError: readOpenaiError,
       ...(ownImages ?? (serves !== "embedding" && images)),

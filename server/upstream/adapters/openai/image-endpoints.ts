@@ -1,13 +1,7 @@
 /** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
 import type { Adapter, ImageAdapter, ModerationAdapter } from "../../adapter.ts";
 import { laterGpt, openaiImageModels } from "../../catalog/images/openai.ts";
-import type {
-  EditQuery,
-  GenerationQuery,
-  ImageResponse,
-  Target,
-  Upstream,
-} from "../../contract.ts";
+import type { EditQuery, GenerationQuery, Target, Upstream } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
@@ -68,8 +62,7 @@ const bySurface = <Q extends GenerationQuery>(
   const adapterOf = ({ surface }: Target) => (surface === "responses" ? responses : images);
   return {
     toUpstream: (query, target) => adapterOf(target).toUpstream(query, target),
-    fromUpstream: (response, imageRequest): Promise<ImageResponse> =>
-      adapterOf(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
+    fromUpstream: (response, context) => adapterOf(context.target).fromUpstream(response, context),
   };
 };
 

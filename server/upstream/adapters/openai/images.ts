@@ -1,11 +1,6 @@
 /** OpenAI's Images API: JSON generations, multipart or JSON edits, buffered or streamed responses. */
 import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
-import type {
-  ErrorContext,
-  ImageAdapter,
-  ImageRequestContext,
-  UpstreamResponse,
-} from "../../adapter.ts";
+import type { ErrorContext, ImageAdapter, ReadImages, UpstreamResponse } from "../../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
@@ -34,9 +29,7 @@ import { isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import { referenceTo } from "./references.ts";
 
-export const openaiGenerations = (
-  resolveEndpoint: EndpointResolver,
-): ImageAdapter<GenerationQuery> => ({
+export const openaiGenerations = (resolveEndpoint: EndpointResolver): ImageAdapter => ({
   toUpstream: (query, target) => {
     const { url, headers } = resolveEndpoint(target, "images/generations");
     return imageJsonRequest(url, headers, fields(query, target));
@@ -93,14 +86,11 @@ const fields = (
   ...(stream && { stream: true }),
 });
 
-async function readImages(
-  response: UpstreamResponse,
-  { query: { model }, target, temp }: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse> {
+const readImages: ReadImages = async (response, { query: { model }, target, temp }) => {
   return isEventStream(response)
     ? { kind: "stream", events: readImageEvents(response.chunks(), temp, { target, model }) }
     : readBuffered(await readDocument(response, temp), isEstimated(response));
-}
+};
 
 function readBuffered(response: unknown, estimated: boolean): ImageResponse {
   const data = listIn(response, "data");

@@ -111,10 +111,7 @@ const contentOf = ({ prompt, images }: EditQuery) => [
   ...images.map((image) => ({ type: "input_image", ...referenceTo(image) })),
 ];
 
-function readBuffered(
-  body: unknown,
-  imageRequest: ImageRequestContext<GenerationQuery>,
-): BufferedImageResponse {
+function readBuffered(body: unknown, imageRequest: ImageRequestContext): BufferedImageResponse {
   const context = { target: imageRequest.target, model: imageRequest.query.model };
   const error = memberOf(body, "error");
   if (error) throw readStreamError({ error }, context);
@@ -163,7 +160,7 @@ const knownMetadata = (call: unknown): ImageMetadata =>
 
 async function* readStream(
   response: UpstreamResponse,
-  imageRequest: ImageRequestContext<GenerationQuery>,
+  imageRequest: ImageRequestContext,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: imageRequest.target, model: imageRequest.query.model };
   for await (const { payload: event } of readImageStream(response.chunks(), imageRequest.temp)) {

@@ -2,17 +2,11 @@
  * OpenRouter's Image API: one request format for many vendors' models; buffered responses or, for OpenAI's models,
  * streams.
  */
-import type {
-  ImageAdapter,
-  ImageRequestContext,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../../adapter.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
-  ImageResponse,
   ImageSource,
   Target,
 } from "../../contract.ts";
@@ -109,7 +103,7 @@ const buildRequest = (
   });
 };
 
-export const openrouterGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
+export const openrouterGenerations = (baseUrl: string): ImageAdapter => ({
   toUpstream: (query, target) => buildRequest(query, target, baseUrl),
   fromUpstream: readResponse,
 });
@@ -126,10 +120,7 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
   image_url: { url: asDataUrl(source) },
 });
 
-async function readResponse(
-  response: UpstreamResponse,
-  imageRequest: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse> {
+const readResponse: ReadImages = async (response, imageRequest) => {
   const { query, target, temp } = imageRequest;
   const context = { target, model: query.model };
   if (isEventStream(response)) {
@@ -142,4 +133,4 @@ async function readResponse(
   return imageListIn(body, imageRequest, {
     responseFields: (body) => ({ ...createdIn(body), ...usageAndCostOf(memberOf(body, "usage")) }),
   });
-}
+};

@@ -3,8 +3,8 @@ import type {
   ImageAdapter,
   ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../../adapter.ts";
 import type {
@@ -17,7 +17,13 @@ import type {
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
-import { asDataUrl, bearer, imageJsonRequest, modelPath } from "../wire/build-request.ts";
+import {
+  asDataUrl,
+  bearer,
+  bearerRequest,
+  imageJsonRequest,
+  modelPath,
+} from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
@@ -97,10 +103,7 @@ function buildRequest({ upstream, model }: Target, input: ExtraFields): Upstream
   return imageJsonRequest(`${baseUrlOf(upstream)}/${path}`, headers, { version, input });
 }
 
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse | PendingJob> {
+const fromUpstream: ReadImages = async (response, context) => {
   const prediction = await readDocument(response, context.temp);
   const job = jobIdOf(memberOf(prediction, "id"), context);
   switch (memberOf(prediction, "status")) {
@@ -117,7 +120,7 @@ async function fromUpstream(
     default:
       throw invalidResponse("it is not a prediction");
   }
-}
+};
 
 function pendingJob(prediction: unknown, { upstream }: Target): PendingJob {
   const urls = memberOf(prediction, "urls");
@@ -147,7 +150,7 @@ function done(prediction: unknown): BufferedImageResponse {
   };
 }
 
-function failed(prediction: unknown, context: ImageRequestContext<GenerationQuery>) {
+function failed(prediction: unknown, context: ImageRequestContext) {
   const message = textIn(prediction, "error");
   return toMappedError(meaningOf(message ?? ""), message, context);
 }
@@ -161,7 +164,7 @@ function meaningOf(message: string): ErrorMeaning | undefined {
   return /^input validation error/i.test(message) ? "rejected" : undefined;
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(target, inputOf(query, target)),
   fromUpstream,
 };
@@ -175,11 +178,10 @@ const edits: ImageAdapter<EditQuery> = {
 export const replicate: Vendor = {
   kind: { name: "replicate", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "replicate",
     generations,
     edits,
     imageCapabilities,
-    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/account`, headers: bearer(upstream) }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/account`, upstream),
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (status < 500 && meaningOf(message) === "moderated") return "moderated";

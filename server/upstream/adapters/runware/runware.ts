@@ -1,10 +1,9 @@
 /** Runware: one endpoint that takes a list of tasks for any vendor's model and responds when they are done. */
 import type {
   ImageAdapter,
-  ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../../adapter.ts";
 import type {
@@ -92,10 +91,7 @@ function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
 const buildRequest = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
   imageJsonRequest(baseUrlOf(upstream), bearer(upstream), [task]);
 
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse | PendingJob> {
+const fromUpstream: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
   const errors = listOf(memberOf(body, "errors"));
   const entries = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
@@ -110,7 +106,7 @@ async function fromUpstream(
   }
   if (entries.length === 0) throw invalidResponse("it has neither images nor errors");
   return { ...pendingJob(entries[0], context.target), ...job };
-}
+};
 
 const imageIn = (entry: unknown) =>
   imageContentIn(memberOf(entry, "imageBase64Data")) ??
@@ -151,7 +147,7 @@ const extraFieldNames = (entry: unknown): readonly string[] =>
 
 const readError = nativeErrorReader({ classify: ({ body }) => meaningOf(body) });
 
-const generations: ImageAdapter<GenerationQuery> = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) =>
     buildRequest(target, { ...taskOf(query, target), ...defaultEdges(query, target.model) }),
   fromUpstream,
@@ -166,7 +162,6 @@ const edits: ImageAdapter<EditQuery> = {
 export const runware: Vendor = {
   kind: { name: "runware", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "runware",
     generations,
     edits,
     imageCapabilities,

@@ -1,23 +1,22 @@
 /** Stability AI: every request is a form, every response the image itself; its metadata is in headers. */
 import type {
   ImageAdapter,
-  ImageRequestContext,
   PendingJob,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../../adapter.ts";
-import type {
-  BufferedImageResponse,
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  Target,
-  Upstream,
-} from "../../contract.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, Target, Upstream } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
-import { bearer, fieldParts, filesOf, imageFormRequest, type Part } from "../wire/build-request.ts";
+import {
+  bearer,
+  bearerRequest,
+  fieldParts,
+  filesOf,
+  imageFormRequest,
+  type Part,
+} from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf, jobRequest } from "../wire/jobs.ts";
@@ -63,7 +62,28 @@ function buildRequest(
   return imageFormRequest(url, headers, [...fieldParts(fields), ...files]);
 }
 
-const generations: ImageAdapter<GenerationQuery> = {
+/** The reference, "Fetch async generation result": not more often than this. */
+const pollIntervalMs = 10_000;
+
+const fromUpstream: ReadImages = async (response, context) => {
+  if (isImageResponse(response)) return readBinaryImage(response, context);
+  const body = await readDocument(response, context.temp);
+  const job = memberOf(body, "id");
+  if (typeof job === "string") {
+    return { ...pending(job, context.target), ...jobIdOf(job, context) };
+  }
+  if (isFiltered(memberOf(body, "finish_reason")))
+    throw toMappedError("moderated", undefined, context);
+  const image = imageContentIn(memberOf(body, "image"));
+  if (!image) throw invalidResponse("it is not an image and contains none");
+  return {
+    kind: "buffered",
+    results: [{ image, ...extraFieldsOf(body, ["seed"]) }],
+    metadata: {},
+  };
+};
+
+const generations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(query, target, generationService(target.model)),
   fromUpstream,
 };
@@ -80,30 +100,6 @@ const edits: ImageAdapter<EditQuery> = {
   },
   fromUpstream,
 };
-
-/** The reference, "Fetch async generation result": not more often than this. */
-const pollIntervalMs = 10_000;
-
-async function fromUpstream(
-  response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): Promise<BufferedImageResponse | PendingJob> {
-  if (isImageResponse(response)) return readBinaryImage(response, context);
-  const body = await readDocument(response, context.temp);
-  const job = memberOf(body, "id");
-  if (typeof job === "string") {
-    return { ...pending(job, context.target), ...jobIdOf(job, context) };
-  }
-  if (isFiltered(memberOf(body, "finish_reason")))
-    throw toMappedError("moderated", undefined, context);
-  const image = imageContentIn(memberOf(body, "image"));
-  if (!image) throw invalidResponse("it is not an image and contains none");
-  return {
-    kind: "buffered",
-    results: [{ image, ...extraFieldsOf(body, ["seed"]) }],
-    metadata: {},
-  };
-}
 
 /** A job that was accepted, or (202) is still running: both responses contain its id. */
 const pending = (job: string, { upstream }: Target): PendingJob => ({
@@ -132,14 +128,10 @@ const readError = nativeErrorReader({
 export const stability: Vendor = {
   kind: { name: "stability", baseUrl, needs: ["apiKey"], serves: "image", options: {} },
   adapter: {
-    name: "stability",
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => stabilityImageCapabilities(model, operation),
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/v1/user/balance`,
-      headers: bearer(upstream),
-    }),
+    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/v1/user/balance`, upstream),
     readError,
   },
 };

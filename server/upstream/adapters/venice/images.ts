@@ -11,7 +11,6 @@ import type {
   UpstreamResponse,
 } from "../../adapter.ts";
 import type {
-  BufferedImageResponse,
   EditQuery,
   ExtraFields,
   GenerationQuery,
@@ -82,7 +81,7 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
   );
 }
 
-export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
+export const veniceGenerations = (baseUrl: string): ImageAdapter => ({
   toUpstream: (query, target) => {
     checkGenerates(target, query);
     const { extraFields, prompt, options } = query;
@@ -124,7 +123,7 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
           images: [first, ...others],
         });
   },
-  fromUpstream: (response, context): Promise<BufferedImageResponse> => {
+  fromUpstream: (response, context) => {
     checkResponse(response, context);
     return readSingleImage(response, context, () => {
       throw invalidResponse("it is JSON where an image was expected");
@@ -133,10 +132,7 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
 });
 
 /** The headers report whether the image was withheld, and which model generated it. */
-function checkResponse(
-  { headers }: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
-): void {
+function checkResponse({ headers }: UpstreamResponse, context: ImageRequestContext): void {
   const flagged = ["x-venice-is-content-violation", "x-venice-is-blurred"];
   if (flagged.some((name) => headers.get(name) === "true")) {
     throw toMappedError("moderated", undefined, context);

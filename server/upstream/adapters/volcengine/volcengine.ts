@@ -4,16 +4,14 @@ import type {
   Adapter,
   EmbeddingsAdapter,
   ImageAdapter,
-  ImageRequestContext,
+  ReadImages,
   UpstreamRequest,
-  UpstreamResponse,
   Vendor,
 } from "../../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
-  ImageResponse,
   ImageResult,
   ImageUsage,
   Target,
@@ -32,19 +30,6 @@ import { seedreamImageCapabilities } from "./families.ts";
 import { isVision, visionEmbeddings } from "./vision-embeddings.ts";
 
 const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
-
-const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => buildRequest(query, target, {}),
-  fromUpstream: read,
-};
-
-const edits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => {
-    const images = query.images.map(asDataUrl);
-    return buildRequest(query, target, { image: images.length === 1 ? images[0] : images });
-  },
-  fromUpstream: read,
-};
 
 /** Generations and edits have the same URL. */
 function buildRequest(
@@ -70,10 +55,7 @@ function buildRequest(
   });
 }
 
-async function read(
-  response: UpstreamResponse,
-  imageRequest: ImageRequestContext<GenerationQuery>,
-): Promise<ImageResponse> {
+const read: ReadImages = async (response, imageRequest) => {
   const toError = (error: unknown): GatewayError => {
     const meaning = meaningOf(codeIn(error, "code"));
     return toMappedError(meaning, textIn(error, "message"), imageRequest, response.headers);
@@ -93,7 +75,20 @@ async function read(
     throw withheld ? toError(withheld) : invalidResponse("it has no image");
   }
   return { kind: "buffered", results, ...createdIn(body), metadata: {}, ...usageIn(body) };
-}
+};
+
+const generations: ImageAdapter = {
+  toUpstream: (query, target) => buildRequest(query, target, {}),
+  fromUpstream: read,
+};
+
+const edits: ImageAdapter<EditQuery> = {
+  toUpstream: (query, target) => {
+    const images = query.images.map(asDataUrl);
+    return buildRequest(query, target, { image: images.length === 1 ? images[0] : images });
+  },
+  fromUpstream: read,
+};
 
 function toResult(entry: unknown): ImageResult[] {
   const image = imageIn(entry);

@@ -1,7 +1,7 @@
 /** Reads responses that are the image's bytes, without JSON around them. */
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import { collectImage } from "../../collect-image.ts";
-import type { BufferedImageResponse, GenerationQuery, ImageContent } from "../../contract.ts";
+import type { BufferedImageResponse, ImageContent } from "../../contract.ts";
 import { readDocument } from "./document.ts";
 import { toMappedError } from "./native-errors.ts";
 
@@ -13,7 +13,7 @@ export const isImageResponse = (response: UpstreamResponse): boolean =>
 /** The metadata is in headers, at Stability and at Fireworks, which adopted the format. */
 export async function readBinaryImage(
   response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
 ): Promise<BufferedImageResponse> {
   const { headers } = response;
   const image = await collectImage(response.chunks(), context.temp);
@@ -32,7 +32,7 @@ export const isFiltered = (reason: unknown): boolean =>
 /** One image: the body or, if that is JSON, the result of `find`. */
 export async function readSingleImage(
   response: UpstreamResponse,
-  { temp }: ImageRequestContext<GenerationQuery>,
+  { temp }: ImageRequestContext,
   find: (body: unknown) => ImageContent,
 ): Promise<BufferedImageResponse> {
   const image = /\bjson\b/i.test(typeOf(response))

@@ -30,6 +30,12 @@ export const jsonRequest = (url: string, headers: WireHeaders, body: Body): Upst
 export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
   jsonRequest(url, bearer(upstream), body);
 
+/** A GET request. */
+export const bearerRequest = (url: string, upstream: Upstream): UpstreamRequest => ({
+  url,
+  headers: bearer(upstream),
+});
+
 /** Not idempotent: each copy that reaches the vendor is billed. Streamed, because an image is too large to buffer. */
 const paid = { isNonIdempotent: true, streams: true } as const;
 

@@ -7,7 +7,6 @@ import { isDataUrl, isHttpUrl } from "../../../lib/url-scheme.ts";
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
-  GenerationQuery,
   ImageContent,
   ImageResult,
   LoadedImage,
@@ -36,7 +35,7 @@ interface ImageListOptions {
 
 export const readImageList = async (
   response: UpstreamResponse,
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
   options: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
   imageListIn(await readDocument(response, context.temp), context, options);
@@ -44,7 +43,7 @@ export const readImageList = async (
 /** Images that passed the filter are delivered, because they are billed; if none did, the request was refused. */
 export function imageListIn(
   response: unknown,
-  context: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext,
   {
     list = "data",
     isWithheld = () => false,
@@ -89,7 +88,7 @@ export function createdIn(response: unknown, name = "created"): { readonly creat
 /** The revised prompt, if the vendor changed the prompt. */
 export const revised = (
   prompt: unknown,
-  { query }: ImageRequestContext<GenerationQuery>,
+  { query }: ImageRequestContext,
 ): Pick<ImageResult, "revised_prompt"> =>
   typeof prompt === "string" && prompt !== "" && prompt !== query.prompt
     ? { revised_prompt: prompt }

@@ -1,6 +1,5 @@
 /** Shared by vendors whose response is a job that is polled. */
 import type { ImageRequestContext, PendingJob, UpstreamRequest } from "../../adapter.ts";
-import type { GenerationQuery } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 
 /** The job is still pending: fields that are absent stay as they were. */
@@ -12,7 +11,7 @@ export const stillPending: PendingJob = { kind: "pending" };
  */
 export function jobIdOf(
   id: unknown,
-  { jobId }: Pick<ImageRequestContext<GenerationQuery>, "jobId">,
+  { jobId }: Pick<ImageRequestContext, "jobId">,
 ): Pick<PendingJob, "jobId"> {
   if (typeof id !== "string") return {};
   if (jobId !== undefined && jobId !== id) throw invalidResponse("it is about another job");

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { Adapter, ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
-import type { GenerationQuery, Upstream } from "../../contract.ts";
+import type { Upstream } from "../../contract.ts";
 import { messageIn, readErrorBody, redact, replayBody, without } from "./error-body.ts";
 import { memberOf } from "./members.ts";
 import { type ErrorFields, errorFieldsToGatewayError } from "./openai-errors.ts";
@@ -88,7 +88,7 @@ export function waitInBody({ body }: VendorError): number | undefined {
 export function toMappedError(
   meaning: ErrorMeaning | undefined,
   text: string | undefined,
-  { query, target }: ImageRequestContext<GenerationQuery>,
+  { query, target }: ImageRequestContext,
   headers?: UpstreamResponse["headers"],
 ): GatewayError {
   const context = { target, model: query.model };
