@@ -1,10 +1,8 @@
 /** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not respond. */
 import { expect } from "bun:test";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
-import {
-  type PostgresMigration,
-  postgresMigrations,
-} from "../../server/storage/postgres/migrations/index.ts";
+import type { PostgresMigration } from "../../server/storage/postgres/migrate.ts";
+import { postgresMigrations } from "../../server/storage/postgres/migrations/index.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { databaseName, sharedPostgres, testWithPostgres } from "./postgres-server.ts";
 

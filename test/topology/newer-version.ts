@@ -16,10 +16,8 @@ export const addedMigration = "9999-added";
 
 /** A nullable column in every table, and a new table. */
 const migrations = `
+import type { PostgresMigration } from "../migrate.ts";
 import { postgresMigrations as released } from "./released.ts";
-import type { PostgresMigration } from "./postgres-migration.ts";
-
-export type { PostgresMigration } from "./postgres-migration.ts";
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   ...released,

@@ -3,11 +3,12 @@
  * timeout: a database that does not respond is an error within seconds, and the next query uses new connections.
  */
 import { SQL } from "bun";
+import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
-import { migrate } from "./migrate.ts";
-import { type PostgresMigration, postgresMigrations } from "./migrations/index.ts";
+import { migrate, type PostgresMigration } from "./migrate.ts";
+import { postgresMigrations } from "./migrations/index.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -56,11 +57,7 @@ export class PostgresDatabase implements SqlDatabase {
 
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     await this.migrate();
-    return this.#run((pool) =>
-      pool.begin((connection) =>
-        work({ query: (text, values = []) => send(connection, text, values) }),
-      ),
-    );
+    return this.#begin(work);
   }
 
   isDuplicate(error: unknown): boolean {
@@ -88,13 +85,13 @@ export class PostgresDatabase implements SqlDatabase {
 
   #migrate(): Promise<void> {
     const { migrations, now } = this.#options;
+    return this.#begin((queries) => migrate(queries, migrations, now()));
+  }
+
+  #begin<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     return this.#run((pool) =>
       pool.begin((connection) =>
-        migrate(
-          { query: (text, values = []) => send(connection, text, values) },
-          migrations,
-          now(),
-        ),
+        work({ query: (text, values = []) => send(connection, text, values) }),
       ),
     );
   }
@@ -153,7 +150,7 @@ function isConnectionError(error: unknown): boolean {
 }
 
 function unavailable(cause: unknown): GatewayError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorMessage(cause);
   return new GatewayError(
     "storage_unavailable",
     "The database of this gateway (DATABASE_URL) cannot be reached. Retry later.",

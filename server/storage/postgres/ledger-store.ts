@@ -18,12 +18,19 @@ const maxAttempts = 3;
 /** SQLSTATE classes: data exception, integrity constraint violation. */
 const rejectedStates = /^2[23]/;
 
+/** Skips rows that another replica is deleting. The order makes PostgreSQL read an index, and not the whole table. */
+const deleteOldest = (table: string, order: string, condition: string): string =>
+  `DELETE FROM vexel.${table} WHERE ctid = ANY (ARRAY(
+     SELECT ctid FROM vexel.${table} WHERE ${condition}
+     ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED
+   ))`;
+const oldestUsage = deleteOldest("usage_by_hour", "hour", "hour < $1");
+const oldestDailySums = deleteOldest("spent", "period", "period LIKE '____-__-__' AND period < $1");
+
 export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;
   /** Months whose table exists. */
   readonly #months = new Set<string>();
-  /** Daily sums before this day are deleted. The scan for them has no index, so it runs once a day. */
-  #sumsPrunedBefore: string | undefined;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -50,34 +57,15 @@ export class PostgresLedgerStore implements LedgerStore {
   async prune(before: number, limit: number): Promise<boolean> {
     const isDropped = await dropOldestMonth(this.#db, before);
     this.#months.clear();
-    const hasUsage = await this.#pruneTable("usage_by_hour", "hour < $1", [
-      before - usageExtraRetentionMs,
-      limit,
-    ]);
-    const hasSums = await this.#pruneSums(periodNames(before - spentExtraRetentionMs).day, limit);
+    const hasUsage = await this.#pruneOldest(oldestUsage, before - usageExtraRetentionMs, limit);
+    const { day } = periodNames(before - spentExtraRetentionMs);
+    const hasSums = await this.#pruneOldest(oldestDailySums, day, limit);
     return isDropped || hasUsage || hasSums;
   }
 
-  async #pruneSums(day: string, limit: number): Promise<boolean> {
-    if (this.#sumsPrunedBefore === day) return false;
-    const isOld = "period LIKE '____-__-__' AND period < $1";
-    const hasMore = await this.#pruneTable("spent", isOld, [day, limit]);
-    if (!hasMore) this.#sumsPrunedBefore = day;
-    return hasMore;
-  }
-
-  /** True: there may be more. Skips rows that another replica is deleting. */
-  async #pruneTable(
-    table: string,
-    condition: string,
-    [value, limit]: readonly [SqlValue, number],
-  ): Promise<boolean> {
-    const { count } = await this.#db.query(
-      `DELETE FROM vexel.${table} WHERE ctid = ANY (ARRAY(
-         SELECT ctid FROM vexel.${table} WHERE ${condition} LIMIT $2 FOR UPDATE SKIP LOCKED
-       ))`,
-      [value, limit],
-    );
+  /** True: there may be more. */
+  async #pruneOldest(statement: string, before: SqlValue, limit: number): Promise<boolean> {
+    const { count } = await this.#db.query(statement, [before, limit]);
     return count === limit;
   }
 

@@ -6,7 +6,14 @@
  */
 
 import type { Queries } from "../sql/database.ts";
-import type { PostgresMigration } from "./migrations/index.ts";
+
+export interface PostgresMigration {
+  /** Such as `0002-console`, the name of its file. */
+  readonly name: string;
+  /** The number of migrations that a gateway must know to use the schema after this one. Absent: any number. */
+  readonly requires?: number;
+  readonly statements: readonly string[];
+}
 
 /** Any constant: the key of the advisory lock of the migrations. */
 const lockKey = 8_350_917_201;

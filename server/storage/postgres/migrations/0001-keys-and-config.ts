@@ -1,5 +1,5 @@
 /** API keys, configuration entities, and their revision counters. The collation "C" orders text by its bytes. */
-import type { PostgresMigration } from "./postgres-migration.ts";
+import type { PostgresMigration } from "../migrate.ts";
 
 export const keysAndConfig: PostgresMigration = {
   name: "0001-keys-and-config",

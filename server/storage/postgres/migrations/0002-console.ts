@@ -1,5 +1,5 @@
 /** The console: its users, their sessions, and the audit log. */
-import type { PostgresMigration } from "./postgres-migration.ts";
+import type { PostgresMigration } from "../migrate.ts";
 
 export const consoleTables: PostgresMigration = {
   name: "0002-console",

@@ -2,7 +2,7 @@
  * The ledger, partitioned by month of arrival; the spend table; and usage by hour. `first_id` and `last_id` bound the
  * request ids of a usage group: they are the index of the ledger.
  */
-import type { PostgresMigration } from "./postgres-migration.ts";
+import type { PostgresMigration } from "../migrate.ts";
 
 const latencyCounts = Array.from({ length: 13 }, (_, at) => `latency_${at} BIGINT NOT NULL`);
 

@@ -4,7 +4,7 @@
  * `once`: the deduplication key; an event with the same key is not recorded again. `deliveries_line`: finds the oldest
  * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
  */
-import type { PostgresMigration } from "./postgres-migration.ts";
+import type { PostgresMigration } from "../migrate.ts";
 
 export const eventTables: PostgresMigration = {
   name: "0004-events",

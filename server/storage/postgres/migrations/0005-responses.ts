@@ -1,5 +1,5 @@
 /** Stored responses of image requests, in chunks, under one or several names. */
-import type { PostgresMigration } from "./postgres-migration.ts";
+import type { PostgresMigration } from "../migrate.ts";
 
 export const responseTables: PostgresMigration = {
   name: "0005-responses",
