@@ -1,5 +1,5 @@
 /** Test gateways: in the test's own process, or as a separate process. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import environment from "../bin/environment.json" with { type: "json" };
@@ -16,7 +16,7 @@ import type { Tracing } from "../server/observe/traces/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";
 import { readSettings } from "../server/settings.ts";
 import { SecretBox } from "../server/storage/encrypt-secret.ts";
-import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
+import { readOutbox } from "../server/storage/files/outbox-recovery.ts";
 import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
 import type { RedisConnection } from "../server/storage/redis/client.ts";
@@ -207,6 +207,12 @@ export const post = (
     headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
+
+/** The rows of every outbox in the folder that are not known to be in the ledger store. */
+export const outboxRows = (folder: string): LedgerRow[] =>
+  readdirSync(folder)
+    .filter((name) => /^outbox-.*\.log$/.test(name))
+    .flatMap((name) => [...readOutbox(readFileSync(join(folder, name))).rows]);
 
 /** The rows of the ledger file and of its outbox, oldest first. */
 export function readLedger(folder: string): LedgerRow[] {

@@ -3,33 +3,60 @@
  */
 import type { LedgerRow } from "./ports/ledger-row.ts";
 
-/** The order of the values. New values go to the end: files of earlier versions have shorter lists. */
-export const rowNames = [
+/**
+ * The type of each value in PostgreSQL, in the order of the values. New values go to the end: files of earlier versions
+ * have shorter lists.
+ */
+export const rowTypes = {
+  requestId: "text",
+  at: "bigint",
+  endpoint: "text",
+  keyId: "text",
+  model: "text",
+  upstream: "text",
+  targetModel: "text",
+  attempts: "integer",
+  status: "integer",
+  error: "text",
+  latencyMs: "double precision",
+  inputTokens: "bigint",
+  outputTokens: "bigint",
+  images: "bigint",
+  bytesIn: "bigint",
+  bytesOut: "bigint",
+  cachedInputs: "bigint",
+  upstreamTokens: "bigint",
+  cost: "double precision",
+  steps: "text",
+  project: "text",
+  estimatedCost: "double precision",
+  inputs: "bigint",
+  timeline: "text",
+} as const satisfies Readonly<Record<keyof LedgerRow, string>>;
+
+export const rowNames = Object.keys(rowTypes) as readonly (keyof LedgerRow)[];
+
+const requiredNames: ReadonlySet<keyof LedgerRow> = new Set([
   "requestId",
   "at",
   "endpoint",
   "keyId",
-  "model",
-  "upstream",
-  "targetModel",
   "attempts",
   "status",
-  "error",
   "latencyMs",
-  "inputTokens",
-  "outputTokens",
-  "images",
   "bytesIn",
   "bytesOut",
-  "cachedInputs",
-  "upstreamTokens",
-  "cost",
-  "steps",
-  "project",
-  "estimatedCost",
-  "inputs",
-  "timeline",
-] as const satisfies readonly (keyof LedgerRow)[];
+]);
+
+/**
+ * Whether every value of a row that was read from a file has its type. Because of one value of another type, the store
+ * would refuse the batch of the row, and each retry of that batch, or add the value to a sum.
+ */
+export const isValidRow = (row: LedgerRow): boolean =>
+  rowNames.every((name) => {
+    if (row[name] === null) return !requiredNames.has(name);
+    return typeof row[name] === (rowTypes[name] === "text" ? "string" : "number");
+  });
 
 /** Without a loop, because this runs for every request. */
 export const valuesOf = (row: LedgerRow) =>

@@ -1,8 +1,8 @@
 /** Reads the new rows of a gateway's ledger after each of thousands of requests. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { outboxRows } from "../harness.ts";
 
 export type WatchedRow = Pick<
   LedgerRow,

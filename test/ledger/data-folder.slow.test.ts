@@ -17,11 +17,11 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
   type GatewayProcess,
+  outboxRows,
   readLedger,
   startProcess,
   temporaryFolder,

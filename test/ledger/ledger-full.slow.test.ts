@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
-import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
+import { outboxRows } from "../harness.ts";
 import {
   embeddingModel,
   expectError,

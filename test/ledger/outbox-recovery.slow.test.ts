@@ -3,10 +3,11 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encode, rowsRecord } from "../../server/storage/files/outbox.ts";
-import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
-import { rowNames, valuesOf } from "../../server/storage/ledger-row-values.ts";
+import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
+import { valuesOf } from "../../server/storage/ledger-row-values.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { readLedger, temporaryFolder } from "../harness.ts";
+import { outboxRows, readLedger, temporaryFolder } from "../harness.ts";
 import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
@@ -101,18 +102,31 @@ describe("with rows of the last process in its outbox and a disk that is still f
     expect(outboxRows(data)).toEqual([]);
   });
 
-  test("rows that no ledger can store do not block the others", async () => {
+  test("rows with a missing value, or with a value of another type, do not block the others", async () => {
     using folder = temporaryFolder();
     const good = { ...completeRow, requestId: "good" };
-    const [bad, short] = [valuesOf(good).with(rowNames.indexOf("keyId"), null), [1, 2]];
+    const changes: Partial<Record<keyof LedgerRow, unknown>>[] = [
+      { keyId: null },
+      { at: "1" },
+      { latencyMs: true },
+      { model: {} },
+      { steps: ["a", "b"] },
+      { cost: "0.5" },
+      { inputTokens: [1] },
+      { timeline: 7 },
+    ];
+    const bad = changes.map((change) =>
+      valuesOf({ ...good, requestId: Object.keys(change)[0], ...change } as LedgerRow),
+    );
     const path = join(folder.path, "outbox-999999999-a.log");
-    writeFileSync(path, `${encode({ rows: [bad, short, valuesOf(good)] })}torn\n`);
+    writeFileSync(path, `${encode({ rows: [...bad, [1, 2], valuesOf(good)] })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);
     const damaged = `${path}.damaged`;
     expect(recovery.damaged).toEqual([{ path: damaged, records: 2 }]);
     await recovery.recover();
     expect(idsOf(file.oldest(10))).toEqual(["good"]);
+    expect(file.sumSpent({ scope: "key", id: good.keyId }, "total")).toBe(0.5);
     expect(recovery.rows).toEqual([]);
     expect([path, damaged].map((each) => existsSync(each))).toEqual([false, true]);
     file.close();

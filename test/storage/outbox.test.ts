@@ -18,12 +18,8 @@ import {
   type OutboxFileOptions,
   rowsRecord,
 } from "../../server/storage/files/outbox.ts";
-import {
-  OutboxRecovery,
-  outboxRows,
-  readOutbox,
-} from "../../server/storage/files/outbox-recovery.ts";
-import { temporaryFolder } from "../harness.ts";
+import { OutboxRecovery, readOutbox } from "../../server/storage/files/outbox-recovery.ts";
+import { outboxRows, temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 const open = (folder: string, more: Partial<OutboxFileOptions> = {}) =>

@@ -6,8 +6,8 @@
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fromValues } from "../ledger-row-values.ts";
-import { isCompleteRow, type LedgerRow } from "../ports/ledger-row.ts";
+import { fromValues, isValidRow } from "../ledger-row-values.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { ReservedRequest } from "../ports/outbox.ts";
 import { type OutboxRecord, ownOutboxes, type ReservedValues } from "./outbox.ts";
@@ -113,12 +113,6 @@ function keepDamaged(folder: string, path: string): void {
     .toSorted((a, b) => b.writtenAt - a.writtenAt);
   for (const old of kept.slice(maxDamagedFiles)) rmSync(old.path);
 }
-
-/** The rows of every outbox in the folder that are not known to be in the ledger store. */
-export const outboxRows = (folder: string): LedgerRow[] =>
-  readdirSync(folder)
-    .filter((name) => outboxName.test(name))
-    .flatMap((name) => [...readOutbox(readFileSync(join(folder, name))).rows]);
 
 function leftOutboxes(folder: string): LeftOutbox[] {
   const found: LeftOutbox[] = [];
@@ -234,9 +228,9 @@ class ContentReader {
       return;
     }
     const { rows = [], reserved, released, stored } = JSON.parse(json.toString()) as OutboxRecord;
-    const complete = rows.map(fromValues).filter(isCompleteRow);
-    if (complete.length < rows.length) this.damagedRecords++;
-    for (const row of complete) this.#addRow(row);
+    const valid = rows.map(fromValues).filter(isValidRow);
+    if (valid.length < rows.length) this.damagedRecords++;
+    for (const row of valid) this.#addRow(row);
     if (reserved) this.#reserved.set(reserved[0], reservedOf(reserved));
     if (released !== undefined) this.#reserved.delete(released);
     // If the row of the marker was in a damaged record, nothing is dropped: storing a row again changes nothing.

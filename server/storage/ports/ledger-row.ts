@@ -36,13 +36,3 @@ export interface LedgerRow {
   /** Waits and attempts with their times, as compact JSON. null for a request without any, such as a cached one. */
   readonly timeline: string | null;
 }
-
-/**
- * Whether a row that was read from a file has every required value. Because of one incomplete
- * row, the store would refuse its batch, and each retry of that batch.
- */
-export const isCompleteRow = (row: LedgerRow | null): boolean =>
-  [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
-  [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(
-    (each) => typeof each === "number",
-  );

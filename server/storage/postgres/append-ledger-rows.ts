@@ -2,40 +2,12 @@
  * The SQL statement that appends ledger rows: rows, spend table and roll-ups in one statement, so the three always
  * agree. A row that exists is ignored, and counted no second time.
  */
-import { rowNames } from "../ledger-row-values.ts";
+import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
 import { ledgerColumns } from "../sql/ledger-columns.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
 
-export const ledgerTypes: Readonly<Record<keyof LedgerRow, string>> = {
-  requestId: "text",
-  at: "bigint",
-  endpoint: "text",
-  keyId: "text",
-  model: "text",
-  upstream: "text",
-  targetModel: "text",
-  attempts: "integer",
-  status: "integer",
-  error: "text",
-  latencyMs: "double precision",
-  inputTokens: "bigint",
-  outputTokens: "bigint",
-  images: "bigint",
-  bytesIn: "bigint",
-  bytesOut: "bigint",
-  cachedInputs: "bigint",
-  upstreamTokens: "bigint",
-  cost: "double precision",
-  steps: "text",
-  project: "text",
-  estimatedCost: "double precision",
-  inputs: "bigint",
-  timeline: "text",
-};
-
-const fields = rowNames.map((name) => `"${name}" ${ledgerTypes[name]}`).join(", ");
+const fields = rowNames.map((name) => `"${name}" ${rowTypes[name]}`).join(", ");
 
 const sums: Readonly<Record<string, string>> = {
   requests: "count(*)",

@@ -12,9 +12,6 @@ import { columnOf, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { listRows } from "./list-ledger-rows.ts";
 
-/** The longest search for one page. */
-const listMs = 3000;
-
 const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
 
 /** The start of the period (UTC) that an hour is in, Unix milliseconds. */
@@ -36,7 +33,7 @@ export class PostgresLedgerQueries implements LedgerQueries {
   }
 
   list(query: LedgerListQuery): Promise<LedgerPage> {
-    return listRows(this.#db, query, { clock: this.#clock, timeMs: listMs });
+    return listRows(this.#db, query, this.#clock);
   }
 
   async usage(query: UsageQuery): Promise<UsageReport> {

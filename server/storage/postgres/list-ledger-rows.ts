@@ -2,22 +2,17 @@
  * Lists ledger rows. The roll-ups are the index: they have the hours with matching rows, and the first and last request
  * id of these rows.
  */
-import { rowNames } from "../ledger-row-values.ts";
+import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { ledgerColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
 import { hourMs } from "../sql/usage-columns.ts";
-import { ledgerTypes } from "./append-ledger-rows.ts";
 import { listMonths } from "./ledger-partitions.ts";
 
-export interface ListOptions {
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-  /** The longest search for one page. */
-  readonly timeMs: number;
-}
+/** The longest search for one page. */
+const listMs = 3000;
 
 interface HourOfRows {
   readonly hour: number;
@@ -28,7 +23,7 @@ interface HourOfRows {
 /** Texts stay texts, and BIGINT is read as a number. */
 const listedColumns = rowNames
   .map((name, at) => {
-    const cast = ledgerTypes[name] === "text" ? "" : "::float8";
+    const cast = rowTypes[name] === "text" ? "" : "::float8";
     return `${ledgerColumns[at]}${cast} AS "${name}"`;
   })
   .join(", ");
@@ -37,12 +32,13 @@ const listedColumns = rowNames
 const firstHours = 2;
 const maxHours = 512;
 
+/** `clock`: milliseconds, monotonic. */
 export async function listRows(
   db: Queries,
   query: LedgerListQuery,
-  { clock, timeMs }: ListOptions,
+  clock: () => number,
 ): Promise<LedgerPage> {
-  const until = clock() + timeMs;
+  const until = clock() + listMs;
   const { limit } = query;
   const cursor = parseCursor(query.cursor);
   const hours = await hoursOfRows(db, query, cursor?.hour);
