@@ -4,6 +4,8 @@
  * few transactions. While rows cannot be written, requests are refused (fail closed) or, if the operator chose so,
  * served up to a limit (fail open).
  */
+
+import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
@@ -57,8 +59,7 @@ export const ledgerDefaults = {
 } as const satisfies Partial<LedgerOptions>;
 
 export class Ledger {
-  readonly #options: Required<Omit<LedgerOptions, "recovery">>;
-  readonly #recovery: NonNullable<LedgerOptions["recovery"]>;
+  readonly #options: Required<LedgerOptions>;
   /** Rows of the pending write to the outbox. */
   #group: Group | undefined;
   /** Rows in memory only: the outbox could not be written. */
@@ -69,13 +70,14 @@ export class Ledger {
   #draining: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ recovery = nothingToRecover, ...options }: LedgerOptions) {
+  constructor(options: LedgerOptions) {
     this.#options = {
+      recovery: nothingToRecover,
       verify: () => undefined,
       ...ledgerDefaults,
       ...options,
     };
-    this.#recovery = recovery;
+    const { recovery } = this.#options;
     // A store that cannot accept the recovered rows cannot accept new rows either: then the ledger is not writable from
     // the start.
     if (!recovery.isDone) this.#startDrain(() => recovery.recover());
@@ -106,12 +108,13 @@ export class Ledger {
 
   /** Retries the recovery of earlier outboxes. While the ledger cannot be written, each retry includes it. */
   recoverEarlier(): void {
-    if (this.#failure === undefined && !this.#recovery.isDone) void this.#recoverInBackground();
+    if (this.#failure === undefined && !this.#options.recovery.isDone)
+      void this.#recoverInBackground();
   }
 
   async #recoverInBackground(): Promise<void> {
     try {
-      await this.#recovery.recover();
+      await this.#options.recovery.recover();
     } catch {
       // The outboxes stay and are retried. New rows are written, so the ledger counts as writable.
     }
@@ -209,7 +212,7 @@ export class Ledger {
   async #drainPending(): Promise<void> {
     const { store, outbox, verify } = this.#options;
     if (this.#failure !== undefined) verify();
-    if (this.#pending === 0) return this.#recovery.recover();
+    if (this.#pending === 0) return this.#options.recovery.recover();
     while (this.#pending > 0) {
       const inMemory = this.#inMemory.slice(0, maxDrainedRows);
       const fromOutbox = outbox.rows.slice(0, maxDrainedRows - inMemory.length);
@@ -238,7 +241,7 @@ export class Ledger {
   }
 
   #recordFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     if (this.#failure === undefined) this.#options.report({ writable: false, reason });
     this.#failure = reason;
   }

@@ -11,8 +11,8 @@ async function withDatabase(
 ): Promise<void> {
   using folder = temporaryFolder();
   const path = join(folder.path, "a.db");
-  const prepare = (db: Database) => void db.run("CREATE TABLE t (value INTEGER UNIQUE)");
-  const db = new SqliteDatabase(openDatabase({ path, busyMs: 50, prepare }));
+  const migrations = [{ name: "0001-t", statements: ["CREATE TABLE t (value INTEGER UNIQUE)"] }];
+  const db = new SqliteDatabase(openDatabase({ path, busyMs: 50, migrations }));
   await work(db, path);
   await db.close();
 }

@@ -3,7 +3,7 @@
  * succeed and are lost when the process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 
 interface Opened {
   readonly path: string;
@@ -90,6 +90,6 @@ function statOrError(path: string): Stats | string | undefined {
   } catch (error) {
     // A folder of the path is a file now.
     if (errorCode(error) === "ENOTDIR") return undefined;
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
+import { errorMessage } from "../../lib/error-code.ts";
 
 export type RedisState =
   | { readonly isAvailable: true }
@@ -95,7 +96,7 @@ export class RedisConnection {
       return await this.#withTimeout(work(client));
     } catch (error) {
       if (!isConnectionError(error)) throw error;
-      const reason = messageOf(error);
+      const reason = errorMessage(error);
       this.#lose(client, reason);
       throw new RedisUnavailableError(reason, { cause: error });
     }
@@ -112,7 +113,7 @@ export class RedisConnection {
       try {
         return await client.send("EVALSHA", [sha, ...rest]);
       } catch (error) {
-        if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+        if (!errorMessage(error).startsWith("NOSCRIPT")) throw error;
         return client.send("EVAL", [text, ...rest]);
       }
     });
@@ -147,7 +148,7 @@ export class RedisConnection {
       });
       try {
         await this.#withTimeout(client.connect());
-        client.onclose = (error) => this.#lose(client, messageOf(error));
+        client.onclose = (error) => this.#lose(client, errorMessage(error));
         await this.#withTimeout(prepare(client));
         if (this.#isClosed || !client.connected) throw new Error("the connection was closed");
         this.#client = client;
@@ -212,13 +213,10 @@ export class RedisConnection {
 
 const reasonOf = (state: RedisState): string => (state.isAvailable ? "" : state.reason);
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 /** Bun reports a refused connection, wrong credentials and a certificate that is not trusted alike. */
 function connectReason(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
-  if (code !== "ERR_REDIS_CONNECTION_CLOSED") return messageOf(error);
+  if (code !== "ERR_REDIS_CONNECTION_CLOSED") return errorMessage(error);
   return "the connection failed: check the address, the user and the password, and TLS (rediss:// and the certificate)";
 }
 
@@ -230,5 +228,5 @@ function isConnectionError(error: unknown): boolean {
   if (error instanceof RedisUnavailableError) return true;
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code !== "string" || !code.startsWith("ERR_REDIS_")) return false;
-  return code !== "ERR_REDIS_SERVER_ERROR" || unusableServer.test(messageOf(error));
+  return code !== "ERR_REDIS_SERVER_ERROR" || unusableServer.test(errorMessage(error));
 }

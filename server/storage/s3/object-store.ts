@@ -5,7 +5,7 @@
  */
 import { S3Client, type S3File } from "bun";
 import { type BorrowedChunks, viewOf } from "../../lib/borrowed-bytes.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { runConcurrently } from "../../lib/tasks.ts";
 import type { BlobLocation } from "./blob-url.ts";
@@ -198,7 +198,7 @@ async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
 /** Some errors of Bun's client have no message but a code. */
 function describe(error: unknown): string {
   const code = errorCode(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return code === "" ? message : `${code}: ${message}`;
 }
 

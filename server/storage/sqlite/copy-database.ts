@@ -1,5 +1,6 @@
 /** Copies a SQLite database as of one moment, also while another process writes to it. */
 import { Database } from "bun:sqlite";
+import { errorMessage } from "../../lib/error-code.ts";
 import { StoreError } from "./open-database.ts";
 
 /** `to` must not exist. Throws StoreError. */
@@ -9,7 +10,7 @@ export function copyDatabase(from: string, to: string): void {
     db.run("PRAGMA busy_timeout = 10000");
     db.run("VACUUM INTO ?1", [to]);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new StoreError(`${from} cannot be copied: ${reason}`, { cause });
   } finally {
     db.close();

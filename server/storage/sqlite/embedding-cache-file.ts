@@ -6,7 +6,7 @@
 
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
 import type {
   EmbeddingCacheStore,
@@ -202,7 +202,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   /** After an error of the file, embeddings are cached in memory only. */
   #disable(error: unknown): void {
     this.#shut();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     this.#options.report(error instanceof StoreError ? reason : `${this.#path}: ${reason}`);
   }
 

@@ -4,7 +4,7 @@
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { StoreError } from "./open-database.ts";
 
 /** A gateway that is shutting down may still hold the lock. */
@@ -25,7 +25,7 @@ export function lockFolder(folder: string, waitMs = lockTimeoutMs): FolderLock {
   } catch (cause) {
     db?.close();
     if (errorCode(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new StoreError(
       `${path} cannot be locked: ${reason}. The file is empty and can be removed.`,
       {

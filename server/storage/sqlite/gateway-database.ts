@@ -2,6 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { errorMessage } from "../../lib/error-code.ts";
 import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { KeyStore } from "../ports/key-store.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
@@ -24,7 +25,6 @@ export const openGatewayFile = (folder: string, now: () => number): Database =>
     busyMs,
     migrations: gatewayMigrations,
     now: now(),
-    prepare: () => undefined,
   });
 
 export const openGatewayDatabase = (folder: string, now: () => number): SqliteDatabase =>
@@ -35,7 +35,7 @@ export function openKeyStore(folder: string, now: () => number): KeyStore {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${reason}`, { cause });
   }
   return createKeyStore(openGatewayDatabase(folder, now));

@@ -1,8 +1,13 @@
 /** Child process of the integrity check: checks the SQLite files named by its arguments. See `integrity-check.ts`. */
 import { Database } from "bun:sqlite";
 import { constants, setPriority } from "node:os";
-import { errorCode } from "../../lib/error-code.ts";
-import type { CheckResult } from "./integrity-check-result.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
+
+/** What this process writes to standard output. */
+export interface CheckResult {
+  readonly damage?: string;
+  readonly failure?: string;
+}
 
 /** SQLite's codes for a damaged file. Other errors, such as a lock, do not mean damage. */
 const damage = /^SQLITE_(CORRUPT|NOTADB)/;
@@ -16,7 +21,7 @@ function check(path: string): CheckResult {
     const found = row?.quick_check ?? "no result";
     return found === "ok" ? {} : { damage: `${path} is damaged: ${found.replace(/\s+/g, " ")}` };
   } catch (error) {
-    const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
+    const reason = `${path}: ${errorMessage(error)}`;
     return damage.test(errorCode(error))
       ? { damage: `${path} is damaged: ${reason}` }
       : { failure: reason };

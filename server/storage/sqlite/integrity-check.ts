@@ -2,8 +2,10 @@
  * Periodic integrity check of SQLite files with `PRAGMA quick_check`. It reads the whole file, so it runs in a separate
  * process with the lowest priority, for at most a small part of the time.
  */
+
+import { errorMessage } from "../../lib/error-code.ts";
 import { isExecutable } from "../../lib/executable.ts";
-import type { CheckResult } from "./integrity-check-result.ts";
+import type { CheckResult } from "./integrity-check-child.ts";
 
 export interface IntegrityCheckOptions {
   readonly paths: readonly string[];
@@ -52,7 +54,7 @@ export function startIntegrityCheck(options: IntegrityCheckOptions): IntegrityCh
       await running.exited;
       cpuMs = Number(running.resourceUsage()?.cpuTime.total ?? 0) / 1000;
     } catch (error) {
-      result = { failure: error instanceof Error ? error.message : String(error) };
+      result = { failure: errorMessage(error) };
     }
     child = undefined;
     if (closed) return;

@@ -1,6 +1,7 @@
 /** Worker thread of the ledger queries: one read-only connection. See `ledger-query-thread.ts`. */
 import { Database } from "bun:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { errorMessage } from "../../lib/error-code.ts";
 import type { LedgerListQuery, UsageQuery } from "../ports/ledger-queries.ts";
 import { listRows } from "./list-rows.ts";
 import { readUsage } from "./read-ledger.ts";
@@ -32,7 +33,7 @@ parentPort?.on("message", (request: LedgerQueryRequest) => {
   try {
     response = { value: run(request) };
   } catch (error) {
-    response = { error: error instanceof Error ? error.message : String(error) };
+    response = { error: errorMessage(error) };
   }
   parentPort?.postMessage(response);
 });

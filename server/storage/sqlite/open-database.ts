@@ -1,6 +1,6 @@
 /** Opens a SQLite file in WAL mode, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { type Migration, migrate, type UnnumberedState } from "./migrate.ts";
 
 /** The message is for the operator of the gateway. */
@@ -12,13 +12,13 @@ export interface OpenDatabaseOptions {
   readonly path: string;
   readonly busyMs: number;
   /** Migrate the tables to the current schema. */
-  readonly migrations?: readonly Migration[];
+  readonly migrations: readonly Migration[];
   /** For files that were written before their migrations had numbers. */
   readonly unnumbered?: UnnumberedState;
   /** Unix milliseconds, recorded with the migrations. */
   readonly now?: number;
   /** Runs after the migrations; also detects a file that is not the expected database. */
-  readonly prepare: (db: Database) => void;
+  readonly prepare?: (db: Database) => void;
 }
 
 export function openDatabase({
@@ -34,8 +34,8 @@ export function openDatabase({
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${busyMs}`);
     db.run("PRAGMA journal_mode = WAL");
-    if (migrations) migrate(db, migrations, now, unnumbered);
-    prepare(db);
+    migrate(db, migrations, now, unnumbered);
+    prepare?.(db);
     return db;
   } catch (cause) {
     db?.close();
@@ -46,7 +46,7 @@ export function openDatabase({
 const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 
 function explain(path: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   // Never recreated automatically: its content may still be recoverable.
   const advice = "Restore a copy of it, or move it away to start with an empty one.";
   if (damage.has(errorCode(error)))
