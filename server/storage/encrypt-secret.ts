@@ -137,20 +137,18 @@ export class SecretBox {
   }
 
   #keyFile(): EncryptionKey | undefined {
-    this.#generated ??= this.#check(readSecretFile(this.#path));
+    const bytes = this.#generated ? undefined : readSecretFile(this.#path);
+    if (bytes) this.#generated = this.#keyOf(bytes);
     return this.#generated;
   }
 
   #createKeyFile(): EncryptionKey {
-    const created = this.#check(createSecretFile(this.#path, keyBytes));
-    if (!created) throw new StoreError(`${this.#path} cannot be created.`);
-    this.#generated = created;
-    return created;
+    this.#generated = this.#keyOf(createSecretFile(this.#path, keyBytes));
+    return this.#generated;
   }
 
   /** A damaged key is never replaced: every secret that it has encrypted would be lost. */
-  #check(bytes: Uint8Array | undefined): EncryptionKey | undefined {
-    if (bytes === undefined) return undefined;
+  #keyOf(bytes: Uint8Array): EncryptionKey {
     if (bytes.length === keyBytes) return { id: keyIdOf(bytes), bytes };
     throw new StoreError(
       `${this.#path} is damaged: it must have ${keyBytes} bytes. Restore a copy of it. Without it, stored secrets cannot be decrypted.`,

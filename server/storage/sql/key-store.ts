@@ -37,27 +37,9 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     });
   },
 
-  async findActive(idOrName) {
-    const { rows } = await db.query<Row>(
-      `SELECT * FROM vexel.keys WHERE revoked_at IS NULL AND (id = $1 OR name = $1)
-       ORDER BY created_at, id`,
-      [idOrName],
-    );
-    return rows.map(keyOf);
-  },
-
-  async findByName(name) {
-    const { rows } = await db.query<Row>(
-      "SELECT * FROM vexel.keys WHERE name = $1 ORDER BY created_at, id",
-      [name],
-    );
-    return rows.map(keyOf);
-  },
-
-  async findById(id) {
-    const { rows } = await db.query<Row>("SELECT * FROM vexel.keys WHERE id = $1", [id]);
-    return rows.map(keyOf)[0];
-  },
+  findActive: (idOrName) => find(db, "revoked_at IS NULL AND (id = $1 OR name = $1)", idOrName),
+  findByName: (name) => find(db, "name = $1", name),
+  findById: async (id) => (await find(db, "id = $1", id))[0],
 
   revoke: (id, at) => change(db, id, () => ({ revoked_at: at })),
 
@@ -105,6 +87,15 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
 
   close: () => db.close(),
 });
+
+/** In the order of creation. */
+async function find(db: Queries, condition: string, value: string): Promise<StoredKey[]> {
+  const { rows } = await db.query<Row>(
+    `SELECT * FROM vexel.keys WHERE ${condition} ORDER BY created_at, id`,
+    [value],
+  );
+  return rows.map(keyOf);
+}
 
 /** Changes columns of an active key. False: there is none with this id. */
 function change(

@@ -7,9 +7,10 @@ import {
 } from "../ports/ledger-queries.ts";
 
 export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
 
 /** Usage is kept this much longer than rows: a year can be compared with the year before. */
-export const usageExtraRetentionMs = 400 * 24 * hourMs;
+export const usageExtraRetentionMs = 400 * dayMs;
 
 /** The columns that identify a group. A value that a request does not have is the empty text. */
 export const groupColumns = ["key_id", "project", "model", "upstream", "target_model"] as const;

@@ -9,13 +9,13 @@ import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
 import { ledgerColumns, listedColumns } from "../sql/ledger-columns.ts";
-import { usageExtraRetentionMs } from "../sql/usage-columns.ts";
+import { dayMs, usageExtraRetentionMs } from "../sql/usage-columns.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
-import { dayMs, FinishedUsage, UsageTable, UsageTally } from "./usage-table.ts";
+import { FinishedUsage, UsageTable, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */
@@ -42,14 +42,10 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly path: string;
   readonly #db: Database;
   readonly #statements: PreparedStatements;
-  readonly #insert: Statement;
+  readonly #tables: ReturnType<typeof prepareTables>;
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #find: Statement;
-  readonly #spent: SpendTable;
-  readonly #used: UsageTable;
-  readonly #finished: FinishedUsage;
-  readonly #segments: SegmentTable;
   /** The request id of the row that was written last. */
   #last: string | undefined;
 
@@ -73,13 +69,8 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       },
     });
     const statements = new PreparedStatements(this.#db);
-    const { spent, used, finished, segments, insert } = prepareTables(statements);
     this.#statements = statements;
-    this.#spent = spent;
-    this.#used = used;
-    this.#finished = finished;
-    this.#segments = segments;
-    this.#insert = insert;
+    this.#tables = prepareTables(statements);
     this.#begin = statements.prepare("BEGIN IMMEDIATE");
     this.#commit = statements.prepare("COMMIT");
     this.#find = statements.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
@@ -94,6 +85,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
 
   /** Writes the rows and everything that is derived from them in one transaction. Throws SQLite errors. */
   write(rows: readonly LedgerRow[]): void {
+    const tables = this.#tables;
     const spent = new SpendTally();
     const used = new UsageTally();
     const added: LedgerRow[] = [];
@@ -101,15 +93,15 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     try {
       for (const row of rows) {
         // A row that exists has been counted already.
-        if (this.#insert.run(...valuesOf(row)).changes === 0) continue;
+        if (tables.insert.run(...valuesOf(row)).changes === 0) continue;
         spent.add(row);
         used.add(row);
         added.push(row);
       }
-      this.#spent.add(spent);
-      this.#used.add(used);
-      this.#finished.add(used.groups);
-      this.#segments.add(added);
+      tables.spent.add(spent);
+      tables.used.add(used);
+      tables.finished.add(used.groups);
+      tables.segments.add(added);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
     } catch (error) {
@@ -137,12 +129,13 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   }
 
   async prune(before: number, limit: number): Promise<boolean> {
+    const { used, finished, spent } = this.#tables;
     const usageBefore = before - usageExtraRetentionMs;
     const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
     let rest = limit - this.#pruneRows(before, limit);
-    if (rest > 0) rest -= this.#used.prune(wholeDaysBefore, rest);
-    if (rest > 0) rest -= this.#finished.prune(wholeDaysBefore, rest);
-    return rest === 0 || this.#spent.prune(before, rest);
+    if (rest > 0) rest -= used.prune(wholeDaysBefore, rest);
+    if (rest > 0) rest -= finished.prune(wholeDaysBefore, rest);
+    return rest === 0 || spent.prune(before, rest);
   }
 
   #pruneRows(before: number, limit: number): number {
@@ -152,7 +145,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
            (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
       )
       .run(before, limit);
-    if (changes > 0) this.#segments.prune();
+    if (changes > 0) this.#tables.segments.prune();
     return changes;
   }
 
@@ -160,7 +153,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     const unstored = chargedTo(owner, period, pending).filter(
       ({ requestId }) => this.#find.get(requestId) === null,
     );
-    return this.#spent.read(owner, period) + sumDollars(unstored);
+    return this.#tables.spent.read(owner, period) + sumDollars(unstored);
   }
 
   /** By request id: the rows that are forwarded next to the ledger that replicas share. */
@@ -187,7 +180,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     const statement = this.#db.query("DELETE FROM ledger WHERE request_id = ?1");
     this.#db.transaction(() => {
       for (const requestId of requestIds) statement.run(requestId);
-      this.#segments.prune();
+      this.#tables.segments.prune();
     })();
     if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
   }

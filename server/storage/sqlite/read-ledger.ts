@@ -11,8 +11,15 @@ import {
 } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
-import { columnOf, groupColumns, hourMs, sumColumns, toGroup } from "../sql/usage-columns.ts";
-import { type coarseTables, dayMs } from "./usage-table.ts";
+import {
+  columnOf,
+  dayMs,
+  groupColumns,
+  hourMs,
+  sumColumns,
+  toGroup,
+} from "../sql/usage-columns.ts";
+import type { coarseTables } from "./usage-table.ts";
 
 type UsageRow = Record<string, number | string>;
 

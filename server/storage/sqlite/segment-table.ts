@@ -33,22 +33,6 @@ interface StoredSegment {
   readonly [range: string]: unknown;
 }
 
-/** The columns of a row that a segment summarizes. */
-export type SummarizedRow = Pick<
-  LedgerRow,
-  | "requestId"
-  | "at"
-  | "status"
-  | "latencyMs"
-  | "cost"
-  | "error"
-  | "keyId"
-  | "project"
-  | "model"
-  | "upstream"
-  | "targetModel"
->;
-
 class Segment {
   readonly firstId: string;
   #lastId: string;
@@ -75,7 +59,7 @@ class Segment {
     return this.#rows >= segmentRows && requestId > this.#lastId;
   }
 
-  add(row: SummarizedRow): void {
+  add(row: LedgerRow): void {
     if (row.requestId > this.#lastId) this.#lastId = row.requestId;
     this.#rows++;
     if (row.error !== null) this.#errors++;
@@ -141,7 +125,7 @@ export class SegmentTable {
   }
 
   /** New rows in any order. Runs inside the transaction that writes them. */
-  add(rows: Iterable<SummarizedRow>): void {
+  add(rows: Iterable<LedgerRow>): void {
     let segment: Segment | undefined;
     /** The first id of the segment after it. */
     let end: string | undefined;

@@ -7,9 +7,8 @@ import type { Statement } from "bun:sqlite";
 import { periodNames, periods } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import { dayMs } from "../sql/usage-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
-
-const dayMs = 86_400_000;
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
 export const spentExtraRetentionMs = 62 * dayMs;

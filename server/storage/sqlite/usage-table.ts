@@ -7,7 +7,7 @@
 import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
+import { dayMs, groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** The index of the first latency count in `sumColumns`. */
@@ -131,11 +131,8 @@ export class UsageTable {
   }
 }
 
-export const dayMs = 86_400_000;
-
 /** A coarser table. It has the columns of `usage_by_hour`, so that hours are added up by one statement. */
 interface CoarseTable {
-  readonly name: string;
   /** The column with the start of the period. */
   readonly start: "day" | "hour";
   /** The columns that groups have. The other columns are the empty text. */
@@ -146,22 +143,18 @@ const [, ...withoutKey] = groupColumns;
 const keyAndProject = ["key_id", "project"] as const;
 
 export const coarseTables = {
-  usage_by_day: { name: "usage_by_day", start: "day", columns: groupColumns },
-  usage_without_key: { name: "usage_without_key", start: "hour", columns: withoutKey },
-  usage_by_day_without_key: {
-    name: "usage_by_day_without_key",
-    start: "day",
-    columns: withoutKey,
-  },
-  usage_by_key: { name: "usage_by_key", start: "hour", columns: keyAndProject },
-  usage_by_day_and_key: { name: "usage_by_day_and_key", start: "day", columns: keyAndProject },
+  usage_by_day: { start: "day", columns: groupColumns },
+  usage_without_key: { start: "hour", columns: withoutKey },
+  usage_by_day_without_key: { start: "day", columns: withoutKey },
+  usage_by_key: { start: "hour", columns: keyAndProject },
+  usage_by_day_and_key: { start: "day", columns: keyAndProject },
 } as const satisfies Record<string, CoarseTable>;
 
 /** One step adds up about this many groups: a request waits for it for a millisecond or two. */
 const stepGroups = 256;
 
 /** Adds up groups of `source`, which has the columns of `usage_by_hour`. */
-function rollUpStatement({ name, start, columns }: CoarseTable, source: string): string {
+function rollUpStatement(name: string, { start, columns }: CoarseTable, source: string): string {
   const startOf = start === "day" ? `hour - hour % ${dayMs}` : "hour";
   const values = groupColumns.map((each) => (columns.includes(each) ? each : "''"));
   const sums = sumColumns.map((each) => `sum(${each})`);
@@ -199,7 +192,7 @@ export class FinishedUsage {
   readonly #prunes: readonly Statement[];
 
   constructor(statements: PreparedStatements) {
-    const tables = Object.values<CoarseTable>(coarseTables);
+    const tables = Object.entries<CoarseTable>(coarseTables);
     this.#position = statements.prepare("SELECT until AS hour, key_id AS key FROM finished_usage");
     this.#setPosition = statements.prepare("UPDATE finished_usage SET until = ?1, key_id = ?2");
     this.#nextHour = statements.prepare(
@@ -211,9 +204,15 @@ export class FinishedUsage {
     );
     const step = `usage_by_hour WHERE hour = ?1 AND (?2 IS NULL OR key_id > ?2)
       AND (?3 IS NULL OR key_id <= ?3)`;
-    this.#rollUps = tables.map((table) => statements.prepare(rollUpStatement(table, step)));
-    this.#additions = tables.map((table) => statements.prepare(rollUpStatement(table, oneGroup)));
-    this.#prunes = tables.map(({ name, start }) => statements.prepare(pruneStatement(name, start)));
+    this.#rollUps = tables.map(([name, table]) =>
+      statements.prepare(rollUpStatement(name, table, step)),
+    );
+    this.#additions = tables.map(([name, table]) =>
+      statements.prepare(rollUpStatement(name, table, oneGroup)),
+    );
+    this.#prunes = tables.map(([name, { start }]) =>
+      statements.prepare(pruneStatement(name, start)),
+    );
   }
 
   /** Called after the groups were added to `usage_by_hour`, in the same transaction. */
