@@ -4,7 +4,7 @@
  */
 import { apportion } from "../lib/apportion.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { EmbeddingInput, EmbeddingsResponse, Target } from "../upstream/contract.ts";
+import type { EmbeddingInput, EmbeddingsResponse, Target, Vector } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
 /**
@@ -13,6 +13,13 @@ import { countTokens } from "../upstream/tokenizers.ts";
  */
 export const countedTokens = ({ usage }: Pick<EmbeddingsResponse, "usage">): number | undefined =>
   usage?.inputTokens || undefined;
+
+/** `inputTokens`: undefined if it is unknown. */
+export const responseOf = (
+  vectors: readonly Vector[],
+  inputTokens: number | undefined,
+): EmbeddingsResponse =>
+  inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
 
 /** Only for the `usage` that the client receives: an estimate is never recorded as if the upstream had reported it. */
 export async function estimateInputTokens(input: EmbeddingInput): Promise<number> {

@@ -5,11 +5,13 @@
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { apportion } from "../../server/lib/apportion.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
   expectVectors,
+  inputsOf,
   modelNamed,
   requestOf,
   settle,
@@ -268,4 +270,22 @@ test("a response that does not match the request reaches no client and is not ca
     });
     expect([cache.size, singleFlight.size]).toEqual([0, 0]);
   }
+});
+
+test("an input index in an error is mapped to the client's inputs, also if all inputs are sent again", async () => {
+  const { cache, singleFlight } = startCache({ maxBytes });
+  const refusal = () =>
+    new GatewayError("upstream_rejected", "Input id 2 has 9000 tokens, exceeding max 8192 tokens.");
+  const requested: unknown[] = [];
+  const send = cacheStage({ cache, singleFlight, enabled: () => true })(async ({ query }) => {
+    const inputs = inputsOf(query.input);
+    requested.push(inputs);
+    if (inputs.length === 3) throw refusal();
+    // The model changes after the first request: its vectors get longer.
+    return { vectors: inputs.map(() => Array(requested.length).fill(1)) };
+  });
+  await send(requestOf(textQuery(["a"]), model));
+  const failing = send(requestOf(textQuery(["a", "b", "a", "c"]), model));
+  expect(await failing.catch(({ message }) => message)).toStartWith("Input id 3 has 9000 tokens");
+  expect(requested).toEqual([["a"], ["b", "c"], ["a", "b", "c"]]);
 });

@@ -1,0 +1,180 @@
+/**
+ * Resolves the inputs of a request that has several inputs, or one that is in flight for another request: each input
+ * comes from the cache, from a request in flight (single-flight) or, if it is a duplicate (deduplication), from another
+ * input of the request. The remaining inputs are sent on as one request.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { StageRequest } from "../../request/stage.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  Vector,
+} from "../../upstream/contract.ts";
+import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { remapInputIndex } from "../../upstream/rejected-input.ts";
+import { responseOf } from "../embedding-usage.ts";
+import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
+import { haveSameLength } from "../vector-formats.ts";
+import type { CachedEmbedding } from "./embedding-cache.ts";
+
+export type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
+
+/** By cache key. */
+export type EmbeddingsByKey = Map<string, CachedEmbedding>;
+
+/** Where the vectors of inputs come from. */
+export interface InputSources {
+  readonly singleFlight: SingleFlight;
+  /** Undefined: the vector is not cached, or the client does not want cached vectors. */
+  readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined;
+  /** Adds the vectors to `embeddings`. */
+  sendUpstream(
+    request: EmbeddingsRequest,
+    keys: readonly string[],
+    embeddings?: EmbeddingsByKey,
+  ): Promise<EmbeddingsResponse>;
+}
+
+/** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
+const maxWaits = 2;
+
+export class InputResolution {
+  readonly #sources: InputSources;
+  readonly #request: EmbeddingsRequest;
+  /** The cache key of each input. Duplicates have the same key. */
+  readonly #keys: readonly string[];
+  /** The index of each distinct input's first occurrence. */
+  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #embeddings: EmbeddingsByKey = new Map();
+  /** The inputs that other requests have in flight. */
+  readonly #joined = new Map<string, InFlightQuery>();
+  #waitsLeft: number;
+
+  constructor(sources: InputSources, request: EmbeddingsRequest, keys: readonly string[]) {
+    this.#sources = sources;
+    this.#request = request;
+    this.#keys = keys;
+    this.#indexes = firstIndexes(keys);
+    this.#waitsLeft = request.record.cachePolicy === "use" ? maxWaits : 0;
+  }
+
+  /** Usually takes one round, and another one if a request that it waited for was abandoned. */
+  async resolve(): Promise<EmbeddingsResponse> {
+    let missing = [...this.#indexes.keys()];
+    while (missing.length > 0) {
+      const ownKeys = this.#lookUp(missing);
+      // No input was removed, so the upstream's response is passed on byte for byte.
+      if (ownKeys.length === this.#keys.length)
+        return this.#sources.sendUpstream(this.#request, ownKeys);
+      await this.#sendAndWait(ownKeys);
+      missing = this.#takeJoinedResults();
+    }
+    const response = assembleResponse(this.#keys, this.#embeddings);
+    return haveSameLength(response.vectors) ? response : this.#sendAll();
+  }
+
+  /** Finds inputs in the cache and in flight. Returns the others, which this request has to send. */
+  #lookUp(missing: readonly string[]): string[] {
+    const { priority } = this.#request.record;
+    const ownKeys: string[] = [];
+    for (const key of missing) {
+      const embedding = this.#sources.readCache(this.#request, key);
+      const mayJoin = !embedding && this.#waitsLeft > 0;
+      const flight = mayJoin ? this.#sources.singleFlight.find(key, priority) : undefined;
+      if (embedding) this.#embeddings.set(key, embedding);
+      else if (flight) this.#joined.set(key, flight);
+      else ownKeys.push(key);
+    }
+    return ownKeys;
+  }
+
+  /** Sends this request's own inputs, and waits for the requests in flight that it has joined. */
+  async #sendAndWait(ownKeys: readonly string[]): Promise<void> {
+    const { signal } = this.#request;
+    const sending = ownKeys.length > 0 ? this.#sendInputs(ownKeys) : undefined;
+    const flights = new Set(this.#joined.values());
+    const waiting = flights.size > 0 ? waitForInFlight(flights, this.#request) : undefined;
+    // The request's own upstream request is awaited first, even if a joined request fails meanwhile: the usage of the
+    // own upstream request is charged to this client.
+    await sending;
+    await waiting;
+    if (waiting && signal.aborted) throw signal.reason;
+    for (const flight of flights) if (flight.alsoFails(this.#request)) throw flight.error;
+  }
+
+  /** Returns the inputs without a result. */
+  #takeJoinedResults(): string[] {
+    const missing: string[] = [];
+    this.#waitsLeft--;
+    for (const [key, flight] of this.#joined) {
+      const embedding = flight.result(key);
+      if (embedding) this.#embeddings.set(key, embedding);
+      else missing.push(key);
+      // The joined request was refused, possibly for a reason that does not apply to this request. This request joins
+      // no other: it is sent now, as are the other waiters, so they do not wait for each other in turn.
+      if (!embedding && !flight.wasAbandoned) this.#waitsLeft = 0;
+    }
+    this.#joined.clear();
+    return missing;
+  }
+
+  /** Cached and new vectors differ in length, so the model has changed: all inputs are sent to the upstream. */
+  async #sendAll(): Promise<EmbeddingsResponse> {
+    this.#request.record.embeddings.cachedInputs = this.#keys.length;
+    this.#embeddings.clear();
+    await this.#sendInputs([...this.#indexes.keys()]);
+    const response = assembleResponse(this.#keys, this.#embeddings);
+    if (haveSameLength(response.vectors)) return response;
+    throw invalidResponse("its vectors are of different lengths");
+  }
+
+  /** Sends some of the inputs as a request of their own. */
+  async #sendInputs(keys: readonly string[]): Promise<void> {
+    const indexes = keys.map((key) => this.#indexes.get(key) as number);
+    try {
+      await this.#sources.sendUpstream(
+        selectInputs(this.#request, indexes),
+        keys,
+        this.#embeddings,
+      );
+    } catch (error) {
+      // The error's index counts the inputs that were sent. It is mapped back to the client's inputs.
+      throw remapInputIndex(error, indexes);
+    }
+  }
+}
+
+function firstIndexes(keys: readonly string[]): ReadonlyMap<string, number> {
+  const indexes = new Map<string, number>();
+  for (const [at, key] of keys.entries()) if (!indexes.has(key)) indexes.set(key, at);
+  return indexes;
+}
+
+/** The same request with the inputs at these indexes only. */
+function selectInputs(request: EmbeddingsRequest, indexes: readonly number[]): EmbeddingsRequest {
+  const { input } = request.query;
+  const pick = <T>(entries: readonly T[]): T[] => indexes.map((index) => entries[index] as T);
+  const picked: EmbeddingInput =
+    input.kind === "text"
+      ? { kind: "text", texts: pick(input.texts) }
+      : { kind: "tokens", tokens: pick(input.tokens) };
+  return { ...request, query: { ...request.query, input: picked } };
+}
+
+/** The response in the order of the inputs. A duplicate counts twice, as if each input had been requested alone. */
+function assembleResponse(
+  keys: readonly string[],
+  embeddings: EmbeddingsByKey,
+): EmbeddingsResponse {
+  const vectors: Vector[] = [];
+  let sum: number | undefined = 0;
+  for (const key of keys) {
+    const embedding = embeddings.get(key);
+    if (!embedding)
+      throw new GatewayError("internal", "An input was neither cached nor requested.");
+    vectors.push(embedding.vector);
+    sum = sum === undefined || embedding.tokens === undefined ? undefined : sum + embedding.tokens;
+  }
+  return responseOf(vectors, sum);
+}
