@@ -25,6 +25,8 @@ export interface LimitedOptions {
   readonly imageModelLimits?: string;
   readonly upstreamLimits?: string;
   readonly targetLimits?: string;
+  /** The upstream. Absent: the fake. */
+  readonly url?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +56,7 @@ ${projects ? `projects:\n${projects}` : ""}
 export function startLimited(options: LimitedOptions): Limited {
   const fake = startFake();
   const gateway = startGateway({
-    yaml: yamlFor(fake.url, options),
+    yaml: yamlFor(options.url ?? fake.url, options),
     // No batching: each admitted request is one upstream request, so the upstream counts admitted requests.
     settings: { VEXEL_BATCH_WAIT_MS: "0", ...options.settings },
   });

@@ -1,6 +1,7 @@
 /** A request that reached no upstream, for a reason outside its client, is refunded its rate limits. */
 
 import { describe, expect, test } from "bun:test";
+import { unreachableUrl } from "../faults/faults-fixture.ts";
 import { until } from "../until.ts";
 import { type Limited, limitedTests, statuses, times } from "./limits-fixture.ts";
 
@@ -29,16 +30,18 @@ describe("while no upstream serves", () => {
   test("concurrent requests are refunded completely", async () => {
     const one = start({
       keys: { one: "limits: { requestsPerMinute: 10, tokensPerMinute: 100000 }" },
+      url: unreachableUrl,
     });
-    one.fake.close();
     await statuses(times(60, (at) => one.embed("one", `text ${at}`)));
     expect(await remaining(one, "requests")).toBe("10");
     expect(await remaining(one, "tokens")).toBe("100000");
   });
 
   test("image requests are refunded as well", async () => {
-    const one = start({ keys: { one: "limits: { requestsPerMinute: 5, imagesPerMinute: 5 }" } });
-    one.fake.close();
+    const one = start({
+      keys: { one: "limits: { requestsPerMinute: 5, imagesPerMinute: 5 }" },
+      url: unreachableUrl,
+    });
     for (let request = 0; request < 9; request++) {
       expect((await one.generate("one")).status).toBeOneOf([502, 503]);
     }
