@@ -3,7 +3,7 @@
  * (files, fields, bytes); large files are spilled to disk.
  */
 
-import { type BorrowedBytes, type BorrowedChunks, joinCopies } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, joinCopies } from "../lib/borrowed-bytes.ts";
 import { lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
@@ -41,12 +41,10 @@ export async function readForm(
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new ResumableChunks(
-    lendEach(readBodyChunks(incoming, limits.maxFormBytes, context)),
-  );
+  const body = lendEach(readBodyChunks(incoming, limits.maxFormBytes, context));
   try {
     const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
-    for await (const part of readParts(body.chunks(), boundary)) {
+    for await (const part of readParts(body, boundary)) {
       if (isFile(part)) {
         if (files.length >= maxFiles) throw tooMany("files", maxFiles);
         const file = await storeUpload(part, limits, account);
@@ -60,7 +58,9 @@ export async function readForm(
         texts.push({ name: part.name, charset, bytes });
       }
     }
-    await body.drain();
+    for await (const _ of body) {
+      // Bytes after the closing boundary are ignored. They must arrive before the response is sent.
+    }
     return { fields: decodeFields(texts), files: files.map(({ part }) => part), dispose };
   } catch (error) {
     await dispose();
@@ -100,30 +100,6 @@ async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buf
     chunks.push(Buffer.from(chunk));
   }
   return Buffer.concat(chunks);
-}
-
-/** The chunks of a body. Reading can continue after a reader has stopped. */
-class ResumableChunks {
-  readonly #chunks: AsyncIterator<BorrowedBytes>;
-
-  constructor(chunks: BorrowedChunks) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
-  }
-
-  async *chunks(): AsyncGenerator<BorrowedBytes> {
-    for (;;) {
-      const { done, value } = await this.#chunks.next();
-      if (done) return;
-      yield value;
-    }
-  }
-
-  /** Reads and ignores the bytes after the closing boundary. They must arrive before the response is sent. */
-  async drain(): Promise<void> {
-    for await (const _ of this.chunks()) {
-      // Ignored.
-    }
-  }
 }
 
 const tooMany = (what: string, max: number): GatewayError =>

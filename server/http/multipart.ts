@@ -29,7 +29,7 @@ export function boundaryOf(contentType: string): string {
 export const charsetOf = (contentType: string): string | undefined =>
   readHeader(contentType).parameters.get("charset");
 
-/** Yields the parts of a form. */
+/** Yields the parts of a form. The chunks after its closing boundary can still be read. */
 export async function* readParts(
   chunks: BorrowedChunks,
   boundary: string,
