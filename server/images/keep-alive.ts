@@ -65,7 +65,6 @@ async function* withStatusMember(
 
 async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<StreamChunk> {
   if (typeof body === "string" || body instanceof Uint8Array) yield body;
-  else if (body instanceof Blob) yield* body.stream();
   else if ("open" in body) yield* readAndClose(body);
   else yield* body;
 }

@@ -70,12 +70,7 @@ export class RecordedContent {
       this.#end("complete");
       return response;
     }
-    if (body instanceof Blob) {
-      this.discard();
-      return response;
-    }
-    if ("open" in body)
-      return { ...response, body: this.#copyStreamed(body as StreamedResponseBody) };
+    if ("open" in body) return { ...response, body: this.#copyStreamed(body) };
     return { ...response, body: this.#copyIterable(body as AsyncIterable<StreamChunk>) };
   }
 

@@ -83,8 +83,7 @@ export interface OutgoingResponse {
     | BodyChunks
     | Uint8Array
     | AsyncIterable<StreamChunk>
-    | StreamedResponseBody
-    | Blob;
+    | StreamedResponseBody;
 }
 
 /** Priority classes: batch requests wait behind interactive requests, and are shed first. */

@@ -9,35 +9,41 @@ import { ClientConnection } from "../../server/http/server/connection.ts";
 import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
-import type { OutgoingResponse, StreamedResponseBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import { chunk } from "./gateway-fixture.ts";
-import { chunkedPost, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
+import {
+  chunkedPost,
+  each,
+  gate,
+  get,
+  post,
+  respondWith,
+  serve,
+  streamedBody,
+} from "./http-server-fixture.ts";
 
 describe("a response that cannot be sent as announced resets the connection:", () => {
   const closed: boolean[] = [];
-  const leaving = (length: number, open: StreamedResponseBody["open"]): StreamedResponseBody => ({
-    length,
-    open,
-    close: async (complete) => void closed.push(complete),
-  });
-  const three = async function* () {
-    yield Buffer.from("abc");
-  };
+  const three = () => each(Buffer.from("abc"));
   const breaks = async function* () {
     yield "abc";
     throw new Error("broken");
   };
 
   test.each<[string, () => OutgoingResponse["body"], boolean]>([
-    ["a file that has become shorter", () => leaving(5, three), true],
-    ["a file that has become longer", () => leaving(2, three), true],
+    ["a file that has become shorter", () => streamedBody(5, three, closed), true],
+    ["a file that has become longer", () => streamedBody(2, three, closed), true],
     [
       "a file that cannot be opened",
       () =>
-        leaving(3, () => {
-          throw new Error("not there");
-        }),
+        streamedBody(
+          3,
+          () => {
+            throw new Error("not there");
+          },
+          closed,
+        ),
       true,
     ],
     ["chunks that end with an error", breaks, false],
@@ -58,7 +64,7 @@ describe("a response that cannot be sent as announced resets the connection:", (
 
   test("a response to HEAD does not reset the connection", async () => {
     closed.length = 0;
-    await using served = serve(() => respondWith(leaving(5, three)));
+    await using served = serve(() => respondWith(streamedBody(5, three, closed)));
     const connection = await served.connect();
     connection.send(get("/").replace("GET", "HEAD"));
     const { headers } = await connection.response({ to: "HEAD" });
@@ -212,10 +218,7 @@ describe("a socket that accepts one byte at a time", () => {
   };
   const long = "é".repeat(40_000);
   const longBytes = "\xc3\xa9".repeat(40_000);
-  async function* blocks(first: string) {
-    yield first;
-    yield Buffer.from("zwei");
-  }
+  const blocks = (first: string) => each<string | Buffer>(first, Buffer.from("zwei"));
 
   test.each<[string, () => OutgoingResponse["body"], string]>([
     ["text", () => "é€😀", "content-length: 9\r\n\r\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"],
@@ -226,7 +229,11 @@ describe("a socket that accepts one byte at a time", () => {
     ["long bytes", () => Buffer.from(long), longBytes],
     ["chunks", () => blocks("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
     ["long chunks", () => blocks(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
-    ["a file", () => new Blob(["file"]), "content-length: 4\r\n\r\nfile"],
+    [
+      "a file",
+      () => streamedBody(4, () => each(Buffer.from("file"))),
+      "content-length: 4\r\n\r\nfile",
+    ],
   ])("gets all of %s, and of the next response", async (_, body, end) => {
     // At first it accepts nothing, or more than the characters of a long text and less than its bytes.
     for (const freeBytes of [0, 60_000]) {

@@ -4,9 +4,9 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import type { OutgoingResponse, StreamedResponseBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
-import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
+import { each, gate, get, respondWith, serve, streamedBody } from "./http-server-fixture.ts";
 
 /** More than the socket buffers of both sides take. */
 const large = 16 * 1024 * 1024;
@@ -14,27 +14,18 @@ const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).t
 
 describe("a buffer that is released before the socket has accepted it", () => {
   const closed: boolean[] = [];
-  const inMemory = (chunks: readonly Uint8Array[]): StreamedResponseBody => ({
-    length: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
-    open: async function* () {
-      yield* chunks;
-    },
-    chunksInMemory: () => chunks,
-    close: async (complete) => void closed.push(complete),
-  });
-  async function* each(chunks: readonly Uint8Array[]) {
-    yield* chunks;
-  }
+  const streamed = (chunks: readonly Uint8Array[]) =>
+    streamedBody(2 * large, () => each(...chunks), closed);
 
   test.each<[string, (chunks: readonly Uint8Array[]) => OutgoingResponse["body"], boolean[]]>([
     ["as bytes", ([first]) => first as Uint8Array, []],
-    ["as a body in memory", inMemory, [false]],
     [
-      "as a body that is read",
-      (chunks) => ({ ...inMemory(chunks), chunksInMemory: () => undefined }),
+      "as a body in memory",
+      (chunks) => ({ ...streamed(chunks), chunksInMemory: () => chunks }),
       [false],
     ],
-    ["in chunks", each, []],
+    ["as a body that is read", streamed, [false]],
+    ["in chunks", (chunks) => each(...chunks), []],
   ])("%s resets the connection, and is reported", async (_, body, ends) => {
     closed.length = 0;
     const chunks = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
@@ -71,13 +62,7 @@ describe("a throw while a response is written", () => {
 
   test("is reported, resets the connection, and closes the body exactly once", async () => {
     const closed: boolean[] = [];
-    const body: StreamedResponseBody = {
-      length: 3,
-      open: async function* () {
-        yield Buffer.from("abc");
-      },
-      close: async (complete) => void closed.push(complete),
-    };
+    const body = streamedBody(3, () => each(Buffer.from("abc")), closed);
     await using served = serve(({ head }) =>
       head.path === "/bad" ? { status: 200, headers: poisoned(), body } : respondWith("good"),
     );
@@ -113,11 +98,7 @@ describe("a throw while a response is written", () => {
 
   test("and a second throw during the clean-up are both reported", async () => {
     const other = new Error("another defect");
-    const body: StreamedResponseBody = {
-      length: 3,
-      open: async function* () {},
-      close: () => Promise.reject(other),
-    };
+    const body = { ...streamedBody(3, () => each()), close: () => Promise.reject(other) };
     await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
     const connection = await served.connect();
     connection.send(get("/"));

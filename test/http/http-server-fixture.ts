@@ -8,7 +8,7 @@ import type {
 import { startServer } from "../../server/http/server/socket-server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
-import type { OutgoingResponse } from "../../server/request/http-types.ts";
+import type { OutgoingResponse, StreamedResponseBody } from "../../server/request/http-types.ts";
 import { RawConnection } from "./gateway-fixture.ts";
 
 export type Handle = (request: ServerRequest) => Promise<OutgoingResponse> | OutgoingResponse;
@@ -31,6 +31,9 @@ export function serve(response: Handle = echo, options: ServeOptions = {}): Serv
   const server = startServer({
     host: "127.0.0.1",
     port: 0,
+    reusePort: false,
+    isProbe: () => false,
+    keyIdOf: () => undefined,
     limits: { bodyMs, idleMs, maxConnections },
     refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
@@ -77,6 +80,22 @@ export const respondWith = (body: OutgoingResponse["body"], status = 200): Outgo
   headers: {},
   body,
 });
+
+/** A body of known length that is read while it is sent. `closed`: gets whether it was sent completely. */
+export const streamedBody = (
+  length: number,
+  open: StreamedResponseBody["open"],
+  closed: boolean[] = [],
+): StreamedResponseBody => ({
+  length,
+  open,
+  close: async (complete) => void closed.push(complete),
+});
+
+/** Yields these chunks, of a body that is read while it is sent. */
+export async function* each<Chunk>(...chunks: readonly Chunk[]): AsyncGenerator<Chunk> {
+  yield* chunks;
+}
 
 /** Responds with the method, the path and the body of the request. */
 export const echo: Handle = async (request) => {

@@ -6,13 +6,16 @@ import type { StreamedResponseBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import {
   chunkedPost,
+  each,
   echo,
   gate,
   get,
+  type Handle,
   post,
   readBody,
   respondWith,
   serve,
+  streamedBody,
 } from "./http-server-fixture.ts";
 
 /** A server that holds every request until the test continues, and exposes the last one. */
@@ -132,8 +135,7 @@ describe("a client that disconnects", () => {
     const closed: boolean[] = [];
     await using served = serve(async () => {
       await go.opened;
-      const close = async (complete: boolean) => void closed.push(complete);
-      return respondWith({ length: 1, open: async function* () {}, close });
+      return respondWith(streamedBody(1, () => each(), closed));
     });
     const connection = await served.connect();
     connection.send(get("/"));
@@ -235,5 +237,45 @@ describe("the time", () => {
     connection.send(text);
     expect((await connection.response()).body).toBe("x");
     await connection.closed;
+  });
+
+  test("between requests is limited also after a request that took longer", async () => {
+    const late: Handle = async () => {
+      await Bun.sleep(1000);
+      return respondWith("late");
+    };
+    await using served = serve(late, { idleMs: 200 });
+    const connection = await served.connect();
+    connection.send(get("/"));
+    expect((await connection.response()).body).toBe("late");
+    await connection.closed;
+  });
+
+  test("without a read of the response is limited", async () => {
+    const ended = gate();
+    async function* endless() {
+      try {
+        for (;;) yield "x".repeat(100_000);
+      } finally {
+        ended.open();
+      }
+    }
+    await using served = serve(() => respondWith(endless()), { idleMs: 200 });
+    const connection = await served.connect();
+    connection.pause();
+    connection.send(get("/"));
+    await ended.opened;
+  });
+
+  test("of a response that is sent slowly is not limited", async () => {
+    async function* slow() {
+      for (let at = 0; at < 10; at++) {
+        await Bun.sleep(100);
+        yield `${at}`;
+      }
+    }
+    await using served = serve(() => respondWith(slow()), { idleMs: 400 });
+    const response = await fetch(`http://127.0.0.1:${served.server.port}/`);
+    expect(await response.text()).toBe("0123456789");
   });
 });

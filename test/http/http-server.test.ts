@@ -5,6 +5,7 @@ import { until } from "../until.ts";
 import type { RawConnection } from "./gateway-fixture.ts";
 import {
   chunkedPost,
+  each,
   echo,
   gate,
   get,
@@ -12,6 +13,7 @@ import {
   readBody,
   respondWith,
   serve,
+  streamedBody,
 } from "./http-server-fixture.ts";
 
 /** What the server has read of a request, from its response. */
@@ -141,10 +143,8 @@ describe("a response without a body", () => {
     text: () => "text",
     parts: () => ["pa", "rt"],
     bytes: () => new Uint8Array(5),
-    chunks: async function* () {
-      yield "chunk";
-    },
-    file: () => new Blob(["file"]),
+    chunks: () => each("chunk"),
+    file: () => streamedBody(4, () => each(Buffer.from("file"))),
   };
 
   test.each(Object.entries(bodies))(
@@ -181,11 +181,6 @@ describe("a response without a body", () => {
 
 describe("HTTP/1.0", () => {
   const old = (lines = "") => `GET /old HTTP/1.0\r\n${lines}\r\n`;
-  async function* chunks() {
-    yield "one, ";
-    yield "two";
-  }
-
   test.each<[string, string, boolean]>([
     ["", "closed", false],
     ["Connection: Keep-Alive\r\n", "kept", true],
@@ -206,7 +201,7 @@ describe("HTTP/1.0", () => {
   });
 
   test("gets a body without a length unchunked, up to the end of the connection", async () => {
-    await using served = serve(() => respondWith(chunks()));
+    await using served = serve(() => respondWith(each("one, ", "two")));
     const connection = await served.connect();
     connection.send(old("connection: keep-alive\r\n"));
     await connection.closed;

@@ -42,20 +42,20 @@ export function sendResponse(
     const text = head(bytes.length);
     return isHeadOnly ? writer.write(text) : sendBytes(text, bytes, writer);
   }
-  const length = lengthOf(body);
+  const length = "length" in body ? body.length : undefined;
   const framing = length === undefined && supportsChunked ? "chunked" : length;
   const head = responseHead(
     status,
     headers,
     (isBodiless ? "" : framingHeader(framing)) + headerLines,
   );
-  const inMemory = !isHeadOnly && isStreamedBody(body) ? body.chunksInMemory?.() : undefined;
-  const source = isHeadOnly || inMemory ? undefined : chunkSource(body);
+  const streamed = "open" in body ? body : undefined;
+  const inMemory = isHeadOnly ? undefined : streamed?.chunksInMemory?.();
   const count = new SentCount(writer);
   const headSent = count.write(head);
-  if (source) return sendChunks(headSent, source, framing, writer, count);
-  if (inMemory && isStreamedBody(body)) return sendFromMemory(headSent, inMemory, body, count);
-  return sendHeadOnly(headSent, body);
+  if (isHeadOnly) return sendHeadOnly(headSent, body);
+  if (streamed && inMemory) return sendFromMemory(headSent, inMemory, streamed, count);
+  return sendChunks(headSent, body, framing, writer, count);
 }
 
 function framingHeader(framing: Framing | undefined): string {
@@ -115,12 +115,14 @@ async function sendFromMemory(
 /** The next chunk is requested after the last one is sent. */
 async function sendChunks(
   headSent: Promise<void> | undefined,
-  { iterator, end, isInMemory }: ChunkSource,
+  body: IteratedBody,
   framing: Framing | undefined,
   writer: SocketWriter,
   count: SentCount,
 ): Promise<void> {
   const isChunked = framing === "chunked";
+  const streamed = "open" in body ? body : undefined;
+  const iterator = "open" in body ? readStreamedBody(body) : body[Symbol.asyncIterator]();
   let complete = false;
   let length = 0;
   // Otherwise the iterator could wait forever for a chunk after the client has disconnected.
@@ -134,7 +136,7 @@ async function sendChunks(
       if (value.length === 0) continue;
       length += Buffer.byteLength(value);
       if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
-      if (isInMemory && typeof framing === "number") writer.heldBytes = framing - length;
+      if (streamed?.isInMemory && typeof framing === "number") writer.heldBytes = framing - length;
       const written = isChunked ? writeChunk(value, count) : count.write(value);
       if (written) await written;
       count.check();
@@ -148,7 +150,7 @@ async function sendChunks(
     writer.onDisconnect(noop);
     writer.heldBytes = 0;
     if (!complete) await endIteration(iterator);
-    await end(complete);
+    await streamed?.close(complete);
   }
 }
 
@@ -216,56 +218,19 @@ const lengthMismatch = (length: number, announced: number): Error =>
 
 /** Closes a body that is not sent: the request was HEAD, or the client disconnected before the response was ready. */
 export async function discardBody({ body }: Pick<OutgoingResponse, "body">): Promise<void> {
-  if (typeof body === "string" || isBodyChunks(body)) return;
-  if (body instanceof Uint8Array || body instanceof Blob) return;
-  if (isStreamedBody(body)) await body.close(false);
+  if (typeof body === "string" || isBodyChunks(body) || body instanceof Uint8Array) return;
+  if ("open" in body) await body.close(false);
   else await body[Symbol.asyncIterator]().return?.();
 }
 
-/** A body that is sent in chunks. */
-type Body = Exclude<OutgoingResponse["body"], string | BodyChunks | Uint8Array>;
+/** A body that is sent chunk by chunk, as its chunks are read. */
+type IteratedBody = StreamedResponseBody | AsyncIterable<StreamChunk>;
 
 const isBodyChunks = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
-
-const isStreamedBody = (body: Body): body is StreamedResponseBody => "open" in body;
-
-function lengthOf(body: Body): number | undefined {
-  if (body instanceof Blob) return body.size;
-  return "length" in body ? body.length : undefined;
-}
-
-/** The chunks of a body, and the callback for their end. */
-interface ChunkSource {
-  readonly iterator: AsyncIterator<StreamChunk>;
-  end(complete: boolean): Promise<void>;
-  /** All chunks are in memory until each is sent. */
-  readonly isInMemory: boolean;
-}
-
-const chunkSource = (body: Body): ChunkSource =>
-  isStreamedBody(body) ? streamedBodyChunks(body) : iterableChunks(body);
-
-function streamedBodyChunks(body: StreamedResponseBody): ChunkSource {
-  return {
-    iterator: readStreamedBody(body),
-    end: (complete) => body.close(complete),
-    isInMemory: body.isInMemory === true,
-  };
-}
 
 /** A body that cannot be opened fails like one that cannot be read. */
 async function* readStreamedBody(body: StreamedResponseBody): AsyncGenerator<StreamChunk> {
   yield* body.open();
-}
-
-function iterableChunks(body: AsyncIterable<StreamChunk> | Blob): ChunkSource {
-  const iterable: AsyncIterable<StreamChunk> =
-    body instanceof Blob ? body.stream() : (body as AsyncIterable<StreamChunk>);
-  return {
-    iterator: iterable[Symbol.asyncIterator](),
-    end: async () => undefined,
-    isInMemory: false,
-  };
 }
 
 /** Errors of an iterator that is ended early are ignored. */
