@@ -93,10 +93,24 @@ const gatewayRoutes = [
   { name: "welcome", method: "GET", path: "/", summary: "A start page for browsers." },
 ] as const satisfies readonly RouteRow[];
 
-/** An alias has the same requests and responses as the route that `sameAs` names. */
-interface AliasRow extends RouteRow {
-  readonly sameAs: (typeof gatewayRoutes)[number]["name"];
+/** The names of routes that are not aliases of another route. */
+export type OwnRouteName = (typeof gatewayRoutes)[number]["name"];
+
+/** A row with the same requests and responses as the row that `sameAs` names. `use`: what the alias is for. */
+function alias<const Name extends string, const Path extends RouteRow["path"]>(
+  name: Name,
+  sameAs: OwnRouteName,
+  path: Path,
+  use: string,
+) {
+  const row = gatewayRoutes.find((each) => each.name === sameAs) as RouteRow;
+  return { ...row, name, path, sameAs, summary: `The same as ${row.method} ${row.path}, ${use}.` };
 }
+
+const forAzure = "for Azure clients";
+const forOlderAzure = "for older Azure clients";
+const withoutDeployment = "for Azure clients without a deployment in the path";
+const azureV1 = "under the path of Azure's v1 API";
 
 /**
  * The rows of the routing table for clients of Azure OpenAI. Each is an alias of another route. By prefix of the name:
@@ -106,138 +120,38 @@ interface AliasRow extends RouteRow {
  * - `azure…`, the v1 API: /openai/v1/embeddings
  */
 const azureRoutes = [
-  {
-    name: "deploymentEmbeddings",
-    method: "POST",
-    path: "/openai/deployments/{model}/embeddings",
-    sameAs: "embeddings",
-    model: true,
-    summary: "The same as POST /v1/embeddings, for Azure clients.",
-  },
-  {
-    name: "deploymentGenerations",
-    method: "POST",
-    path: "/openai/deployments/{model}/images/generations",
-    sameAs: "generations",
-    model: true,
-    summary: "The same as POST /v1/images/generations, for Azure clients.",
-  },
-  {
-    name: "deploymentEdits",
-    method: "POST",
-    path: "/openai/deployments/{model}/images/edits",
-    sameAs: "edits",
-    model: true,
-    summary: "The same as POST /v1/images/edits, for Azure clients.",
-  },
-  {
-    name: "undeployedEmbeddings",
-    method: "POST",
-    path: "/openai/embeddings",
-    sameAs: "embeddings",
-    model: true,
-    summary: "The same as POST /v1/embeddings, for Azure clients without a deployment in the path.",
-  },
-  {
-    name: "undeployedGenerations",
-    method: "POST",
-    path: "/openai/images/generations",
-    sameAs: "generations",
-    model: true,
-    summary:
-      "The same as POST /v1/images/generations, for Azure clients without a deployment in the path.",
-  },
-  {
-    name: "undeployedEdits",
-    method: "POST",
-    path: "/openai/images/edits",
-    sameAs: "edits",
-    model: true,
-    summary:
-      "The same as POST /v1/images/edits, for Azure clients without a deployment in the path.",
-  },
-  {
-    name: "azureEmbeddings",
-    method: "POST",
-    path: "/openai/v1/embeddings",
-    sameAs: "embeddings",
-    model: true,
-    summary: "The same as POST /v1/embeddings, under the path of Azure's v1 API.",
-  },
-  {
-    name: "azureGenerations",
-    method: "POST",
-    path: "/openai/v1/images/generations",
-    sameAs: "generations",
-    model: true,
-    summary: "The same as POST /v1/images/generations, under the path of Azure's v1 API.",
-  },
-  {
-    name: "azureEdits",
-    method: "POST",
-    path: "/openai/v1/images/edits",
-    sameAs: "edits",
-    model: true,
-    summary: "The same as POST /v1/images/edits, under the path of Azure's v1 API.",
-  },
-  {
-    name: "azureModels",
-    method: "GET",
-    path: "/openai/v1/models",
-    sameAs: "models",
-    summary: "The same as GET /v1/models, under the path of Azure's v1 API.",
-  },
-  {
-    name: "azureModel",
-    method: "GET",
-    path: "/openai/v1/models/{model}",
-    sameAs: "model",
-    summary: "The same as GET /v1/models/{model}, under the path of Azure's v1 API.",
-  },
-  {
-    name: "deploymentModels",
-    method: "GET",
-    path: "/openai/models",
-    sameAs: "models",
-    summary: "The same as GET /v1/models, for Azure clients.",
-  },
-  {
-    name: "deploymentModel",
-    method: "GET",
-    path: "/openai/models/{model}",
-    sameAs: "model",
-    summary: "The same as GET /v1/models/{model}, for Azure clients.",
-  },
-  {
-    name: "deploymentEngines",
-    method: "GET",
-    path: "/openai/engines",
-    sameAs: "engines",
-    summary: "The same as GET /v1/engines, for older Azure clients.",
-  },
+  alias("deploymentEmbeddings", "embeddings", "/openai/deployments/{model}/embeddings", forAzure),
+  alias(
+    "deploymentGenerations",
+    "generations",
+    "/openai/deployments/{model}/images/generations",
+    forAzure,
+  ),
+  alias("deploymentEdits", "edits", "/openai/deployments/{model}/images/edits", forAzure),
+  alias("undeployedEmbeddings", "embeddings", "/openai/embeddings", withoutDeployment),
+  alias("undeployedGenerations", "generations", "/openai/images/generations", withoutDeployment),
+  alias("undeployedEdits", "edits", "/openai/images/edits", withoutDeployment),
+  alias("azureEmbeddings", "embeddings", "/openai/v1/embeddings", azureV1),
+  alias("azureGenerations", "generations", "/openai/v1/images/generations", azureV1),
+  alias("azureEdits", "edits", "/openai/v1/images/edits", azureV1),
+  alias("azureModels", "models", "/openai/v1/models", azureV1),
+  alias("azureModel", "model", "/openai/v1/models/{model}", azureV1),
+  alias("deploymentModels", "models", "/openai/models", forAzure),
+  alias("deploymentModel", "model", "/openai/models/{model}", forAzure),
+  alias("deploymentEngines", "engines", "/openai/engines", forOlderAzure),
   // Before the next row, whose model id may contain slashes.
-  {
-    name: "deploymentEngineEmbeddings",
-    method: "POST",
-    path: "/openai/engines/{model}/embeddings",
-    sameAs: "engineEmbeddings",
-    model: true,
-    summary: "The same as POST /v1/engines/{model}/embeddings, for older Azure clients.",
-  },
-  {
-    name: "deploymentEngine",
-    method: "GET",
-    path: "/openai/engines/{model}",
-    sameAs: "engine",
-    summary: "The same as GET /v1/engines/{model}, for older Azure clients.",
-  },
-] as const satisfies readonly AliasRow[];
+  alias(
+    "deploymentEngineEmbeddings",
+    "engineEmbeddings",
+    "/openai/engines/{model}/embeddings",
+    forOlderAzure,
+  ),
+  alias("deploymentEngine", "engine", "/openai/engines/{model}", forOlderAzure),
+] as const;
 
 const table = [...gatewayRoutes, ...azureRoutes] as const;
 type Row = (typeof table)[number];
 
-/** The names of routes that are not aliases of another route. */
-export type OwnRouteName = (typeof gatewayRoutes)[number]["name"];
 export type RouteName = Row["name"];
 
 export interface Route extends RouteRow {
