@@ -29,35 +29,21 @@ export const jsonBounds = {
   plainBytes: 8_388_608,
 } as const;
 
-export class JsonBounds {
-  readonly #scan: JsonScan;
-
-  constructor(scan = new JsonScan()) {
-    this.#scan = scan;
+/** Scans the next bytes of a body. Throws at the first bound that the body exceeds. */
+export function scanWithinBounds(bytes: BorrowedBytes, scan = new JsonScan()): void {
+  scan.take(bytes);
+  if (scan.maxDepth > jsonBounds.depth) throw tooDeep();
+  if (scan.entries > jsonBounds.entries) throw tooMany("entries", "values", fewerInputs);
+  if (scan.containers > jsonBounds.containers) {
+    throw tooMany("containers", "arrays and objects", fewerInputs);
   }
-
-  /** Scans the next bytes of the body. Throws at the first bound that is exceeded. */
-  take(bytes: BorrowedBytes): void {
-    const scan = this.#scan;
-    scan.take(bytes);
-    if (scan.maxDepth > jsonBounds.depth) throw tooDeep();
-    if (scan.entries > jsonBounds.entries) throw tooMany("entries", "values", fewerInputs);
-    if (scan.containers > jsonBounds.containers) {
-      throw tooMany("containers", "arrays and objects", fewerInputs);
-    }
-    if (scan.fields > jsonBounds.fields) {
-      throw tooMany("fields", "fields", "Remove fields that the API does not define.");
-    }
-    if (scan.escapes > jsonBounds.escapes) {
-      throw tooMany("escapes", "escape sequences", utf8Advice);
-    }
-    if (scan.plainBytes > jsonBounds.plainBytes) {
-      throw tooMany(
-        "plainBytes",
-        "bytes outside of strings",
-        "Send JSON without indentation and fewer tokens in one request.",
-      );
-    }
+  if (scan.fields > jsonBounds.fields) {
+    throw tooMany("fields", "fields", "Remove fields that the API does not define.");
+  }
+  if (scan.escapes > jsonBounds.escapes) throw tooMany("escapes", "escape sequences", utf8Advice);
+  if (scan.plainBytes > jsonBounds.plainBytes) {
+    const advice = "Send JSON without indentation and fewer tokens in one request.";
+    throw tooMany("plainBytes", "bytes outside of strings", advice);
   }
 }
 

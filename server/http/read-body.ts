@@ -12,7 +12,7 @@ import { mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
+import { checkSlice, jsonBounds, scanWithinBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 
@@ -65,11 +65,11 @@ export async function readJson(
   if (bytes.length >= countedBytes) context.reserveMemory(bytes.length);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
-    new JsonBounds().take(bytes);
+    scanWithinBounds(bytes);
     return parseJson(decode(bytes, headers), headers);
   }
   const text = decode(bytes, headers);
-  if (mayExceedDepth(text, jsonBounds.depth)) new JsonBounds().take(bytes);
+  if (mayExceedDepth(text, jsonBounds.depth)) scanWithinBounds(bytes);
   return parseJson(text, headers);
 }
 
@@ -90,10 +90,9 @@ async function readStreamedJson(
     reserved = announced;
   }
   using slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
-  const bounds = new JsonBounds(slices);
   try {
     for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
-      bounds.take(chunk);
+      scanWithinBounds(chunk, slices);
       if (slices.length > reserved && slices.length >= countedBytes) {
         const step = Math.max(slices.length - reserved, reservedBytes);
         context.reserveMemory(step);

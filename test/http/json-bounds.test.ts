@@ -3,8 +3,9 @@
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { JsonBounds, jsonBounds } from "../../server/http/json-bounds.ts";
+import { jsonBounds, scanWithinBounds } from "../../server/http/json-bounds.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { JsonScan } from "../../server/lib/json-scan.ts";
 import { tries } from "../depth.ts";
 import {
   embeddingModel,
@@ -26,9 +27,9 @@ const repeat = (chunk: string, count: number): Buffer =>
   Buffer.alloc(chunk.length * count, chunk, "latin1");
 
 function verdict(...chunks: readonly (string | Buffer)[]): string | undefined {
-  const bounds = new JsonBounds();
+  const scan = new JsonScan();
   try {
-    for (const chunk of chunks) bounds.take(Buffer.from(chunk as string));
+    for (const chunk of chunks) scanWithinBounds(Buffer.from(chunk as string), scan);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return `${error.kind}: ${error.message}`;
@@ -113,7 +114,7 @@ test("the scan reads each byte once, wherever quotes and backslashes are", () =>
       searched += (found < 0 ? bytes.length : found) - (from as number);
       return found;
     };
-    new JsonBounds().take(bytes);
+    scanWithinBounds(bytes);
     // Once for each of the two characters.
     expect(searched).toBeLessThanOrEqual(2 * bytes.length);
   }
