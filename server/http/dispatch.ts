@@ -8,7 +8,7 @@ import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { addCors, type Cors } from "./cors.ts";
 import { ReceivedRequest, type ReceivedRequestOptions } from "./received-request.ts";
-import type { Handler, Mount, RouteRow } from "./route.ts";
+import type { Handler, Mount } from "./route.ts";
 import { type Handlers, type Route, type RouteName, routes } from "./routes.ts";
 import type { ServerRequest } from "./server/http-server.ts";
 
@@ -109,19 +109,19 @@ export const unknownUrl = (
 const submitHint =
   "Azure's preview API of 2023 for images, which is polled, is not supported. Use POST /openai/deployments/{model}/images/generations; with openai-python before 1.0, call openai.Image.create with api_type='open_ai' and an api_base that ends with /v1.";
 
-export interface PathMatch<Row extends RouteRow = Route> {
+export interface PathMatch {
   /** The routes of this path, by method. */
-  readonly methods: ReadonlyMap<string, Row>;
+  readonly methods: ReadonlyMap<string, Route>;
   /** Still percent-encoded. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-interface PathPattern<Row extends RouteRow> extends PathMatch<Row> {
+interface PathPattern extends PathMatch {
   readonly path: string;
   readonly pattern: RegExp;
 }
 
-type MatchPath<Row extends RouteRow> = (path: string) => PathMatch<Row> | undefined;
+type MatchPath = (path: string) => PathMatch | undefined;
 
 const noParameters: PathMatch["parameters"] = {};
 
@@ -129,17 +129,17 @@ const noParameters: PathMatch["parameters"] = {};
  * Returns a function that finds the routes of a path in this table: first by the exact path, then by the patterns with
  * parameters, in the order of the table.
  */
-export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): MatchPath<Row> {
-  const exact = new Map<string, PathPattern<Row>>();
+export function createMatchPath(table: readonly Route[]): MatchPath {
+  const exact = new Map<string, PathPattern>();
   for (const { path } of table) {
     const rows = table.filter((row) => row.path === path);
     const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/].*)")}$`);
-    const methods = new Map<string, Row>(rows.map((row) => [row.method, row]));
+    const methods = new Map<string, Route>(rows.map((row) => [row.method, row]));
     exact.set(path, { path, pattern, methods, parameters: noParameters });
   }
   const patterns = [...exact.values()].filter(({ path }) => path.includes("{"));
 
-  const find = (path: string): PathPattern<Row> | undefined => {
+  const find = (path: string): PathPattern | undefined => {
     const known = exact.get(path);
     if (known) return known;
     for (const candidate of patterns) {
@@ -152,7 +152,7 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
   /**
    * Folds repeated slashes, only for the routes of OpenAI and Azure: proxies may protect other routes by path prefix.
    */
-  const findFolded = (path: string): PathPattern<Row> | undefined => {
+  const findFolded = (path: string): PathPattern | undefined => {
     const folded = path.replace(/\/{2,}/g, "/");
     if (folded === path || !/^\/(?:v1|openai)\//.test(folded)) return undefined;
     const found = find(folded);
@@ -175,13 +175,11 @@ export function createMatchPath<Row extends RouteRow>(table: readonly Row[]): Ma
 const lastParameter = ({ parameters }: Pick<PathMatch, "parameters">): string =>
   Object.values(parameters).at(-1) ?? "";
 
-export const matchPath: MatchPath<Route> = createMatchPath(routes);
+export const matchPath: MatchPath = createMatchPath(routes);
 
 /** The route of a request. HEAD is served by the route of GET. */
-export const routeOf = <Row extends RouteRow>(
-  { methods }: PathMatch<Row>,
-  method: string,
-): Row | undefined => methods.get(method === "HEAD" ? "GET" : method);
+export const routeOf = ({ methods }: PathMatch, method: string): Route | undefined =>
+  methods.get(method === "HEAD" ? "GET" : method);
 
 /** The name of the route for the log. A method that the path does not have gets the name of its first route. */
 export function routeName(match: PathMatch | undefined, method: string): RouteName | "unknown" {

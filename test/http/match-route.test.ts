@@ -1,14 +1,11 @@
 /** The router: routes are found by method and path, and path parameters have names. */
 import { describe, expect, test } from "bun:test";
 import { allowHeader, createMatchPath, routeOf } from "../../server/http/dispatch.ts";
-import type { ParametersOf, RouteRow } from "../../server/http/route.ts";
+import type { ParametersOf } from "../../server/http/route.ts";
+import type { Route } from "../../server/http/routes.ts";
 
-const row = (method: RouteRow["method"], path: RouteRow["path"]): RouteRow => ({
-  name: `${method} ${path}`,
-  method,
-  path,
-  summary: "",
-});
+const row = (method: Route["method"], path: Route["path"]) =>
+  ({ name: `${method} ${path}`, method, path, summary: "" }) as unknown as Route;
 
 const match = createMatchPath([
   row("GET", "/things/{id}/parts/{part}/file"),
@@ -22,7 +19,11 @@ const match = createMatchPath([
 const found = (method: string, path: string) => {
   const paths = match(path);
   if (!paths) return undefined;
-  return [routeOf(paths, method)?.name, paths.parameters, allowHeader(paths.methods.keys())];
+  return [
+    routeOf(paths, method)?.name as string | undefined,
+    paths.parameters,
+    allowHeader(paths.methods.keys()),
+  ];
 };
 
 describe("a path with several methods:", () => {
