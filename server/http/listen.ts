@@ -14,7 +14,7 @@ export interface ListenOptions extends BodyLimits, DispatchOptions {
   readonly host: string;
   readonly port: number;
   /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
-  readonly reusePort?: boolean;
+  readonly reusePort: boolean;
   /** The current TLS certificate. Absent: plain HTTP. */
   readonly tls?: () => TlsCredentials;
   /** The public base URL. Empty: taken from the request's `host` header. */
@@ -23,11 +23,9 @@ export interface ListenOptions extends BodyLimits, DispatchOptions {
   readonly bodyMs: number;
   /** Minimum average rate of a body, in bytes per second. 0: no minimum. */
   readonly minBodyRate: number;
-  /** Idle timeout of a connection. */
-  readonly connectionSeconds?: number;
   readonly maxConnections: number;
-  /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
-  readonly keyIdOf?: (headers: RequestHeaders) => string | undefined;
+  /** The id of the valid API key that a request carries. */
+  readonly keyIdOf: (headers: RequestHeaders) => string | undefined;
   /** For the log, every few seconds at most. */
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
 }
@@ -43,10 +41,10 @@ export interface Listener extends Omit<HttpServer, "port"> {
 const probes: ReadonlySet<RouteName | "unknown"> = new Set<RouteName>(["health", "ready"]);
 
 /** Idle timeout of a connection: longer than the keep-alive timeout of most proxies. */
-const idleSeconds = 255;
+const idleMs = 255_000;
 
 export function listen(options: ListenOptions): Listener {
-  const { host, clock, connectionSeconds = idleSeconds } = options;
+  const { host, clock } = options;
   const bodyTimeout = createBodyTimeout({
     idleMs: options.bodyMs,
     minRate: options.minBodyRate,
@@ -56,18 +54,14 @@ export function listen(options: ListenOptions): Listener {
   const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new TurnQueue(clock) };
   const server = startServer({
     host,
-    reusePort: options.reusePort ?? false,
+    reusePort: options.reusePort,
     port: options.port,
     ...(options.tls && { tls: options.tls }),
-    limits: {
-      maxConnections: options.maxConnections,
-      bodyMs: options.bodyMs,
-      idleMs: connectionSeconds * 1000,
-    },
+    limits: { maxConnections: options.maxConnections, bodyMs: options.bodyMs, idleMs },
     onRequest: createDispatch(requestOptions),
     ...createRefusals(options),
     isProbe: (path) => probes.has(routeName(matchPath(path), "GET")),
-    ...(options.keyIdOf && { keyIdOf: options.keyIdOf }),
+    keyIdOf: options.keyIdOf,
     onConnectionsRefused: options.onConnectionsRefused,
     onError: (error) => options.onInternalError("-", error),
     clock,

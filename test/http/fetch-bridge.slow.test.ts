@@ -1,18 +1,14 @@
 /** A handler with fetch's Request and Response, mounted in the HTTP server. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { createCors } from "../../server/http/cors.ts";
 import {
   type BridgedRequest,
   type FetchHandler,
   serveByFetch,
 } from "../../server/http/fetch-bridge.ts";
-import { listen } from "../../server/http/listen.ts";
-import { MemoryShares } from "../../server/http/memory-shares.ts";
-import type { Handlers } from "../../server/http/routes.ts";
-import { unlimitedStorage } from "../harness.ts";
 import { until } from "../until.ts";
 import { expectError, RawConnection } from "./gateway-fixture.ts";
 import { chunkedPost, gate, get } from "./http-server-fixture.ts";
+import { listenWith } from "./listen-fixture.ts";
 
 const maxBodyBytes = 8 * 1024 * 1024;
 const open: { close(): Promise<void> }[] = [];
@@ -23,37 +19,15 @@ afterEach(async () => {
 /** A server whose paths below /admin are served by this handler. */
 function mounted(handler: FetchHandler) {
   const errors: unknown[] = [];
-  const server = listen({
-    host: "127.0.0.1",
-    port: 0,
-    handlers: {} as Handlers,
-    mounts: [
-      {
-        name: "admin",
-        prefix: "/admin",
-        headers: {},
-        handle: (incoming) => serveByFetch(incoming, handler),
-      },
-    ],
-    cors: createCors(""),
-    maxBodyBytes,
-    jsonMemory: new MemoryShares(1e9),
-    form: {
-      folder: "/nonexistent",
-      memoryBytes: 1024,
-      maxFileBytes: 1024,
-      maxFormBytes: 1024,
-      storage: unlimitedStorage(),
+  const handle = (incoming: BridgedRequest) => serveByFetch(incoming, handler);
+  const server = listenWith(
+    {},
+    {
+      mounts: [{ name: "admin", prefix: "/admin", headers: {}, handle }],
+      maxBodyBytes,
+      onInternalError: (_, error) => errors.push(error),
     },
-    publicUrl: "",
-    bodyMs: 60_000,
-    minBodyRate: 0,
-    maxConnections: 1000,
-    onConnectionsRefused: () => undefined,
-    clock: () => performance.now(),
-    report: () => undefined,
-    onInternalError: (_, error) => errors.push(error),
-  });
+  );
   const close = () => server.stop(true);
   open.push({ close });
   return { url: server.url, errors };

@@ -4,10 +4,6 @@
  */
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { listen } from "../../server/http/listen.ts";
-import { MemoryShares } from "../../server/http/memory-shares.ts";
-import { routes } from "../../server/http/routes.ts";
-import { unlimitedStorage } from "../harness.ts";
 import { until } from "../until.ts";
 import {
   chunk,
@@ -220,96 +216,5 @@ describe("invalid HTTP is refused and the connection closed:", () => {
     expect(new Headers(responseBody.headers).get("connection")).toBe("close");
     await connection.closed;
     expect(fake.requests).toHaveLength(0);
-  });
-});
-
-describe("an idle connection is closed", () => {
-  type Handlers = Parameters<typeof listen>[0]["handlers"];
-  const other = () => ({ status: 200, headers: {}, body: "" });
-  const others = Object.fromEntries(
-    routes.map(({ name }) => [name, other] as const),
-  ) as unknown as Handlers;
-  const listening = (health: Handlers["health"], connectionSeconds: number) =>
-    listen({
-      maxConnections: 1000,
-      jsonMemory: new MemoryShares(1e9),
-      onConnectionsRefused: () => undefined,
-      host: "127.0.0.1",
-      port: 0,
-      handlers: { ...others, health },
-      mounts: [],
-      cors: () => ({}),
-      maxBodyBytes: 1000,
-      form: {
-        folder: gateway.folder,
-        memoryBytes: 1,
-        maxFileBytes: 1,
-        maxFormBytes: 1,
-        storage: unlimitedStorage(),
-      },
-      publicUrl: "",
-      bodyMs: 60_000,
-      minBodyRate: 0,
-      connectionSeconds,
-      clock: () => performance.now(),
-      report: () => undefined,
-      onInternalError: () => undefined,
-    });
-
-  async function afterLongCall(): Promise<void> {
-    const server = listening(async () => {
-      await Bun.sleep(5_000);
-      return { status: 200, headers: {}, body: "late" };
-    }, 1);
-    const connection = await RawConnection.open(server.url);
-    connection.send(toHttpText({ path: "/healthz" }));
-    expect(await connection.response()).toMatchObject({ status: 200, body: "late" });
-    await connection.closed;
-    await server.stop(true);
-  }
-
-  async function whenNothingIsRead(): Promise<void> {
-    let ended = false;
-    async function* endless() {
-      try {
-        for (;;) yield "x".repeat(100_000);
-      } finally {
-        ended = true;
-      }
-    }
-    const server = listening(async () => {
-      return { status: 200, headers: {}, body: endless() };
-    }, 1);
-    const connection = await RawConnection.open(server.url);
-    connection.pause();
-    connection.send(toHttpText({ path: "/healthz" }));
-    await until(() => ended);
-    connection.disconnect();
-    await server.stop(true);
-  }
-
-  async function notDuringSlowStream(): Promise<void> {
-    async function* slow() {
-      for (let i = 0; i < 10; i++) {
-        await Bun.sleep(1_000);
-        yield `${i}`;
-      }
-    }
-    const server = listening(async () => {
-      return { status: 200, headers: {}, body: slow() };
-    }, 5);
-    const responseBody = await fetch(`${server.url}/healthz`);
-    expect(await responseBody.text()).toBe("0123456789");
-    await server.stop(true);
-  }
-
-  // These cases are slow, so they start while the tests above run.
-  const began = Promise.allSettled([afterLongCall(), whenNothingIsRead(), notDuringSlowStream()]);
-
-  test("after a long request, and when a stream is not read, but not during a slow stream", async () => {
-    const failed = (await began).flatMap((each) =>
-      each.status === "rejected" ? [String(each.reason)] : [],
-    );
-    expect(failed).toEqual([]);
   });
 });

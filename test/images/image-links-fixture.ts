@@ -3,12 +3,9 @@
  * moves it.
  */
 
-import { createCors } from "../../server/http/cors.ts";
-import { listen } from "../../server/http/listen.ts";
-import { MemoryShares } from "../../server/http/memory-shares.ts";
-import { type Handlers, routes } from "../../server/http/routes.ts";
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
-import { temporaryFolder, unlimitedDisk, unlimitedStorage } from "../harness.ts";
+import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { listenWith } from "../http/listen-fixture.ts";
 
 export interface LinkServer {
   readonly links: ImageLinks;
@@ -45,37 +42,7 @@ export function startLinkServer({
     });
   const server = { now: Date.now() } as LinkServer;
   const links = open();
-  const nothing = () => ({ status: 500, headers: {}, body: "not what this test is about" });
-  const handlers = {
-    ...Object.fromEntries(routes.map(({ name }) => [name, nothing])),
-    imageFile: links.handler,
-  } as Handlers;
-  const edge = listen({
-    maxConnections: 1000,
-    jsonMemory: new MemoryShares(1e9),
-    onConnectionsRefused: () => undefined,
-    host: "127.0.0.1",
-    port: 0,
-    handlers,
-    mounts: [],
-    cors: createCors(""),
-    maxBodyBytes: 1024,
-    form: {
-      folder: folder.path,
-      memoryBytes: 1024,
-      maxFileBytes: 1024,
-      maxFormBytes: 1024,
-      storage: unlimitedStorage(),
-    },
-    publicUrl: "",
-    bodyMs: 1000,
-    minBodyRate: 0,
-    clock: () => performance.now(),
-    report: () => undefined,
-    onInternalError: (_, error) => {
-      throw error;
-    },
-  });
+  const edge = listenWith({ imageFile: links.handler }, {});
   return Object.assign(server, {
     links,
     url: edge.url,

@@ -6,7 +6,7 @@
 /** The id of the API key of the connection's request, or the client's address if the request has no valid key. */
 export type Holder = `key ${string}` | `address ${string}`;
 
-interface HeldConnection {
+export interface HeldConnection {
   readonly holder: Holder;
   /** The server waits for the client: for a request head, the rest of a body, or the end of a refused one. */
   readonly isAwaitingClient: boolean;
@@ -14,7 +14,7 @@ interface HeldConnection {
   readonly isIdle: boolean;
   /** The client reads its response more slowly than the minimum rate. */
   readonly isReadingSlowly: boolean;
-  /** When bytes last moved, in milliseconds. */
+  /** When bytes last moved, in milliseconds of the server's clock. */
   readonly lastActivityAt: number;
 }
 

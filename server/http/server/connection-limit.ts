@@ -6,7 +6,13 @@
 
 import { SpareDescriptors } from "../../lib/descriptors.ts";
 import { ConnectionCounters } from "./connection-counters.ts";
-import { ConnectionHolders, countWaiting, type Holder, takeWaiting } from "./connection-holders.ts";
+import {
+  ConnectionHolders,
+  countWaiting,
+  type HeldConnection,
+  type Holder,
+  takeWaiting,
+} from "./connection-holders.ts";
 import type { ConnectionCounts, ConnectionReport } from "./http-server.ts";
 
 /**
@@ -21,14 +27,8 @@ const maxSurplus = 64;
 const evictedAfterMs = 1000;
 
 /** The properties of a connection that the limit reads. */
-export interface LimitedConnection {
-  readonly isIdle: boolean;
+export interface LimitedConnection extends HeldConnection {
   readonly isAwaitingBody: boolean;
-  readonly isAwaitingClient: boolean;
-  readonly isReadingSlowly: boolean;
-  /** Milliseconds, on the server's clock. */
-  readonly lastActivityAt: number;
-  readonly holder: Holder;
   abandonBody(): void;
   drop(): void;
   /** The request of this connection, which waited, is served now. */

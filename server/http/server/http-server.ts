@@ -9,7 +9,7 @@ import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.
 export interface HttpServerOptions {
   readonly host: string;
   /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
-  readonly reusePort?: boolean;
+  readonly reusePort: boolean;
   /** 0: a free port. */
   readonly port: number;
   /**
@@ -28,10 +28,10 @@ export interface HttpServerOptions {
   refuse(error: GatewayError): OutgoingResponse;
   /** The response to a connection beyond the maximum. Called for each such connection, so it must be cheap. */
   refuseConnection(): OutgoingResponse;
-  /** Whether this path is served on a connection beyond the maximum. Absent: no path is. */
-  isProbe?(path: string): boolean;
-  /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
-  keyIdOf?(headers: RequestHeaders): string | undefined;
+  /** Whether this path is served on a connection beyond the maximum. */
+  isProbe(path: string): boolean;
+  /** The id of the valid API key that a request carries. Undefined: its address is the holder of the connection. */
+  keyIdOf(headers: RequestHeaders): string | undefined;
   /** Called every few seconds at most, while connections are refused or evicted. */
   onConnectionsRefused(report: ConnectionReport): void;
   /**

@@ -20,7 +20,7 @@ export interface RequestConnection {
   readonly remoteAddress: string;
 }
 
-export class HttpRequest implements ServerRequest, BodyListener {
+export class HttpRequest implements ServerRequest {
   readonly head: ParsedHead;
   readonly body: RequestBody;
   readonly #connection: RequestConnection;
@@ -65,10 +65,12 @@ export class HttpRequest implements ServerRequest, BodyListener {
     this.#disconnectListener?.onDisconnect();
   }
 
+  /** The buffer of the body has become full, or has space again. */
   bufferChanged(): void {
     this.#connection.updateFlow();
   }
 
+  /** A reader waits for the body: a client that waits for `100 Continue` may send it. */
   bodyRequested(): void {
     if (!this.awaitsContinue) return;
     this.awaitsContinue = false;
@@ -96,8 +98,7 @@ export function connectionHeader(
 const endsWithConnection = (
   body: OutgoingResponse["body"],
   { supportsChunked }: ParsedHead,
-): boolean =>
-  !supportsChunked && typeof body === "object" && !("length" in body) && !(body instanceof Blob);
+): boolean => !supportsChunked && typeof body === "object" && !("length" in body);
 
 /** When more is buffered, the socket is paused. */
 const maxBufferedBytes = 256 * 1024;
@@ -112,18 +113,11 @@ const smallChunkBytes = 1024;
 
 const noBytes = Buffer.alloc(0);
 
-interface BodyListener {
-  /** The buffer has become full, or has space again. */
-  bufferChanged(): void;
-  /** A reader waits for the body: a client that waits for `100 Continue` may send it. */
-  bodyRequested(): void;
-}
-
 /** The body of a request, as it arrives, with backpressure: the client sends no faster than the reader reads. */
 class RequestBody implements BodyReader {
   /** The whole body has arrived. */
   complete: boolean;
-  readonly #listener: BodyListener;
+  readonly #request: HttpRequest;
   readonly #decoder: ChunkedDecoder | undefined;
   #remaining = 0;
   #chunks: Buffer[] = [];
@@ -132,8 +126,8 @@ class RequestBody implements BodyReader {
   #failure: unknown;
   #reader: PromiseWithResolvers<Buffer | undefined> | undefined;
 
-  constructor(framing: Framing, listener: BodyListener) {
-    this.#listener = listener;
+  constructor(framing: Framing, request: HttpRequest) {
+    this.#request = request;
     if (framing === "chunked") {
       this.#decoder = new ChunkedDecoder((reason) =>
         invalidHttp(`the chunked body is malformed: ${reason}`),
@@ -204,7 +198,7 @@ class RequestBody implements BodyReader {
     this.#chunks = [];
     this.#bufferedBytes = 0;
     // A paused socket does not report that the client has disconnected.
-    if (wasFull) this.#listener.bufferChanged();
+    if (wasFull) this.#request.bufferChanged();
     return whole;
   }
 
@@ -212,7 +206,7 @@ class RequestBody implements BodyReader {
   next(): Promise<Buffer | undefined> {
     this.#reader = Promise.withResolvers();
     const { promise } = this.#reader;
-    if (!this.complete && this.#bufferedBytes === 0) this.#listener.bodyRequested();
+    if (!this.complete && this.#bufferedBytes === 0) this.#request.bodyRequested();
     this.#deliver();
     return promise;
   }
@@ -222,7 +216,7 @@ class RequestBody implements BodyReader {
     this.#discarding = true;
     this.#chunks = [];
     this.#bufferedBytes = 0;
-    this.#listener.bufferChanged();
+    this.#request.bufferChanged();
   }
 
   #buffer(chunk: Buffer): void {
@@ -230,7 +224,7 @@ class RequestBody implements BodyReader {
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.length;
     this.#deliver();
-    if (this.isFull) this.#listener.bufferChanged();
+    if (this.isFull) this.#request.bufferChanged();
   }
 
   #deliver(): void {
@@ -240,7 +234,7 @@ class RequestBody implements BodyReader {
     const chunk = this.#shift();
     if (chunk) {
       this.#bufferedBytes -= chunk.length;
-      if (wasFull) this.#listener.bufferChanged();
+      if (wasFull) this.#request.bufferChanged();
     } else if (this.#failure !== undefined) {
       this.#reader = undefined;
       reader.reject(this.#failure);

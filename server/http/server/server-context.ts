@@ -3,21 +3,21 @@
  * TLS handshake timeout) and the connection limit.
  */
 import type { ServerTime } from "./client-socket.ts";
-import type { Holder } from "./connection-holders.ts";
-import type { LimitedConnection } from "./connection-limit.ts";
+import type { ConnectionLimit, LimitedConnection } from "./connection-limit.ts";
 import type { HttpServerOptions } from "./http-server.ts";
 
 type Handler = "onRequest" | "refuse" | "refuseConnection" | "isProbe" | "keyIdOf" | "onError";
 
-export interface ServerContext extends ServerTime, Required<Pick<HttpServerOptions, Handler>> {
-  readonly limit: {
-    admit(connection: LimitedConnection, holder: Holder): boolean;
-    wait(connection: LimitedConnection, holder: Holder): boolean;
-    stopWaiting(connection: LimitedConnection): void;
-    mustClose(connection: LimitedConnection): boolean;
-    lastResponseSent(connection: LimitedConnection): void;
-    requestBegan(connection: LimitedConnection): void;
-  };
+type LimitMethod =
+  | "admit"
+  | "wait"
+  | "stopWaiting"
+  | "mustClose"
+  | "lastResponseSent"
+  | "requestBegan";
+
+export interface ServerContext extends ServerTime, Pick<HttpServerOptions, Handler> {
+  readonly limit: Pick<ConnectionLimit<LimitedConnection>, LimitMethod>;
   /** The `date` header line of every response. */
   dateHeader: string;
   /** From now on each response closes its connection. */
@@ -48,8 +48,8 @@ export function createServerContext(
     onRequest,
     refuse,
     onError,
-    isProbe: isProbe ?? (() => false),
-    keyIdOf: keyIdOf ?? (() => undefined),
+    isProbe,
+    keyIdOf,
     refuseConnection: () => {
       limit.countRefused();
       return options.refuseConnection();

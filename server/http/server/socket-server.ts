@@ -106,20 +106,11 @@ interface SocketEvents {
   onError(error: unknown): void;
 }
 
-interface AcceptOptions {
-  readonly host: string;
-  /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
-  readonly reusePort?: boolean;
-  readonly port: number;
-  /** The current credentials, for the next connection. Absent: plain HTTP. */
-  readonly tls?: () => TlsCredentials;
-}
-
 type Listener = Pick<Bun.TCPSocketListener<unknown>, "port" | "stop">;
 
 /** Accepts the sockets of clients, with or without TLS, and creates a connection for each. */
 function acceptSockets(
-  { host, port, tls, reusePort = false }: AcceptOptions,
+  { host, port, tls, reusePort }: HttpServerOptions,
   events: SocketEvents,
 ): Listener {
   // A client may close its side after the request, and wait for the response.

@@ -1,0 +1,41 @@
+/** The gateway's HTTP listener with the handlers of a test, and no gateway behind it. */
+import { createCors } from "../../server/http/cors.ts";
+import { type Listener, type ListenOptions, listen } from "../../server/http/listen.ts";
+import { MemoryShares } from "../../server/http/memory-shares.ts";
+import type { Handlers } from "../../server/http/routes.ts";
+import { unlimitedStorage } from "../harness.ts";
+
+/** The test requests no route without a handler, and sends no forms. */
+export const listenWith = (
+  handlers: Partial<Handlers>,
+  options: Partial<ListenOptions>,
+): Listener =>
+  listen({
+    host: "127.0.0.1",
+    port: 0,
+    reusePort: false,
+    handlers: handlers as Handlers,
+    mounts: [],
+    cors: createCors(""),
+    maxBodyBytes: 1024,
+    jsonMemory: new MemoryShares(1e9),
+    form: {
+      folder: "/nonexistent",
+      memoryBytes: 1024,
+      maxFileBytes: 1024,
+      maxFormBytes: 1024,
+      storage: unlimitedStorage(),
+    },
+    publicUrl: "",
+    bodyMs: 60_000,
+    minBodyRate: 0,
+    maxConnections: 1000,
+    keyIdOf: () => undefined,
+    onConnectionsRefused: () => undefined,
+    clock: () => performance.now(),
+    report: () => undefined,
+    onInternalError: (_, error) => {
+      throw error;
+    },
+    ...options,
+  });
