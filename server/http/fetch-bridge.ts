@@ -137,10 +137,7 @@ const streamedBody = (
 function chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
   const reader = stream.getReader();
   return {
-    next: async () => {
-      const { done, value } = await reader.read();
-      return done ? { done, value: undefined } : { done, value };
-    },
+    next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
     return: async () => {
       await reader.cancel();
       return { done: true, value: undefined };

@@ -39,15 +39,14 @@ export function validationError(error: z.ZodError, root: unknown, schema: z.ZodT
     case "too_big":
       return outOfRange(param, issue.origin, { maximum: issue.maximum }, given);
     case "unrecognized_keys":
-      return new GatewayError(
-        "unknown_parameter",
-        `Unknown parameter: '${[param, ...issue.keys.slice(0, 1)].filter(Boolean).join(".")}'.`,
-        { param: [param, ...issue.keys.slice(0, 1)].filter(Boolean).join(".") },
-      );
+      return unknownParameter([param, issue.keys[0]].filter(Boolean).join("."));
     default:
       return new GatewayError("invalid_value", `Invalid '${param}': ${issue.message}`, { param });
   }
 }
+
+const unknownParameter = (param: string): GatewayError =>
+  new GatewayError("unknown_parameter", `Unknown parameter: '${param}'.`, { param });
 
 const invalidType = (param: string, expected: string, given: unknown): GatewayError =>
   new GatewayError(

@@ -78,8 +78,7 @@ const little16 = (bytes: Uint8Array, at: number): number =>
   byte(bytes, at) + byte(bytes, at + 1) * 256;
 const little24 = (bytes: Uint8Array, at: number): number =>
   little16(bytes, at) + byte(bytes, at + 2) * 65_536;
-const name = (bytes: Uint8Array, at: number): string =>
-  String.fromCharCode(...bytes.subarray(at, at + 4));
+const name = (bytes: Uint8Array, at: number): string => ascii(bytes, at, at + 4);
 
 function png(bytes: Uint8Array): Found {
   const kind = byte(bytes, 25);

@@ -64,7 +64,7 @@ export class TempStorage {
   /** Takes storage for bytes that are about to be written. Throws GatewayError. */
   take(keyId: string, bytes: number, use: DiskUse): void {
     this.#check(keyId, bytes, use);
-    this.#add(keyId, bytes);
+    this.charge(keyId, bytes);
     this.#options.disk.recordWrite(bytes);
   }
 
@@ -84,7 +84,7 @@ export class TempStorage {
     const maxKeyBytes = maxBytesPerKey(this.#options.maxBytes, use);
     if (bytes > maxKeyBytes) throw tooLarge(bytes, Math.floor(maxKeyBytes));
     this.#check(keyId, bytes, use);
-    this.#add(keyId, bytes);
+    this.charge(keyId, bytes);
     this.#unwritten += bytes;
   }
 
@@ -100,9 +100,10 @@ export class TempStorage {
     this.release(keyId, bytes);
   }
 
-  /** Counts bytes that another process has already written to disk. */
+  /** Counts bytes, also those that another process has already written to disk. */
   charge(keyId: string, bytes: number): void {
-    this.#add(keyId, bytes);
+    this.#held += bytes;
+    this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);
   }
 
   release(keyId: string, bytes: number): void {
@@ -110,11 +111,6 @@ export class TempStorage {
     const left = this.#heldBy(keyId) - bytes;
     if (left > 0) this.#byKey.set(keyId, left);
     else this.#byKey.delete(keyId);
-  }
-
-  #add(keyId: string, bytes: number): void {
-    this.#held += bytes;
-    this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);
   }
 
   #check(keyId: string, bytes: number, use: DiskUse): void {
