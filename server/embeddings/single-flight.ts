@@ -220,6 +220,19 @@ export function waitForInFlight(
   return promise;
 }
 
+/**
+ * Why a request no longer waits for others. Its timeout does not mean that an upstream did not respond: the request that
+ * it waited for may have been sent much later, or not yet.
+ */
+export function waitAbortError({ signal: { reason }, record }: EmbeddingsRequest): unknown {
+  if (!(reason instanceof GatewayError) || reason.kind !== "upstream_timeout") return reason;
+  return new GatewayError(
+    "upstream_timeout",
+    "Timed out while waiting for another request with the same input. Please retry your request after a brief delay.",
+    record.routing.attempts === 0 ? { notSent: true } : {},
+  );
+}
+
 /** The last stage before the upstream: reports which inputs are at an upstream, for requests that have a listener. */
 export const reportSent: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) => {
   const { sendListener, query } = request;

@@ -202,6 +202,29 @@ describe("requests that wait for an input in flight", () => {
     for (const pending of [first, ...staying]) await expectVectors(pending);
   });
 
+  test("say at their own timeout that they waited, and not that an upstream did not respond", async () => {
+    const { setup, first, waiting } = startWaiters();
+    const [timedOut, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
+    const alsoSent = setup.start(textQuery(["a", "own"]), model);
+    alsoSent.request.record.routing.attempts = 1;
+    setup.upstreamRequests[1]?.respond("base64", true);
+    await settle();
+    for (const { cancel } of [timedOut, alsoSent])
+      cancel.abort(new GatewayError("upstream_timeout", "The upstream did not respond."));
+    const message = expect.stringMatching(/^Timed out while waiting for another request with/);
+    const details = { notSent: true };
+    expect(errorOf(await timedOut.outcome)).toMatchObject({
+      kind: "upstream_timeout",
+      message,
+      details,
+    });
+    const error = errorOf(await alsoSent.outcome);
+    expect(error).toMatchObject({ kind: "upstream_timeout", message });
+    expect(error).not.toMatchObject({ details });
+    setup.upstreamRequests[0]?.respond("base64", true);
+    for (const pending of [first, ...staying]) await expectVectors(pending);
+  });
+
   test("fail at once with an error that applies to them", async () => {
     const setup = startCache({ maxBytes });
     setup.start(textQuery(["slow"]), model);

@@ -14,7 +14,12 @@ import type {
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { responseOf } from "../embedding-usage.ts";
-import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
+import {
+  type InFlightQuery,
+  type SingleFlight,
+  waitAbortError,
+  waitForInFlight,
+} from "../single-flight.ts";
 import { haveSameLength } from "../vector-formats.ts";
 import type { CachedEmbedding } from "./embedding-cache.ts";
 
@@ -91,7 +96,6 @@ export class InputResolution {
 
   /** Sends this request's own inputs, and waits for the requests in flight that it has joined. */
   async #sendAndWait(ownKeys: readonly string[]): Promise<void> {
-    const { signal } = this.#request;
     const sending = ownKeys.length > 0 ? this.#sendInputs(ownKeys) : undefined;
     const flights = new Set(this.#joined.values());
     const waiting = flights.size > 0 ? waitForInFlight(flights, this.#request) : undefined;
@@ -99,7 +103,7 @@ export class InputResolution {
     // own upstream request is charged to this client.
     await sending;
     await waiting;
-    if (waiting && signal.aborted) throw signal.reason;
+    if (waiting && this.#request.signal.aborted) throw waitAbortError(this.#request);
     for (const flight of flights) if (flight.alsoFails(this.#request)) throw flight.error;
   }
 
