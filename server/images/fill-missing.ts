@@ -36,24 +36,16 @@ export const fillMissing =
         followUpResponse = await send(followUp.request);
       } catch (error) {
         partial.mergeFailure(error, request.signal);
-        request.record.images.missing = missingFrom([
-          ...followUp.unrecoverable,
-          { count: followUp.count, error },
-        ]);
         if (toGatewayError(error, request.signal).kind === "client_closed") throw error;
         return response;
       }
       if (followUpResponse.kind === "stream") {
         return {
           kind: "stream",
-          events: appendFollowUp(response, followUpResponse, followUp, partial, request),
+          events: appendFollowUp(response, followUpResponse, partial, request.record),
         };
       }
       partial.mergeSuccess();
-      request.record.images.missing = missingFrom([
-        ...followUp.unrecoverable,
-        ...(request.record.images.missing?.groups ?? []),
-      ]);
       return mergeResponses([response, followUpResponse]);
     };
     return (request) => {
@@ -63,13 +55,17 @@ export const fillMissing =
     };
   };
 
-interface FollowUp<Q> {
-  readonly request: StageRequest<Q>;
+/** The images that are requested from other targets. */
+interface MissingCounts {
   readonly count: number;
-  /** How many of these images may have been billed. */
+  /** How many of these images may have been billed already. */
   readonly maybeBilled: number;
   /** Missing images that are not requested from another target. */
   readonly unrecoverable: readonly MissingGroup[];
+}
+
+interface FollowUp<Q> extends MissingCounts {
+  readonly request: StageRequest<Q>;
 }
 
 function planFollowUp<Q extends GenerationQuery>(
@@ -135,32 +131,26 @@ async function* completeStream<Q extends GenerationQuery>(
     followUpResponse = await send(followUp.request);
   } catch (error) {
     partial.mergeFailure(error, signal);
-    record.images.missing = missingFrom([
-      ...followUp.unrecoverable,
-      { count: followUp.count, error },
-    ]);
     throw record.images.missing?.error;
   }
-  yield* streamFollowUp(followUpResponse, followUp, partial, request);
+  yield* streamFollowUp(followUpResponse, partial, record);
 }
 
 /** A buffered response, followed by the stream of another target. */
-async function* appendFollowUp<Q extends GenerationQuery>(
+async function* appendFollowUp(
   response: ImageResponse,
   followUpResponse: ImageResponse,
-  followUp: FollowUp<Q>,
   partial: PartialRecord,
-  request: StageRequest<Q>,
+  record: RequestRecord,
 ): AsyncGenerator<ImageEvent> {
   yield* eventsOf(response);
-  yield* streamFollowUp(followUpResponse, followUp, partial, request);
+  yield* streamFollowUp(followUpResponse, partial, record);
 }
 
-async function* streamFollowUp<Q extends GenerationQuery>(
+async function* streamFollowUp(
   followUpResponse: ImageResponse,
-  { unrecoverable }: FollowUp<Q>,
   partial: PartialRecord,
-  { record }: StageRequest<Q>,
+  record: RequestRecord,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
   try {
@@ -170,7 +160,6 @@ async function* streamFollowUp<Q extends GenerationQuery>(
   } finally {
     partial.mergeSuccess();
   }
-  record.images.missing = missingFrom([...unrecoverable, ...(record.images.missing?.groups ?? [])]);
   const finalError = record.images.missing?.error ?? failure;
   if (finalError !== undefined) throw finalError;
 }
@@ -183,13 +172,6 @@ interface SavedFields {
   readonly target: Target | undefined;
 }
 
-/** The images that are requested from other targets. */
-interface FollowUpImages {
-  readonly count: number;
-  /** How many of these images may have been billed already. */
-  readonly maybeBilled: number;
-}
-
 /**
  * Saves the record fields of a partial image response while another target generates the missing images, and merges
  * both afterwards.
@@ -197,10 +179,10 @@ interface FollowUpImages {
 class PartialRecord {
   readonly #record: RequestRecord;
   readonly #saved: SavedFields;
-  readonly #followUp: FollowUpImages;
+  readonly #followUp: MissingCounts;
   readonly #attempts: number;
 
-  constructor(record: RequestRecord, followUp: FollowUpImages) {
+  constructor(record: RequestRecord, followUp: MissingCounts) {
     this.#record = record;
     this.#saved = {
       cost: record.cost.actual,
@@ -217,30 +199,36 @@ class PartialRecord {
 
   /** The follow-up returned images, or a stream that has ended, perhaps with an error. */
   mergeSuccess(): void {
-    const { cost, parameters } = this.#record;
+    const { cost, images, parameters } = this.#record;
     const saved = this.#saved;
     this.#addAttempts();
     cost.actual =
       saved.cost === undefined || cost.actual === undefined ? undefined : saved.cost + cost.actual;
     parameters.adapted = union(saved.parameters.adapted, parameters.adapted);
     parameters.dropped = union(saved.parameters.dropped, parameters.dropped);
+    images.missing = missingFrom([
+      ...this.#followUp.unrecoverable,
+      ...(images.missing?.groups ?? []),
+    ]);
   }
 
   /** The follow-up failed. */
   mergeFailure(error: unknown, signal: AbortSignal): void {
     const record = this.#record;
     const { cost, usage, parameters, target } = this.#saved;
+    const { count, unrecoverable } = this.#followUp;
     const newAttempts = this.#addAttempts();
     // Images that arrived and were unusable are billed too.
     const spent = record.cost.actual ?? 0;
     if (newAttempts > 0 && record.cost.actual === undefined && isBillingUncertain(error, signal)) {
-      record.images.possiblyBilled += this.#followUp.count;
+      record.images.possiblyBilled += count;
     }
     record.usage = usage;
     record.parameters.adapted = parameters.adapted;
     record.parameters.dropped = parameters.dropped;
     record.routing.target = target;
     record.cost.actual = cost === undefined ? undefined : cost + spent;
+    record.images.missing = missingFrom([...unrecoverable, { count, error }]);
   }
 
   /** Attempts for the missing images are counted separately from attempts for the whole request. */
