@@ -1,18 +1,18 @@
 /** The main file of the drawing program's process. */
-import { draw } from "@vexel/sketch";
+import { draw, type SketchEvent, type SketchRequest } from "@vexel/sketch";
 import { createJobQueue } from "../job-queue.ts";
 import { serveParent } from "../process/serve-parent.ts";
 import { sketchErrorToGatewayError } from "./error-mapping.ts";
-import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 
-serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
+/** The part `undefined` ends a response. */
+serveParent<Record<string, never>, SketchRequest, SketchEvent | undefined>(
   async (_spec, responder) => {
     const running = new Map<number, AbortController>();
     const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, name: "The drawing program" });
 
     const respond = async (
       id: number,
-      request: SketchWorkerRequest,
+      request: SketchRequest,
       signal: AbortSignal,
     ): Promise<void> => {
       const events = draw(request, signal);
@@ -21,12 +21,12 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
         for (;;) {
           const { done, value } = await queue.run({ signal }, () => events.next());
           if (done === true) break;
-          responder.send(id, { kind: "event", event: value }, false);
+          responder.send(id, value, false);
         }
       } finally {
         await events.return();
       }
-      responder.send(id, { kind: "end" }, true);
+      responder.send(id, undefined, true);
     };
 
     return {

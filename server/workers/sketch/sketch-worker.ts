@@ -18,7 +18,6 @@ import type {
 } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
-import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 
 interface SketchWorkerOptions {
   /** How long the process stays without requests. */
@@ -35,7 +34,7 @@ const modelId = "vexel-sketch";
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
-  const worker = new WorkerProcess<Record<string, never>, SketchWorkerRequest, SketchResponsePart>({
+  const worker = new WorkerProcess<Record<string, never>, SketchRequest, SketchEvent | undefined>({
     name: `The drawing program ${modelId}`,
     entry,
     spec: () => ({}),
@@ -46,40 +45,36 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
 
   const sendBuffered = async (outgoing: OutgoingRequest): Promise<ImageResponse> => {
     const images: CompletedImage[] = [];
-    const onPart = (part: SketchResponsePart): void => {
-      if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
+    const onPart = (event: SketchEvent | undefined): void => {
+      if (event?.type === "completed") images.push(event);
     };
     await worker.send({ ...outgoing, onPart });
     return bufferedResponse(images);
   };
   const sendStreamed = (outgoing: OutgoingRequest): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();
-    const onPart = (part: SketchResponsePart): void => {
-      if (part.kind === "event") push(frameOf(part.event));
+    const onPart = (event: SketchEvent | undefined): void => {
+      if (event) push(frameOf(event));
     };
     worker.send({ ...outgoing, onPart }).then(() => end(), end);
     return { kind: "stream", events: items };
   };
-  const send = async (
-    request: SketchWorkerRequest,
-    weight: number,
-    signal: AbortSignal,
-  ): Promise<ImageResponse> =>
-    request.stream === true
-      ? sendStreamed({ request, weight, signal })
-      : sendBuffered({ request, weight, signal });
+  const send = async (outgoing: OutgoingRequest): Promise<ImageResponse> =>
+    outgoing.request.stream === true ? sendStreamed(outgoing) : sendBuffered(outgoing);
 
   return {
     close: () => worker.close(),
     generations: (query, _target, signal) =>
-      send(generationRequest(query), query.prompt.length, signal),
-    edits: async (query, _target, signal) =>
-      send(await editRequest(query), query.prompt.length + uploadBytes(query), signal),
+      send({ request: generationRequest(query), weight: query.prompt.length, signal }),
+    edits: async (query, _target, signal) => {
+      const weight = query.prompt.length + uploadBytes(query);
+      return send({ request: await editRequest(query), weight, signal });
+    },
   };
 }
 
 interface OutgoingRequest {
-  readonly request: SketchWorkerRequest;
+  readonly request: SketchRequest;
   readonly weight: number;
   readonly signal: AbortSignal;
 }
@@ -164,15 +159,11 @@ const addDetails = (a: Details, b: Details): Details => ({
   image_tokens: a.image_tokens + b.image_tokens,
 });
 
-/** An async queue: a producer pushes items in callbacks, and a consumer iterates them until the end or an error. */
-interface Channel<T> {
-  push(item: T): void;
-  /** With a reason, the iteration throws it after the items that were pushed before. */
-  end(reason?: unknown): void;
-  readonly items: AsyncIterable<T>;
-}
-
-function channel<T>(): Channel<T> {
+/**
+ * An async queue: a producer pushes items in callbacks, and a consumer iterates them until the end or an error. With a
+ * reason for its end, the iteration throws that after the items that were pushed before.
+ */
+function channel<T>() {
   const waiting: T[] = [];
   let ended: { readonly reason: unknown } | undefined;
   let wake = Promise.withResolvers<void>();
@@ -189,11 +180,11 @@ function channel<T>(): Channel<T> {
     if (ended.reason !== undefined) throw ended.reason;
   }
   return {
-    push: (item) => {
+    push: (item: T): void => {
       waiting.push(item);
       wakeReader();
     },
-    end: (reason) => {
+    end: (reason?: unknown): void => {
       ended ??= { reason };
       wakeReader();
     },
