@@ -4,19 +4,16 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
-import { bytesOf } from "../../server/images/image-head.ts";
-import type {
-  EditQuery,
-  FilePart,
-  ImageSource,
-  StreamedImage,
-} from "../../server/upstream/contract.ts";
+import { planImage } from "../../server/images/plan/plan.ts";
+import { builtInImageCapabilities } from "../../server/upstream/built-in-images.ts";
+import type { EditQuery, ImageSource } from "../../server/upstream/contract.ts";
 import {
   type BuiltInMigan,
   createMigan,
   isMiganInstalled,
 } from "../../server/workers/inpainting/migan.ts";
 import { expectError, never, targetOf } from "./built-in-fixture.ts";
+import { upload } from "./image-worker-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -82,17 +79,10 @@ function maskOf({ left, top, ...size }: typeof hole, of = { width, height }): Pr
     .toBuffer();
 }
 
-const file = (field: string, bytes: Uint8Array): ImageSource => {
-  const part: FilePart = {
-    field,
-    filename: `${field}.png`,
-    type: "image/png",
-    size: bytes.length,
-    stream: () => new Response(bytes as Uint8Array<ArrayBuffer>).body!,
-    bytes: async () => bytes,
-  };
-  return { kind: "file", file: part };
-};
+const file = (field: string, bytes: Uint8Array): ImageSource => ({
+  kind: "file",
+  file: upload(bytes, field),
+});
 
 const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   model: "migan-inpaint",
@@ -126,6 +116,26 @@ const inHole = (i: number) => {
 test("the model is available only if its package is installed", () => {
   expect(isMiganInstalled({ from: empty })).toBe(false);
   expect(isMiganInstalled({ from: installed })).toBe(true);
+});
+
+test("the image plan sends the model one image, one result, a supported format, and no stream", () => {
+  const capabilities = builtInImageCapabilities("migan", "edits");
+  const plan = (more: Partial<EditQuery>) => planImage(edit(more), capabilities, "adapt");
+  expect(plan({ options: { n: 2 } }).requestCounts).toEqual([1, 1]);
+  expect(plan({ stream: true }).query.stream).toBe(false);
+  const jpeg = { output_format: "jpeg", output_compression: 80 };
+  expect(plan({ options: jpeg }).query.options).toEqual(jpeg);
+  const refusals: [Partial<EditQuery>, string][] = [
+    [{ options: { output_format: "gif" } }, "output_format"],
+    [{ options: { output_compression: 50 } }, "output_compression"],
+    [{ options: { background: "transparent" } }, "background"],
+    [{ images: [file("image", image), file("image", image)] }, "image"],
+    [{ images: [{ kind: "file_id", id: "file-1" }] }, "images"],
+    [{ files: [upload(image, "markup")] }, "markup"],
+  ];
+  for (const [more, param] of refusals) {
+    expect(() => plan(more)).toThrow(expect.objectContaining({ details: { param } }));
+  }
 });
 
 test("a file with another checksum than the authors' is not run", async () => {
@@ -173,35 +183,17 @@ describe("the real model", () => {
     expect(reddest).toBeLessThan(60);
   });
 
-  test("a streamed edit is one completed event, in the requested format", async () => {
-    const url = (bytes: Buffer): ImageSource => ({
-      kind: "url",
-      url: `data:image/png;base64,${bytes.toString("base64")}`,
-    });
+  test("an edit is delivered in the requested format", async () => {
     const options = { output_format: "jpeg", output_compression: 80, size: "320x240", n: 1 };
-    const response = await runEdit(
-      migan,
-      edit({ stream: true, images: [url(image)], mask: url(mask), options }),
-    );
-    if (response.kind !== "stream") throw new Error("a stream was requested");
-    const events = await Array.fromAsync(response.events);
-    expect(events).toHaveLength(1);
-    expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
-    const [event] = events.filter(({ type }) => type !== "buffered") as StreamedImage[];
-    const made = await sharp(await allBytes(event!.image)).metadata();
-    expect(made).toMatchObject({ format: "jpeg", width, height });
+    const { bytes, metadata } = await imageBytes(migan, edit({ options }));
+    expect(metadata).toEqual({ size: "320x240", output_format: "jpeg" });
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: "jpeg", width, height });
   });
 
-  test("unsupported options are rejected, and the error names the field", async () => {
+  test("unsuitable images and sizes are rejected, and the error names the field", async () => {
     const small = await maskOf({ left: 1, top: 1, width: 2, height: 2 }, { width: 8, height: 8 });
     const refusals: [Partial<EditQuery>, Parameters<typeof expectError>[1], string][] = [
-      [{ options: { n: 2 } }, "invalid_value", "n"],
       [{ options: { size: "1024x1024" } }, "invalid_size", "size"],
-      [{ options: { output_format: "gif" } }, "invalid_value", "output_format"],
-      [{ options: { output_compression: 50 } }, "invalid_value", "output_compression"],
-      [{ options: { background: "transparent" } }, "transparency_unsupported", "background"],
-      [{ images: [file("image", image), file("image", image)] }, "invalid_value", "image"],
-      [{ images: [{ kind: "url", url: "https://example.com/a.png" }] }, "invalid_value", "image"],
       [{ images: [file("image", new Uint8Array(99))] }, "invalid_image_file", "image"],
       [{ mask: file("mask", new Uint8Array(99)) }, "invalid_image_file", "mask"],
       [{ mask: file("mask", small) }, "invalid_value", "mask"],
@@ -216,9 +208,3 @@ describe("the real model", () => {
     expect(details.param).toBe("mask");
   });
 });
-
-async function allBytes(image: Parameters<typeof bytesOf>[0]): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bytesOf(image)) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
-}

@@ -8,15 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { quotedList } from "../../lib/quoted-list.ts";
-import { splitInlineImage } from "../../lib/url-scheme.ts";
-import type {
-  BuiltInModel,
-  EditQuery,
-  ImageEvent,
-  ImageResponse,
-  ImageSource,
-} from "../../upstream/contract.ts";
+import type { BuiltInModel, EditQuery, ImageSource } from "../../upstream/contract.ts";
 import { type Spawn, WorkerProcess } from "../process/worker-process.ts";
 import {
   type InpaintRequest,
@@ -41,7 +33,6 @@ interface MiganOptions {
   /** Maximum bytes of all queued images. */
   readonly maxQueuedBytes?: number;
   readonly onnxruntime?: string;
-  readonly threads?: number;
   readonly spawn?: Spawn;
 }
 
@@ -55,14 +46,13 @@ export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boo
 }
 
 export function createMigan(options: MiganOptions = {}): BuiltInMigan {
-  const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
+  const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, spawn } = options;
   const worker = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
     name: `The inpainting model ${miganModel.id}`,
     entry,
     spec: () => ({
       path: findModel(options.from) ?? onnxFile,
       onnxruntime: options.onnxruntime ?? "onnxruntime-node",
-      ...(threads !== undefined && { threads }),
     }),
     maxWeight: maxQueuedBytes,
     idleMs,
@@ -84,24 +74,12 @@ export function createMigan(options: MiganOptions = {}): BuiltInMigan {
           size = part.size;
         },
       });
-      return toResponse(query, Buffer.concat(chunks), { size, output_format: request.format });
+      return {
+        kind: "buffered",
+        results: [{ image: { kind: "bytes", bytes: Buffer.concat(chunks) } }],
+        metadata: { size, output_format: request.format },
+      };
     },
-  };
-}
-
-function toResponse(
-  { stream }: EditQuery,
-  bytes: Buffer,
-  metadata: { readonly size: string; readonly output_format: string },
-): ImageResponse {
-  if (!stream)
-    return { kind: "buffered", results: [{ image: { kind: "bytes", bytes } }], metadata };
-  const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...metadata };
-  return {
-    kind: "stream",
-    events: (async function* () {
-      yield completed;
-    })(),
   };
 }
 
@@ -125,58 +103,28 @@ const hasOnnxruntime = (): boolean => {
   }
 };
 
-/** Reads an edit request for MI-GAN: one image, one mask, one result. */
-async function readEdit({ images, mask, files, options }: EditQuery): Promise<InpaintRequest> {
-  const [image, another] = images;
-  if (!image) throw missingParameter("image");
-  if (another) throw invalidValue("This model edits one image at a time.", "image");
-  if (!mask)
-    throw missingParameter("mask", "Its fully transparent areas mark what this model fills.");
-  const other = files[0]?.field;
-  if (other !== undefined) {
-    const message = `Unknown parameter: '${other}'.`;
-    throw new GatewayError("unknown_parameter", message, { param: other });
+/**
+ * Reads an edit request for MI-GAN. The image plan leaves it one image as a file, one result and a supported format
+ * (`builtInImageCapabilities`); only the mask may be missing.
+ */
+async function readEdit({ images: [image], mask, options }: EditQuery): Promise<InpaintRequest> {
+  if (!mask) {
+    const message =
+      "Missing required parameter: 'mask'. Its fully transparent areas mark what this model fills.";
+    throw new GatewayError("missing_parameter", message, { param: "mask" });
   }
-  if ((options.n ?? 1) !== 1)
-    throw invalidValue("This model generates one image per request.", "n");
-  if (options.background === "transparent") {
-    const message = "This model cannot generate a transparent background.";
-    throw new GatewayError("transparency_unsupported", message, { param: "background" });
-  }
-  const format = inpaintFormats.find((name) => name === (options.output_format ?? "png"));
-  if (!format)
-    throw invalidValue(`Supported values are: ${quotedList(inpaintFormats)}.`, "output_format");
-  const quality = options.output_compression ?? 100;
-  if (!Number.isInteger(quality) || quality < 0 || quality > 100) {
-    throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");
-  }
-  if (format === "png" && quality !== 100) {
-    throw invalidValue("PNG has no lossy compression: use jpeg or webp.", "output_compression");
-  }
-  const { size } = options;
+  const { size, output_format, output_compression: quality = 100 } = options;
   return {
-    image: await readSource(image, "image"),
-    mask: await readSource(mask, "mask"),
+    image: await readSource(image),
+    mask: await readSource(mask),
     ...(size !== undefined && size !== "auto" && { size }),
-    format,
+    format: inpaintFormats.find((name) => name === output_format) ?? "png",
     quality,
   };
 }
 
-async function readSource(source: ImageSource, param: "image" | "mask"): Promise<Uint8Array> {
+async function readSource(source: ImageSource | undefined): Promise<Uint8Array> {
+  if (source?.kind !== "file") throw new Error("The image plan gave MI-GAN no file.");
   // Copied: Bun's IPC would send the whole buffer that a view is part of.
-  if (source.kind === "file") return new Uint8Array(await source.file.bytes());
-  const inline = source.kind === "url" ? splitInlineImage(source.url) : undefined;
-  if (!inline) {
-    throw invalidValue("This model reads uploaded files and base64 data: URLs only.", param);
-  }
-  return new Uint8Array(Buffer.from(inline.base64, "base64"));
+  return new Uint8Array(await source.file.bytes());
 }
-
-const invalidValue = (message: string, param: string) =>
-  new GatewayError("invalid_value", message, { param });
-
-const missingParameter = (param: string, hint = "") =>
-  new GatewayError("missing_parameter", `Missing required parameter: '${param}'. ${hint}`.trim(), {
-    param,
-  });
