@@ -21,7 +21,6 @@ export interface EmbedderOptions {
   readonly runtime?: EmbedSpec["runtime"];
   /** The module to load as onnxruntime. */
   readonly onnxruntime?: string;
-  readonly threads?: number;
   readonly spawn?: Spawn;
   /** Called each time a model has been loaded, with its id and its runtime. */
   readonly onReady?: (model: string, metadata: WorkerMetadata) => void;
@@ -41,14 +40,7 @@ export function createEmbedder(
   model: EmbedSpec["model"],
   options: EmbedderOptions = {},
 ): Embedder {
-  const {
-    idleMs = 600_000,
-    maxQueued = 8_192,
-    runtime = "auto",
-    threads,
-    spawn,
-    onReady,
-  } = options;
+  const { idleMs = 600_000, maxQueued = 8_192, runtime = "auto", spawn, onReady } = options;
   const worker = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
     name,
     entry,
@@ -57,7 +49,6 @@ export function createEmbedder(
       // A binary for another processor does not throw but crashes the process: after two crashes the fallback is used.
       runtime: runtime === "auto" && failedStarts >= 2 ? "wasm" : runtime,
       onnxruntime: options.onnxruntime ?? "onnxruntime-node",
-      ...(threads !== undefined && { threads }),
     }),
     maxWeight: maxQueued,
     idleMs,

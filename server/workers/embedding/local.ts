@@ -9,7 +9,7 @@ import type { BuiltInModel, Target } from "../../upstream/contract.ts";
 import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
 import type { DirectorySpec } from "./messages.ts";
 
-export interface LocalOptions extends EmbedderOptions {
+interface LocalOptions extends EmbedderOptions {
   /** How many models may be in use at once. */
   readonly maxModels?: number;
 }
@@ -21,7 +21,7 @@ const settings = z.object({
   maxTokens: z.int().min(1).optional(),
 });
 
-export type BuiltInLocalModels = Required<Pick<BuiltInModel, "embeddings" | "close">>;
+type BuiltInLocalModels = Required<Pick<BuiltInModel, "embeddings" | "close">>;
 
 /** Each model takes a process and its memory. */
 export const maxLocalModels = 8;
@@ -68,12 +68,5 @@ function readSpec({ upstream }: Target): DirectorySpec {
     const message = `The options of the upstream ${upstream.id} are wrong: ${z.prettifyError(read.error)}`;
     throw new GatewayError("upstream_error", message);
   }
-  const { path, pooling, normalize, maxTokens } = read.data;
-  return {
-    kind: "directory",
-    path: resolve(path),
-    ...(pooling !== undefined && { pooling }),
-    ...(normalize !== undefined && { normalize }),
-    ...(maxTokens !== undefined && { maxTokens }),
-  };
+  return { kind: "directory", ...read.data, path: resolve(read.data.path) };
 }

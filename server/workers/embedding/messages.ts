@@ -23,8 +23,6 @@ export interface EmbedSpec {
   readonly runtime: "auto" | "native" | "wasm";
   /** The module to load as onnxruntime. */
   readonly onnxruntime: string;
-  /** Absent: all cores but one, at most four. */
-  readonly threads?: number;
 }
 
 export interface MinilmSpec {
@@ -36,9 +34,9 @@ export interface MinilmSpec {
 export interface DirectorySpec {
   readonly kind: "directory";
   readonly path: string;
-  readonly pooling?: "mean" | "cls";
-  readonly normalize?: boolean;
-  readonly maxTokens?: number;
+  readonly pooling?: "mean" | "cls" | undefined;
+  readonly normalize?: boolean | undefined;
+  readonly maxTokens?: number | undefined;
 }
 
 /**

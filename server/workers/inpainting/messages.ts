@@ -5,7 +5,6 @@ export interface InpaintSpec {
   readonly path: string;
   /** The module to load as onnxruntime. */
   readonly onnxruntime: string;
-  readonly threads?: number;
 }
 
 export const inpaintFormats = ["png", "jpeg", "webp"] as const;

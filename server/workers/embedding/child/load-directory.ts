@@ -9,37 +9,20 @@ import { createTokenizer } from "./tokenize.ts";
 
 export async function loadDirectory(
   spec: DirectorySpec,
-  { onnxruntime: specifier, threads }: Omit<EmbedSpec, "model">,
+  { onnxruntime: specifier }: Omit<EmbedSpec, "model">,
 ): Promise<LoadedModel> {
-  const failed = (message: string, cause?: unknown) =>
-    new GatewayError("upstream_error", message, cause === undefined ? {} : { cause });
-  const found = attempt(
-    () => readModelDirectory(spec.path),
-    (error) => failed(`The local model cannot be used. ${error.message}`, error),
-  );
-  const onnxruntime = attempt(
+  const { path } = spec;
+  const found = await attempt("The local model cannot be used. ", () => readModelDirectory(path));
+  const onnxruntime = await attempt(
+    `The local model ${path} needs ${specifier}, which does not load here: `,
     () => loadOnnxruntime(specifier),
-    (error) =>
-      failed(
-        `The local model ${spec.path} needs ${specifier}, which does not load here: ${error.message}`,
-        error,
-      ),
   );
   const options = { ...found, ...configuredOptions(spec, found) };
-  try {
+  return attempt(`The local model ${path} cannot be used: `, async () => {
     const file = JSON.parse(await readFile(found.tokenizer, "utf8"));
     const tokenizer = createTokenizer(file, found.tokenizerConfig, options);
-    return await createNativeModel({
-      ...options,
-      onnxruntime,
-      graph: found.onnx,
-      tokenizer,
-      ...(threads !== undefined && { threads }),
-    });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw failed(`The local model ${spec.path} cannot be used: ${reason}`, error);
-  }
+    return createNativeModel({ ...options, onnxruntime, graph: found.onnx, tokenizer });
+  });
 }
 
 /** Configured options override those of the model. `maxTokens` can lower the model's own limit, and not raise it. */
@@ -54,10 +37,12 @@ function configuredOptions(
   };
 }
 
-function attempt<T>(act: () => T, wrap: (error: Error) => GatewayError): T {
+/** `message`: the reason of a failure follows it. */
+async function attempt<T>(message: string, act: () => T | Promise<T>): Promise<T> {
   try {
-    return act();
-  } catch (error) {
-    throw wrap(error instanceof Error ? error : new Error(String(error)));
+    return await act();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new GatewayError("upstream_error", `${message}${reason}`, { cause });
   }
 }

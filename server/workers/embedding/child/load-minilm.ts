@@ -16,7 +16,7 @@ const weightsSha256 = "6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106
 
 export async function loadMinilm(
   { path }: MinilmSpec,
-  { runtime, onnxruntime, threads }: Omit<EmbedSpec, "model">,
+  { runtime, onnxruntime }: Omit<EmbedSpec, "model">,
 ): Promise<LoadedModel> {
   const manifest = await readManifest(path);
   const tokenizer = createTokenizer(await readJson(manifest.tokenizerPath), {});
@@ -33,7 +33,6 @@ export async function loadMinilm(
       maxTokens: manifest.maxTokens,
       pooling: "mean",
       normalize: true,
-      ...(threads !== undefined && { threads }),
     });
   } catch (cause) {
     const fallbackReason = `${onnxruntime} does not run here: ${cause instanceof Error ? cause.message : cause}`;

@@ -21,7 +21,6 @@ interface NativeOptions {
   /** Absent: mean, or none where the model has a sentence output. */
   readonly pooling?: Pooling;
   readonly normalize: boolean;
-  readonly threads?: number;
   /** A layer after pooling that is not in the file, such as Dense. */
   readonly unsupported?: string;
 }
@@ -34,10 +33,7 @@ const perToken = ["last_hidden_state", "token_embeddings"];
 
 export async function createNativeModel(options: NativeOptions): Promise<LoadedModel> {
   const { onnxruntime, tokenizer, maxTokens } = options;
-  const session = await onnxruntime.InferenceSession.create(
-    options.graph,
-    sessionOptions(options.threads),
-  );
+  const session = await onnxruntime.InferenceSession.create(options.graph, sessionOptions);
   const unsupportedInput = session.inputNames.find(
     (name) => !knownInputs.some((one) => one === name),
   );

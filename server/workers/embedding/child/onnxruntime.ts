@@ -14,7 +14,7 @@ export interface Onnxruntime {
   ) => OnnxTensor;
 }
 
-export type TensorKind = "int64" | "int32" | "float32" | "uint8";
+type TensorKind = "int64" | "int32" | "float32" | "uint8";
 type TensorValues = BigInt64Array | Int32Array | Float32Array | Uint8Array;
 
 export interface OnnxTensor {
@@ -46,19 +46,13 @@ export function loadOnnxruntime(specifier: string): Onnxruntime {
   return createRequire(import.meta.url)(specifier) as Onnxruntime;
 }
 
-export function sessionOptions(threads: number | undefined): SessionOptions {
-  return {
-    intraOpNumThreads: threads ?? defaultThreads(),
-    interOpNumThreads: 1,
-    graphOptimizationLevel: "all",
-    executionMode: "sequential",
-    // It keeps memory for every input shape, and nearly every request has a new shape.
-    enableMemPattern: false,
-    logSeverityLevel: 3,
-  };
-}
-
-/** One core is left to the gateway; past four, a small model gains little. */
-function defaultThreads(): number {
-  return Math.max(1, Math.min(4, availableParallelism() - 1));
-}
+export const sessionOptions: SessionOptions = {
+  // One core is left to the gateway; past four, a small model gains little.
+  intraOpNumThreads: Math.max(1, Math.min(4, availableParallelism() - 1)),
+  interOpNumThreads: 1,
+  graphOptimizationLevel: "all",
+  executionMode: "sequential",
+  // It keeps memory for every input shape, and nearly every request has a new shape.
+  enableMemPattern: false,
+  logSeverityLevel: 3,
+};

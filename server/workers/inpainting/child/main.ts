@@ -14,7 +14,7 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
   const onnxruntime = loadOnnxruntime(spec.onnxruntime);
   const session = await onnxruntime.InferenceSession.create(
     await readChecked(spec.path, modelSha256),
-    sessionOptions(spec.threads),
+    sessionOptions,
   );
   const waiting = new Map<number, InpaintRequest>();
   let working = false;
