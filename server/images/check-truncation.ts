@@ -7,14 +7,10 @@
 import { InvalidBase64 } from "../lib/base64-stream.ts";
 import { type BorrowedBytes, viewOf } from "../lib/borrowed-bytes.ts";
 import { base64Length } from "../lib/json-stream.ts";
+import type { LoadedImage } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
-import {
-  bytesOf,
-  firstBytes,
-  imageTypeOf,
-  type LoadedImage,
-  readDimensions,
-} from "./image-head.ts";
+import { sizeOf } from "../workers/image/worker-input.ts";
+import { bytesOf, firstBytes, imageTypeOf, readDimensions } from "./image-head.ts";
 
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
 export async function checkTruncation(image: LoadedImage): Promise<void> {
@@ -59,7 +55,7 @@ const formatChecks: Readonly<Record<string, FormatCheck>> = {
   "image/png": { hasValidEnd: (end) => endsWith(end, pngEnd), end: () => new PngEnd() },
   "image/jpeg": { hasValidEnd: (end) => endsWith(end, jpegEnd), end: () => new JpegEnd() },
   "image/webp": {
-    hasValidEnd: (_, image) => webpLength(firstBytes(image)) <= byteLengthOf(image),
+    hasValidEnd: (_, image) => webpLength(firstBytes(image)) <= sizeOf(image),
   },
 };
 
@@ -99,14 +95,6 @@ function decodeBase64End(end: string, length: number): Uint8Array {
   const first = length - end.length;
   const from = Math.max(first, length - base64Length(trailerBytes) - 4);
   return Buffer.from(end.slice(4 * Math.ceil(from / 4) - first), "base64");
-}
-
-/** In bytes. Base64 with line breaks gives a little more. */
-function byteLengthOf(image: LoadedImage): number {
-  if (image.kind === "bytes") return image.bytes.length;
-  if (image.kind === "spilled" && image.spilled.encoding === "raw") return image.spilled.length;
-  const characters = image.kind === "base64" ? image.base64.length : image.spilled.length;
-  return Math.floor((characters * 3) / 4);
 }
 
 /**

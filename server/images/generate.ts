@@ -5,40 +5,32 @@
 
 import type { ParameterPolicy } from "../config/snapshot.ts";
 import type { RequestUsage } from "../request/http-types.ts";
-import type { Stage, StageRequest } from "../request/stage.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
-  FilePart,
   GenerationQuery,
   ImageEvent,
   ImageResponse,
+  LoadedImage,
   Target,
 } from "../upstream/contract.ts";
-import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
-import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
+import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capabilities.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
-import type { LoadedImage } from "./image-head.ts";
+import type { RequestedMetadata } from "./image-head.ts";
 import { MissingRecorder } from "./missing-images.ts";
+import type { Plan } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { limitImages, type OutputConversion, postProcess } from "./post-process.ts";
 import type { EditRules } from "./preflight.ts";
-import { prepareSources } from "./prepare-sources.ts";
-
-/** Context of one image job: its signal, its API key and where its result goes. */
-interface ImageJob {
-  readonly signal: AbortSignal;
-  readonly temp: RequestTemp;
-  /** The API key that the job's time is charged to. */
-  readonly key: string;
-}
+import { type ImageJob, prepareSources, type SourceTools } from "./prepare-sources.ts";
 
 /** The tools that image requests use. */
-export interface ImageTools {
+export interface ImageTools extends SourceTools {
   readonly capabilitiesOf: (
     target: Target,
     operation: "generations" | "edits",
@@ -50,17 +42,11 @@ export interface ImageTools {
     signal: AbortSignal,
     temp: RequestTemp,
   ): Promise<LoadedImage>;
-  /** Downloads an image URL of the client, as an inspected file. */
-  fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
-  /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
-  inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   convert(image: LoadedImage, to: OutputConversion, job: ImageJob): Promise<LoadedImage>;
-  convertFile(file: FilePart, to: ImageConversion, job: ImageJob): Promise<FilePart>;
   /** How uploads are inspected, to the last pixel. */
   readonly uploads: Pick<EditRules, "imageWorker" | "maxBytes">;
-  convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
 
 type ImageQuery = GenerationQuery | EditQuery;
@@ -69,9 +55,6 @@ const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "imag
 
 const policyOf = <Q>({ model, record }: StageRequest<Q>): ParameterPolicy =>
   record.caller?.parameters ?? model.parameters ?? "adapt";
-
-/** The API key that a request counts for. Empty for a request without a caller. */
-const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string => record.caller?.id ?? "";
 
 const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
@@ -96,68 +79,18 @@ export function planRejection(
   }
 }
 
-const usageOf = ({ results, usage }: BufferedImageResponse): RequestUsage => ({
-  ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
-  images: results.length,
-});
-
 export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, ImageResponse> => {
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (request) => {
-    const { record, signal, temp, target, tried } = request;
+    const { record, signal, target, tried } = request;
     if (!target) throw new Error("No target was selected.");
     tried?.targets.add(target);
-    const job: ImageJob = { signal, temp, key: keyOf(request) };
-    const policy = policyOf(request);
-    const declared = tools.capabilitiesOf(target, operationOf(request));
-    const capabilities = singleImageTargets.has(target) ? { ...declared, maxImages: 1 } : declared;
-    const plan = planImage(request.query, policy === "strict" ? declared : capabilities, policy);
-    const adapted = new Set(plan.adapted);
-    record.parameters.adapted = [...adapted];
-    record.parameters.dropped = plan.dropped;
-    const onAdapted = (name: string, step = `adapted: ${name}`): void => {
-      if (!adapted.has(name)) record.addStep(step);
-      adapted.add(name);
-      record.parameters.adapted = [...adapted];
-    };
-    let { query } = plan;
-    if (isEdit(query) && capabilities.edits) {
-      query = await prepareSources(query, capabilities.edits, {
-        fetchSource: (url, param) => tools.fetchSource(url, param, job),
-        inspect: (file) => tools.inspect(file, job),
-        convertMask: (mask, to) => tools.convertMask(mask, to, job),
-        convert: (file, to) => tools.convertFile(file, to, job),
-        onAdapted,
-      }).catch((error: unknown) => {
-        record.routing.retractAttempt();
-        throw error;
-      });
-    }
-    const {
-      options: { n },
-      extraFields,
-    } = request.query;
-    const count = n ?? 1;
-    const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
-    const onSingleImage = (): void => {
-      singleImageTargets.add(target);
-      onAdapted("n", `${targetName(target)}: one image per request`);
-    };
-    const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
-    const response = await fanOut(
-      { ...plan, query },
-      {
-        send: (part) => {
-          if (tried) tried.imageCount += part.options.n ?? 1;
-          return next({ ...request, query: part });
-        },
-        isStreaming: request.query.stream,
-        onMissing: (group) => recorder.addFailure(group),
-        isFinal: (error) => !mayFailOver(error, request),
-        onSingleImage: mayRequestMore ? onSingleImage : undefined,
-      },
-    ).catch((error: unknown) => {
+    const attempt = planAttempt(request, target, tools, singleImageTargets);
+    const { query: planned } = attempt.plan;
+    const query = isEdit(planned) ? await prepareEdit(planned, attempt, tools) : planned;
+    const recorder = new MissingRecorder({ record, target, signal, imageCount: attempt.count });
+    const response = await sendQuery(query, attempt, recorder, next).catch((error: unknown) => {
       recorder.failAll(error);
       throw error;
     });
@@ -165,51 +98,162 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     record.addStep(
       `${targetName(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`,
     );
-    const { aspectRatio: aspect } = plan.query;
-    const { size, quality, background } = plan.query.options;
-    const costContext = { operation: operationOf(request), target, query, record };
-    // The images are billed, whatever happens to them from here on.
-    if (response.kind === "buffered") {
-      record.usage = usageOf(response);
-      recordCost(response, costContext);
-    }
-    // Vendor-specific fields may have requested several images.
-    const maxImages =
-      n === undefined && Object.keys(extraFields).length > 0 ? Number.POSITIVE_INFINITY : count;
-    const unusable: ImageEvent[] = [];
-    let postProcessError: unknown;
-    const processed = await postProcess(
-      response,
-      {
-        postProcessing: plan.postProcessing,
-        stream: request.query.stream,
-        count,
-        maxImages,
-        requested: {
-          ...(size && { size }),
-          ...(aspect && { aspect }),
-          ...(quality && { quality }),
-          ...(background && { background }),
-        },
-      },
-      {
-        download: (url) => tools.download(url, target, signal, temp),
-        convert: (image, to) => tools.convert(image, to, job),
-        isPrivate: tools.isPrivate,
-        onMissing: (_, error) => {
-          postProcessError = error;
-        },
-        onAdapted,
-        onDropped: (name) => {
-          record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
-        },
-        onUnusable: (event) => unusable.push(event),
-      },
-    );
-    const deliverable = limitImages(maxImages, recordCost(processed, costContext, unusable));
-    if (deliverable.kind === "stream")
-      return { ...deliverable, events: recorder.watch(deliverable.events) };
-    recorder.settle(deliverable.results.length, postProcessError);
-    return deliverable;
+    return deliver(response, query, attempt, recorder, tools);
   };
 };
+
+/** An image request on one target. */
+interface Attempt<Q extends ImageQuery> {
+  readonly request: StageRequest<Q>;
+  readonly target: Target;
+  readonly job: ImageJob;
+  readonly plan: Plan<Q>;
+  readonly edits: EditCapabilities | undefined;
+  /** How many images the client requested. */
+  readonly count: number;
+  /** Records a parameter that the gateway emulated or changed. `step`: its routing step. */
+  readonly onAdapted: (name: string, step?: string) => void;
+  /** Absent: images that the target does not generate at once are missing. */
+  readonly onSingleImage: (() => void) | undefined;
+}
+
+function planAttempt<Q extends ImageQuery>(
+  request: StageRequest<Q>,
+  target: Target,
+  tools: ImageTools,
+  singleImageTargets: WeakSet<Target>,
+): Attempt<Q> {
+  const { record, signal, temp } = request;
+  const policy = policyOf(request);
+  const declared = tools.capabilitiesOf(target, operationOf(request));
+  const isSingleImage = policy !== "strict" && singleImageTargets.has(target);
+  const capabilities = isSingleImage ? { ...declared, maxImages: 1 } : declared;
+  const plan = planImage(request.query, capabilities, policy);
+  const adapted = new Set(plan.adapted);
+  record.parameters.adapted = [...adapted];
+  record.parameters.dropped = plan.dropped;
+  const onAdapted: Attempt<Q>["onAdapted"] = (name, step = `adapted: ${name}`) => {
+    if (!adapted.has(name)) record.addStep(step);
+    adapted.add(name);
+    record.parameters.adapted = [...adapted];
+  };
+  const onSingleImage = (): void => {
+    singleImageTargets.add(target);
+    onAdapted("n", `${targetName(target)}: one image per request`);
+  };
+  const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
+  return {
+    request,
+    target,
+    job: { signal, temp, key: record.caller?.id ?? "" },
+    plan,
+    edits: declared.edits,
+    count: request.query.options.n ?? 1,
+    onAdapted,
+    onSingleImage: mayRequestMore ? onSingleImage : undefined,
+  };
+}
+
+/** The edit with its source images in the form that the target reads. */
+async function prepareEdit<Q extends ImageQuery>(
+  query: Q & EditQuery,
+  { request, edits, job, onAdapted }: Attempt<Q>,
+  tools: ImageTools,
+): Promise<Q> {
+  if (!edits) return query;
+  try {
+    return await prepareSources(query, { edits, tools, job, onAdapted });
+  } catch (error) {
+    request.record.routing.retractAttempt();
+    throw error;
+  }
+}
+
+function sendQuery<Q extends ImageQuery>(
+  query: Q,
+  { request, plan, onSingleImage }: Attempt<Q>,
+  recorder: MissingRecorder,
+  next: Send<Q, ImageResponse>,
+): Promise<ImageResponse> {
+  const { tried } = request;
+  return fanOut(
+    { ...plan, query },
+    {
+      send: (part) => {
+        if (tried) tried.imageCount += part.options.n ?? 1;
+        return next({ ...request, query: part });
+      },
+      isStreaming: request.query.stream,
+      onMissing: (group) => recorder.addFailure(group),
+      isFinal: (error) => !mayFailOver(error, request),
+      onSingleImage,
+    },
+  );
+}
+
+/** Post-processes the images, and records their usage, their cost and the missing ones. */
+async function deliver<Q extends ImageQuery>(
+  response: ImageResponse,
+  query: Q,
+  { request, target, job, plan, count, onAdapted }: Attempt<Q>,
+  recorder: MissingRecorder,
+  tools: ImageTools,
+): Promise<ImageResponse> {
+  const { record, signal, temp } = request;
+  const costContext = { operation: operationOf(request), target, query, record };
+  // The images are billed, whatever happens to them from here on.
+  if (response.kind === "buffered") {
+    record.usage = usageOf(response);
+    recordCost(response, costContext);
+  }
+  const { options, extraFields } = request.query;
+  // Vendor-specific fields may have requested several images.
+  const maxImages =
+    options.n === undefined && Object.keys(extraFields).length > 0
+      ? Number.POSITIVE_INFINITY
+      : count;
+  const unusable: ImageEvent[] = [];
+  let postProcessError: unknown;
+  const processed = await postProcess(
+    response,
+    {
+      postProcessing: plan.postProcessing,
+      stream: request.query.stream,
+      maxImages,
+      requested: requestedMetadata(plan.query),
+    },
+    {
+      download: (url) => tools.download(url, target, signal, temp),
+      convert: (image, to) => tools.convert(image, to, job),
+      isPrivate: tools.isPrivate,
+      onFailure: (error) => {
+        postProcessError = error;
+      },
+      onAdapted,
+      onDropped: (name) => {
+        record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
+      },
+      onUnusable: (event) => unusable.push(event),
+    },
+  );
+  const deliverable = limitImages(maxImages, recordCost(processed, costContext, unusable));
+  if (deliverable.kind === "stream")
+    return { ...deliverable, events: recorder.watch(deliverable.events) };
+  recorder.settle(deliverable.results.length, postProcessError);
+  return deliverable;
+}
+
+const usageOf = ({ results, usage }: BufferedImageResponse): RequestUsage => ({
+  ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+  images: results.length,
+});
+
+function requestedMetadata({ aspectRatio, options }: ImageQuery): RequestedMetadata {
+  const { size, quality, background } = options;
+  return {
+    ...(size && { size }),
+    ...(aspectRatio && { aspect: aspectRatio }),
+    ...(quality && { quality }),
+    ...(background && { background }),
+  };
+}

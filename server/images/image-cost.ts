@@ -17,7 +17,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 
-export interface UpstreamImageRequest {
+interface UpstreamImageRequest {
   readonly operation: "generations" | "edits";
   readonly target: Target;
   /** The request as sent to the target. */

@@ -9,8 +9,6 @@ import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { ImageMetadata, LoadedImage } from "../upstream/contract.ts";
 import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";
 
-export type { LoadedImage };
-
 /** The first `bytes` bytes; by default enough to detect the image type. */
 export function firstBytes(image: LoadedImage, bytes = sniffLength): Uint8Array {
   if (image.kind === "bytes") return image.bytes.subarray(0, bytes);
@@ -40,13 +38,13 @@ function headInMemory(image: LoadedImage): Uint8Array {
 
 /** The dimensions: in the first bytes of most formats, after a color profile in some. */
 export async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof imageSize>> {
-  return imageSize(headInMemory(image)) ?? imageSize(await readHead(image, headBytes));
+  return imageSize(headInMemory(image)) ?? imageSize(await readHead(image));
 }
 
 /** Whether the image has an alpha channel. Undefined where its head does not say. */
 async function readAlpha(image: LoadedImage): Promise<boolean | undefined> {
   const { alpha } = imageSize(headInMemory(image)) ?? {};
-  return alpha ?? imageSize(await readHead(image, headBytes))?.alpha;
+  return alpha ?? imageSize(await readHead(image))?.alpha;
 }
 
 const inMemoryHeadBytes = 96;
@@ -61,16 +59,13 @@ const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
     "base64",
   );
 
-/** The first bytes, as many as the first chunk contains. */
-async function readHead(image: LoadedImage, bytes: number): Promise<Uint8Array> {
-  if (image.kind === "bytes") return image.bytes.subarray(0, bytes);
-  if (image.kind === "base64") {
-    return Buffer.from(image.base64.slice(0, base64Length(bytes)), "base64");
-  }
+/** The first bytes: of a spilled image, as many as its first chunk contains. */
+async function readHead(image: LoadedImage): Promise<Uint8Array> {
+  if (image.kind !== "spilled") return firstBytes(image, headBytes);
   const { spilled } = image;
   for await (const chunk of spilled.stream()) {
-    if (spilled.encoding === "raw") return copyOf(chunk.subarray(0, bytes));
-    return decodeBase64(viewOf(chunk), base64Length(bytes));
+    if (spilled.encoding === "raw") return copyOf(chunk.subarray(0, headBytes));
+    return decodeBase64(viewOf(chunk), base64Length(headBytes));
   }
   return new Uint8Array();
 }
@@ -114,7 +109,7 @@ export interface RequestedMetadata extends ImageMetadata {
   readonly aspect?: string;
 }
 
-export interface MetadataSources {
+interface MetadataSources {
   /** The parameters that the target got natively. */
   readonly requested: RequestedMetadata;
   /** Metadata that the upstream reports. */

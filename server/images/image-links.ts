@@ -6,9 +6,8 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isDataUrl } from "../lib/url-scheme.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { LoadedImage, Target } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
-import type { LoadedImage } from "./image-head.ts";
 
 export interface LinkStore {
   /** Stores an image and returns its link. */

@@ -17,7 +17,7 @@ export type CheckPrompt = (
   moderationTarget: Target,
 ) => Promise<ModerationResponse>;
 
-export interface ModerateOptions<Q> {
+interface ModerateOptions<Q> {
   readonly checkPrompt: CheckPrompt;
   /** Throws if no target is available: then the moderation request is not sent. */
   readonly requireAvailableTarget: (request: StageRequest<Q>) => void;
@@ -30,7 +30,7 @@ export const moderate =
     const { model, record } = request;
     if (!model.moderation) return next(request);
     options.requireAvailableTarget(request);
-    const flagged = await flaggedCategories(options, request);
+    const flagged = await flaggedCategories(options, request, model.moderation);
     if (flagged) {
       record.addStep("moderation: flagged");
       throw new GatewayError(
@@ -46,10 +46,9 @@ export const moderate =
 async function flaggedCategories<Q extends GenerationQuery>(
   { checkPrompt }: ModerateOptions<Q>,
   request: StageRequest<Q>,
+  moderation: NonNullable<StageRequest<Q>["model"]["moderation"]>,
 ): Promise<readonly string[] | undefined> {
   const { signal, record } = request;
-  const { moderation } = request.model;
-  if (!moderation) return undefined;
   try {
     const { flagged, categories } = await checkPrompt(request, moderation.target);
     if (!flagged) record.addStep("moderation: passed");

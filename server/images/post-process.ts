@@ -11,6 +11,7 @@ import type {
   ImageMetadata,
   ImageResponse,
   ImageResult,
+  LoadedImage,
   StreamedImage,
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
@@ -19,7 +20,6 @@ import {
   commonMetadata,
   ignoredOptions,
   imageTypeOf,
-  type LoadedImage,
   type RequestedMetadata,
   readMetadata,
   resolveQuality,
@@ -32,8 +32,8 @@ export interface PostProcessTools {
   convert(image: LoadedImage, to: OutputConversion): Promise<LoadedImage>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  /** Called with the number of missing images, and the error, where an image could not be processed. */
-  onMissing(count: number, error: unknown): void;
+  /** Called with the first error where some images of a buffered response could not be processed. */
+  onFailure(error: unknown): void;
   /** Called for each option that the gateway emulated. */
   onAdapted(name: string): void;
   /** Called for each option that had no effect. */
@@ -48,11 +48,9 @@ export interface OutputConversion {
   readonly flatten?: boolean;
 }
 
-export interface PostProcessOptions {
+interface PostProcessOptions {
   readonly postProcessing: PostProcessing;
   readonly stream: boolean;
-  /** How many images the client requested. */
-  readonly count: number;
   /** The maximum number of images for the client. */
   readonly maxImages: number;
   /** The metadata that the upstream request asked for. */
@@ -76,7 +74,7 @@ async function* processEvents(
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = [];
   // Images that are missing in one event may still arrive in another.
-  const onMissing: PostProcessTools["onMissing"] = (_, error) => failures.push(error);
+  const onFailure = (error: unknown): unknown => failures.push(error);
   let { maxImages } = options;
   let delivered = 0;
   let processed: ImageEvent;
@@ -86,7 +84,7 @@ async function* processEvents(
         const partOptions = { ...options, maxImages };
         const response = await processBuffered(event.response, partOptions, {
           ...tools,
-          onMissing,
+          onFailure,
         });
         maxImages -= response.results.length;
         delivered += response.results.length;
@@ -151,7 +149,7 @@ async function processBuffered(
   options: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<BufferedImageResponse> {
-  const { count, maxImages, requested, postProcessing } = options;
+  const { maxImages, requested, postProcessing } = options;
   const { metadata: reported } = response;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
@@ -177,7 +175,7 @@ async function processBuffered(
   }
   // Billed images are delivered: one unusable image does not fail the others.
   if (results.length === 0 && failures.length > 0) throw failures[0];
-  if (failures.length > 0) tools.onMissing(count - results.length, failures[0]);
+  if (failures.length > 0) tools.onFailure(failures[0]);
   const { size, output_format, background, ...uninspectable } = {
     ...reported,
     ...resolveQuality(requested, reported),

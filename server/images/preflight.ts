@@ -17,8 +17,9 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
-import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
-import { isFile, sizeOf } from "../workers/image/worker-input.ts";
+import type { ImageWorker } from "../workers/image/image-worker.ts";
+import type { ImageInspection } from "../workers/image/messages.ts";
+import { isFile, sizeOf, type WorkerInput } from "../workers/image/worker-input.ts";
 import { decodeDataUrl } from "./inline-image.ts";
 
 export interface EditRules {
@@ -33,14 +34,6 @@ export interface EditRules {
   readonly key?: string;
 }
 
-interface CheckedEdit {
-  /** The same query, with files in place of data: URLs. */
-  readonly query: EditQuery;
-  /** One for each image. Undefined for a URL or a file id, which is not downloaded yet. */
-  readonly images: readonly (ImageInspection | undefined)[];
-  readonly mask?: ImageInspection;
-}
-
 /** OpenAI's limit of input images. */
 const maxImages = 16;
 const defaultTypes = ["image/jpeg", "image/png", "image/webp"];
@@ -53,13 +46,14 @@ const defaultMaxBytes = 50 * 1024 * 1024;
 const maxParallel = 2;
 
 /**
- * URLs and file ids stay as they are: the code that downloads one calls `checkImage`, and `checkMask` for a mask.
+ * Returns the same query, with files in place of data: URLs. Other URLs and file ids stay as they are: the code that
+ * downloads one calls `checkImage`, and `checkMask` for a mask.
  */
 export async function checkEdit(
   query: EditQuery,
   rules: EditRules,
   signal: AbortSignal,
-): Promise<CheckedEdit> {
+): Promise<EditQuery> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
   const local = await withFiles(query, rules.temp);
   const inspections = new Map<FilePart, ImageInspection>();
@@ -68,10 +62,11 @@ export async function checkEdit(
   };
   // Settles only when no inspection is running: a file is never closed while it is read.
   await runConcurrently(inspectionTasks(local, rules).toReversed(), maxParallel, inspect);
-  const images = local.images.map((source) => inspectionOf(source, inspections));
+  const [first] = local.images;
+  const image = first && inspectionOf(first, inspections);
   const mask = local.mask && inspectionOf(local.mask, inspections);
-  if (mask && local.mask) checkMask(mask, images[0], fieldName(local.mask, "mask"));
-  return { query: local, images, ...(mask && { mask }) };
+  if (mask && local.mask) checkMask(mask, image, fieldName(local.mask, "mask"));
+  return local;
 }
 
 interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
@@ -110,7 +105,7 @@ export async function checkImage(
 export function checkMask(
   mask: ImageInspection,
   image: ImageInspection | undefined,
-  field = "mask",
+  field: string,
 ): void {
   checkType(mask.type, field, ["image/png"]);
   if (!mask.alpha) {
@@ -276,7 +271,7 @@ export const preflight =
     );
     const rules = { ...uploads, temp, reads, key: record.caller?.id ?? "" };
     const checked = await checkEdit(query as GenerationQuery as EditQuery, rules, signal);
-    return next({ ...request, query: { ...query, ...checked.query } });
+    return next({ ...request, query: { ...query, ...checked } });
   };
 
 /**

@@ -3,44 +3,64 @@
  * mask by the EXIF orientation.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
-import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/image-worker.ts";
+import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/messages.ts";
 import { checkBytes } from "./plan/plan-options.ts";
 import { checkMask, maskOrientation } from "./preflight.ts";
 
-/** The tools for preparing one request. */
-export interface PrepareTools extends SourceTools {
+/** Context of one image job: its signal, its API key and where its result goes. */
+export interface ImageJob {
+  readonly signal: AbortSignal;
+  readonly temp: RequestTemp;
+  /** The API key that the job's time is charged to. */
+  readonly key: string;
+}
+
+/** The tools that prepare source images. */
+export interface SourceTools {
   /** Downloads a URL of the client, as an inspected file. `param`: the parameter that holds the URL. */
-  fetchSource(url: string, param: string): Promise<FilePart>;
+  fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
+  /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
+  inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
+  convertFile(file: FilePart, to: ImageConversion, job: ImageJob): Promise<FilePart>;
+  convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
+}
+
+/** The target of one request, and the tools for its source images. */
+interface Preparation {
+  readonly edits: EditCapabilities;
+  readonly tools: SourceTools;
+  readonly job: ImageJob;
+  onAdapted(name: string): void;
 }
 
 export async function prepareSources<Q extends GenerationQuery>(
   query: Q & EditQuery,
-  edits: EditCapabilities,
-  tools: PrepareTools,
+  preparation: Preparation,
 ): Promise<Q> {
   const files: (FilePart | undefined)[] = [];
   for (const [at, source] of query.images.entries()) {
-    const file = await resolveFile(source, `images[${at}].image_url`, edits, tools);
-    if (file && source.kind === "url") checkBytes(file, edits);
+    const file = await resolveFile(source, `images[${at}].image_url`, preparation);
+    if (file && source.kind === "url") checkBytes(file, preparation.edits);
     files.push(file);
   }
   const [first] = files;
-  const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", edits, tools));
-  const rotation = first && mask ? await rotationFor(mask, first, tools) : noRotation;
+  const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", preparation));
+  const rotation = first && mask ? await rotationFor(mask, first, preparation) : noRotation;
   const images: ImageSource[] = [];
   for (const [at, source] of query.images.entries()) {
     const file = files[at];
     const upright = at === 0 && rotation.image;
-    images.push(file ? toFileSource(await toReadableFile(file, edits, tools, upright)) : source);
+    images.push(file ? toFileSource(await toReadableFile(file, preparation, upright)) : source);
   }
-  const size = await sizeOfFirstImage(first, query, edits, tools);
+  const size = await sizeOfFirstImage(first, query, preparation);
   return {
     ...query,
     images,
-    ...(mask && { mask: toFileSource(await toReadableMask(mask, edits, tools, rotation.mask)) }),
+    ...(mask && { mask: toFileSource(await toReadableMask(mask, preparation, rotation.mask)) }),
     ...(size && { options: { ...query.options, size } }),
   };
 }
@@ -64,10 +84,10 @@ const noRotation: Rotation = { image: false, mask: 1 };
 async function rotationFor(
   mask: FilePart,
   first: FilePart,
-  tools: PrepareTools,
+  { tools, job }: Preparation,
 ): Promise<Rotation> {
-  const image = await tools.inspect(first);
-  const maskInspection = await tools.inspect(mask);
+  const image = await tools.inspect(first, job);
+  const maskInspection = await tools.inspect(mask, job);
   // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
   checkMask(maskInspection, image, mask.field);
   return {
@@ -84,32 +104,23 @@ async function rotationFor(
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
-  { matchFirstImage: sizeRule }: EditCapabilities,
-  tools: PrepareTools,
+  { edits: { matchFirstImage: sizeRule }, tools, job }: Preparation,
 ): Promise<string | undefined> {
   if (!sizeRule || !first || mask || size !== "auto") return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in extraFields || "height" in extraFields) return undefined;
-  return formatSize(nearestSize(await tools.inspect(first), sizeRule));
+  return formatSize(nearestSize(await tools.inspect(first, job), sizeRule));
 }
 
 async function resolveFile(
   source: ImageSource,
   param: string,
-  { links }: EditCapabilities,
-  tools: PrepareTools,
+  { edits, tools, job }: Preparation,
 ): Promise<FilePart | undefined> {
   if (source.kind === "file") return source.file;
-  return source.kind === "url" && !links ? tools.fetchSource(source.url, param) : undefined;
-}
-
-/** The tools that prepare source images. */
-interface SourceTools {
-  /** Inspects a checked file: its dimensions, transparency and orientation. */
-  inspect(file: FilePart): Promise<ImageInspection>;
-  convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
-  convert(file: FilePart, to: ImageConversion): Promise<FilePart>;
-  onAdapted(name: string): void;
+  return source.kind === "url" && !edits.links
+    ? tools.fetchSource(source.url, param, job)
+    : undefined;
 }
 
 const defaultTypes = ["image/png", "image/jpeg", "image/webp"];
@@ -117,22 +128,22 @@ const defaultTypes = ["image/png", "image/jpeg", "image/webp"];
 /** `upright`: the EXIF orientation must be applied, because a mask is sent along. */
 async function toReadableFile(
   file: FilePart,
-  edits: EditCapabilities,
-  tools: SourceTools,
+  preparation: Preparation,
   upright: boolean,
 ): Promise<FilePart> {
+  const { edits, tools, job } = preparation;
   const { maxBytes = Number.POSITIVE_INFINITY } = edits;
-  if (!upright && (await isReadable(file, edits, tools))) return file;
-  tools.onAdapted("image");
+  if (!upright && (await isReadable(file, preparation))) return file;
+  preparation.onAdapted("image");
   let smallestBytes = notConverted;
-  for (const to of conversionsFor(file, await tools.inspect(file), edits)) {
+  for (const to of conversionsFor(file, await tools.inspect(file, job), edits)) {
     if (
       to.format !== "jpeg" &&
       smallestBytes !== notConverted &&
       smallestBytes > maxShrinkFactor * maxBytes
     )
       continue;
-    const converted = await tools.convert(file, to);
+    const converted = await tools.convertFile(file, to, job);
     if (converted.size <= maxBytes) return converted;
     smallestBytes = Math.min(smallestBytes, converted.size);
   }
@@ -154,17 +165,16 @@ async function toReadableFile(
 /** The mask in the target's convention, rotated like the image. Unchanged if it already fits. */
 async function toReadableMask(
   file: FilePart,
-  edits: EditCapabilities,
-  tools: SourceTools,
+  { edits, tools, job }: Preparation,
   orientation: number,
 ): Promise<FilePart> {
   const { mask: convention = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (convention === "transparent" && orientation === 1 && file.size <= maxBytes) {
-    const inspection = await tools.inspect(file);
+    const inspection = await tools.inspect(file, job);
     if (inspection.orientation === 1 && inspection.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
-  const converted = await tools.convertMask(file, { convention, orientation });
+  const converted = await tools.convertMask(file, { convention, orientation }, job);
   if (converted.size <= maxBytes) return converted;
   const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
@@ -177,11 +187,10 @@ async function toReadableMask(
 
 async function isReadable(
   file: FilePart,
-  { reads = defaultTypes, needsAlpha }: EditCapabilities,
-  tools: SourceTools,
+  { edits: { reads = defaultTypes, needsAlpha }, tools, job }: Preparation,
 ): Promise<boolean> {
   if (!reads.includes(file.type)) return false;
-  return !needsAlpha || (await tools.inspect(file)).alphaChannel;
+  return !needsAlpha || (await tools.inspect(file, job)).alphaChannel;
 }
 
 const notConverted = Number.POSITIVE_INFINITY;

@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/route.ts";
-import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
+import { imageTypeOf } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../images/signed-link.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/files/image-files.ts";
 import { type LinkSecretOptions, openLinkSecrets } from "../storage/files/link-secret.ts";
 import type { BlobSource, BlobStore } from "../storage/ports/blob-store.ts";
+import type { LoadedImage } from "../upstream/contract.ts";
 
 export interface ImageLinksOptions {
   /** The data folder; it must exist. */

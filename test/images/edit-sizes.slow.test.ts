@@ -1,11 +1,18 @@
 /** A converted image or mask fits the upstream's limits; otherwise the request fails before any upstream is called. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { type PrepareTools, prepareSources } from "../../server/images/prepare-sources.ts";
+import { prepareSources, type SourceTools } from "../../server/images/prepare-sources.ts";
+import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
-import type { ImageConversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
-import { expectError, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
+import type { ImageConversion, ImageInspection } from "../../server/workers/image/messages.ts";
+import {
+  expectError,
+  generated,
+  never,
+  speckled,
+  upload,
+} from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as editOf, file, noise } from "./preflight-fixture.ts";
 
@@ -113,19 +120,23 @@ describe("of the conversions that make an image small enough, the least lossy is
     const ways: string[] = [];
     const nameOf = ({ format, quality, packed }: ImageConversion) =>
       `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;
-    const server: PrepareTools = {
+    const tools: SourceTools = {
       fetchSource: () => Promise.reject(new Error("There is no link.")),
       inspect: async () => more,
       convertMask: async (mask) => mask,
-      convert: async (from, to): Promise<FilePart> => {
+      convertFile: async (from, to): Promise<FilePart> => {
         ways.push(nameOf(to));
         return { ...from, type: `image/${to.format}`, size: sizes[nameOf(to)] ?? 1000 };
       },
-      onAdapted: () => undefined,
     };
     const gif = { ...upload(new Uint8Array(10)), type: "image/gif" };
     const query = { ...editOf([]), images: [file(gif)] };
-    const made = prepareSources(query, { maxImages: 1, maxBytes: 500, ...edits }, server);
+    const made = prepareSources(query, {
+      edits: { maxImages: 1, maxBytes: 500, ...edits },
+      tools,
+      job: { signal: never, temp: noRequestTemp, key: "" },
+      onAdapted: () => undefined,
+    });
     return { made, ways };
   };
 

@@ -117,7 +117,6 @@ describe("in a stream", () => {
   const imagePlan = (count: number) => ({
     postProcessing: {},
     stream: true,
-    count,
     maxImages: count,
     requested: {},
   });
@@ -128,7 +127,7 @@ describe("in a stream", () => {
     download: never,
     convert: never,
     isPrivate: never,
-    onMissing: never,
+    onFailure: never,
     onAdapted: never,
     onDropped: never,
     onUnusable: () => undefined,

@@ -4,6 +4,8 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import type { ImageInspection } from "../../server/workers/image/messages.ts";
+import type { WorkerInput } from "../../server/workers/image/worker-input.ts";
 import {
   expectError,
   generated,
@@ -39,8 +41,20 @@ export function checker() {
   const processes = watched();
   const imageWorker = createImageWorker({ spawn: processes.spawn });
   const temp = newRequestTemp();
-  const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
-    checkEdit(query, { imageWorker, temp, ...rules }, never);
+  /** The checked query, and how its images and its mask were inspected. Undefined: it was not inspected. */
+  const check = async (query: EditQuery, rules: Partial<EditRules> = {}) => {
+    const inspections = new Map<WorkerInput, ImageInspection>();
+    const inspect: EditRules["imageWorker"]["inspect"] = async (image, ...more) => {
+      const inspection = await (rules.imageWorker ?? imageWorker).inspect(image, ...more);
+      inspections.set(image, inspection);
+      return inspection;
+    };
+    const checked = await checkEdit(query, { temp, ...rules, imageWorker: { inspect } }, never);
+    const inspectionOf = (source?: ImageSource) =>
+      source?.kind === "file" ? inspections.get(source.file) : undefined;
+    const { images, mask } = checked;
+    return { query: checked, images: images.map(inspectionOf), mask: inspectionOf(mask) };
+  };
   return {
     imageWorker,
     processes,

@@ -145,7 +145,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       download: () => Promise.reject(unreachable),
       convert: () => Promise.reject(new Error("there is nothing to convert")),
       isPrivate: () => false,
-      onMissing: () => undefined,
+      onFailure: () => undefined,
       onAdapted: () => undefined,
       onDropped: (name) => dropped.push(name),
       onUnusable: () => undefined,
@@ -153,7 +153,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     };
     const response = await postProcess(
       { kind: "buffered", results: [{ image }], metadata: {} },
-      { postProcessing, stream, count: 1, maxImages: 1, requested: {} },
+      { postProcessing, stream, maxImages: 1, requested: {} },
       tools,
     );
     return { response, dropped };
@@ -161,9 +161,12 @@ describe("an image that must be converted, and whose link is unreachable", () =>
 
   test.each(["url", undefined] as const)(
     "is delivered as the link, and a header reports it: %s",
-    async (as) => {
-      const postProcessing: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
-      const { response, dropped } = await finish(postProcessing);
+    async (deliverAs) => {
+      const { response, dropped } = await finish({
+        format: "webp",
+        compression: 50,
+        ...(deliverAs && { deliverAs }),
+      });
       expect(response).toMatchObject({ results: [{ image }] });
       expect(dropped).toEqual(["output_format", "output_compression"]);
     },

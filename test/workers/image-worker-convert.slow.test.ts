@@ -1,10 +1,8 @@
 /** A conversion changes the format and not the image. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp, { type Sharp } from "sharp";
-import {
-  createImageWorker,
-  type ImageConversion,
-} from "../../server/workers/image/image-worker.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import type { ImageConversion } from "../../server/workers/image/messages.ts";
 import {
   bytesIn,
   generated,

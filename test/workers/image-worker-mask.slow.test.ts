@@ -1,7 +1,8 @@
 /** A mask marks the same area in every convention. */
 import { afterAll, expect, test } from "bun:test";
 import sharp from "sharp";
-import { createImageWorker, type MaskConvention } from "../../server/workers/image/image-worker.ts";
+import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import type { MaskConvention } from "../../server/workers/image/messages.ts";
 import {
   bytesIn,
   type Channels,

@@ -8,8 +8,6 @@ import { quotedList } from "../../lib/quoted-list.ts";
 import type { GenerationQuery, ImageOptions } from "../../upstream/contract.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
 
-// For budgets, which estimate by the plan and do not import the configuration.
-
 /** How an image is post-processed. */
 export interface PostProcessing {
   readonly format?: "png" | "jpeg" | "webp";
@@ -49,14 +47,6 @@ export interface Draft {
 
 /** Formats that the gateway can convert any image to. */
 export const convertibleFormats = ["png", "jpeg", "webp"] as const;
-
-/** `format`: the format of the response. Undefined if the client named none, or one that is not available. */
-export const uncompressible = (format: string | undefined): GatewayError =>
-  new GatewayError(
-    "invalid_value",
-    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Set output_format to 'jpeg' or 'webp', or omit output_compression.`,
-    { param: "output_compression" },
-  );
 
 export function invalidOption(
   draft: Draft,

@@ -17,7 +17,7 @@ import {
   parseSize,
   sizeRuleViolation,
 } from "../../upstream/image-sizes.ts";
-import { type Draft, uncompressible, unsupportedOption } from "./image-plan.ts";
+import { type Draft, unsupportedOption } from "./image-plan.ts";
 
 /** Must be called after all other options are planned. */
 export function planCompression(
@@ -48,6 +48,14 @@ export function planCompression(
     throw uncompressible(format);
   }
 }
+
+/** `format`: the format of the response. Undefined if the client named none, or one that is not available. */
+const uncompressible = (format: string | undefined): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Set output_format to 'jpeg' or 'webp', or omit output_compression.`,
+    { param: "output_compression" },
+  );
 
 /** Plans the frames of an animation for a target that supports them only with the formats `animates`. */
 export function planFrames(draft: Draft, animates: readonly string[]): void {

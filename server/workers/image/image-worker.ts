@@ -3,13 +3,10 @@
  * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
 
-import { join } from "node:path";
-import { sourceFolder } from "../../lib/executable.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import type { UnlinkedTempFile } from "../../temp-storage/unlinked-temp-file.ts";
 import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
-import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/worker-process.ts";
 import { type Field, imageTooLarge, toImageError, tooSlow, writeFailed } from "./image-errors.ts";
 import type {
@@ -21,15 +18,6 @@ import type {
 } from "./messages.ts";
 import { isFile, openForWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
 import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
-
-export type {
-  ImageConversion,
-  ImageFormat,
-  ImageInspection,
-  MaskConvention,
-  MaskForm,
-} from "./messages.ts";
-export type { WorkerInput } from "./worker-input.ts";
 
 /**
  * An upload that cannot be decoded is an error of the client (invalid_image_file), any other image an error of the
@@ -66,7 +54,7 @@ export interface ImageWorker {
   close(): Promise<void>;
 }
 
-export interface ImageWorkerOptions {
+interface ImageWorkerOptions {
   /** How long an idle process is kept. */
   readonly idleMs?: number;
   /** Maximum pixels, over all pages of an image. */
@@ -84,10 +72,7 @@ export interface ImageWorkerOptions {
   /** Milliseconds, monotonic. Absent: keys share the processes by number of jobs instead of time. */
   readonly clock?: () => number;
   readonly spawn?: Spawn;
-  readonly onReady?: (metadata: WorkerMetadata) => void;
 }
-
-const entry = join(sourceFolder, "server/workers/image/child/main.ts");
 
 /** Files above this size are processed one at a time, because some have to be in memory as a whole. */
 const largeBytes = 8 * 1024 * 1024;
@@ -105,12 +90,9 @@ export function createImageWorker({
   byPath: mayReadPaths = true,
   clock,
   spawn,
-  onReady,
 }: ImageWorkerOptions = {}): ImageWorker {
   const pool = createWorkerPool({
-    name: "The image worker",
-    entry,
-    spec: () => ({ maxPixels }),
+    maxPixels,
     idleMs,
     maxRunning,
     maxWaiting,
@@ -118,7 +100,6 @@ export function createImageWorker({
     jobMs,
     ...(clock && { clock }),
     ...(spawn && { spawn }),
-    ...(onReady && { onReady }),
   });
   let canReadPaths = mayReadPaths;
 

@@ -1,8 +1,7 @@
 /** IPC messages between the gateway and the image worker's process. */
 import type { FileRange } from "../../temp-storage/request-temp.ts";
 
-export const imageFormats = ["png", "jpeg", "webp", "gif", "avif"] as const;
-export type ImageFormat = (typeof imageFormats)[number];
+type ImageFormat = "png" | "jpeg" | "webp" | "gif" | "avif";
 
 /** The result of decoding every pixel of an image. */
 export interface ImageInspection {

@@ -1,18 +1,18 @@
 /** Sends an image to the image worker: as a file path if it is large, else as bytes. */
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
-import type { FilePart, ImageContent } from "../../upstream/contract.ts";
+import type { FilePart, LoadedImage } from "../../upstream/contract.ts";
 import { writeFailed } from "./image-errors.ts";
 import type { SentImage } from "./messages.ts";
 
 /** An upload, or a downloaded image of an upstream response. */
-export type WorkerInput = FilePart | Exclude<ImageContent, { kind: "url" }>;
+export type WorkerInput = FilePart | LoadedImage;
 
 /** Images up to this size are sent in the message. */
 const maxInlineBytes = 128 * 1024;
 
 export const isFile = (source: WorkerInput): source is FilePart => !("kind" in source);
 
-/** In bytes, decoded. */
+/** In bytes, decoded. Base64 with line breaks gives a little more. */
 export function sizeOf(source: WorkerInput): number {
   if (isFile(source)) return source.size;
   if (source.kind === "bytes") return source.bytes.length;
@@ -23,7 +23,7 @@ export function sizeOf(source: WorkerInput): number {
 
 const decodedLength = (characters: number): number => Math.floor((characters * 3) / 4);
 
-export interface OpenForWorkerOptions {
+interface OpenForWorkerOptions {
   /** The child process can open files of this process. */
   readonly byPath: boolean;
   /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
@@ -31,7 +31,7 @@ export interface OpenForWorkerOptions {
 }
 
 /** An image that the process may read until `release` is called. */
-export interface ImageHandle {
+interface ImageHandle {
   readonly sent: SentImage;
   release(): void;
 }

@@ -3,15 +3,16 @@
  * canceled job is stopped by ending its process, which is the only way.
  */
 
+import { join } from "node:path";
+import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { createJobQueue } from "../job-queue.ts";
 import { WorkerProcess, type WorkerProcessOptions } from "../process/worker-process.ts";
 import type { ImageWorkerRequest, ImageWorkerResponsePart, ImageWorkerSpec } from "./messages.ts";
 
-type ImageWorkerProcess = WorkerProcessOptions<ImageWorkerSpec>;
-
-export interface WorkerPoolOptions
-  extends Pick<ImageWorkerProcess, "name" | "entry" | "spec" | "idleMs" | "spawn" | "onReady"> {
+interface WorkerPoolOptions
+  extends ImageWorkerSpec,
+    Pick<WorkerProcessOptions<ImageWorkerSpec>, "idleMs" | "spawn"> {
   /** Maximum number of concurrent jobs. */
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
@@ -29,7 +30,7 @@ export type SendToChild = (
   timeoutFor: (pixels: number) => number,
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
-export interface PoolJob<T> {
+interface PoolJob<T> {
   readonly signal: AbortSignal;
   /** The API key that the job is run for. */
   readonly key: string;
@@ -48,27 +49,28 @@ export interface PoolJob<T> {
  */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
-export interface WorkerPool {
+interface WorkerPool {
   run<T>(job: PoolJob<T>): Promise<T>;
   close(): Promise<void>;
 }
 
+const name = "The image worker";
+const entry = join(sourceFolder, "server/workers/image/child/main.ts");
+
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { maxRunning, maxWaiting, maxWaitingOfKey, jobMs, clock, ...processOptions } = options;
-  const queue = createJobQueue({
-    maxRunning,
-    maxWaiting,
-    maxWaitingOfKey,
-    name: processOptions.name,
-    ...(clock && { clock }),
-  });
+  const { maxPixels, idleMs, spawn, jobMs, ...queueOptions } = options;
+  const queue = createJobQueue({ ...queueOptions, name });
   const workers = Array.from(
-    { length: maxRunning },
+    { length: options.maxRunning },
     // `hangTimeoutMs: -1`: a canceled request always ends the child, because the child is decoding an image.
     () =>
       new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({
-        ...processOptions,
+        name,
+        entry,
+        spec: () => ({ maxPixels }),
         environment,
+        idleMs,
+        ...(spawn && { spawn }),
         maxWeight: 1,
         hangTimeoutMs: -1,
       }),
