@@ -1,6 +1,7 @@
 /** Cohere: https://docs.cohere.com/reference/embed, refusals from https://docs.cohere.com/reference/errors. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { words } from "../words.ts";
 import {
   bodyAt,
   expectModel,
@@ -16,14 +17,7 @@ import { expectOnly } from "./written.ts";
 
 function understand(request: UpstreamRequest, target: Target): Understood {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
-  expectOnly(body, [
-    "model",
-    "texts",
-    "input_type",
-    "embedding_types",
-    "output_dimension",
-    "truncate",
-  ]);
+  expectOnly(body, words("model texts input_type embedding_types output_dimension truncate"));
   expectModel(body, target);
   if (typeof body.input_type !== "string")
     throw new Error("valid input_type must be provided with the provided model");

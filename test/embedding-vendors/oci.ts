@@ -5,6 +5,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { words } from "../words.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
@@ -34,15 +35,10 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
   const host = "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com";
   expectUrl(request, `${host}/20231130/actions/embedText`);
   const body = readBody(request);
-  expectOnly(body, [
-    "compartmentId",
-    "servingMode",
-    "inputs",
-    "inputType",
-    "truncate",
-    "outputDimensions",
-    "isEcho",
-  ]);
+  expectOnly(
+    body,
+    words("compartmentId servingMode inputs inputType truncate outputDimensions isEcho"),
+  );
   const serving = model.startsWith("ocid1.generativeaiendpoint.")
     ? { servingType: "DEDICATED", endpointId: model }
     : { servingType: "ON_DEMAND", modelId: model };

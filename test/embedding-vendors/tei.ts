@@ -3,20 +3,14 @@
  */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
+import { words } from "../words.ts";
 import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 function understand(request: UpstreamRequest): Understood {
   const body = bodyAt(request, "http://tei.example:8080/embed");
-  expectOnly(body, [
-    "inputs",
-    "truncate",
-    "truncation_direction",
-    "prompt_name",
-    "normalize",
-    "dimensions",
-  ]);
+  expectOnly(body, words("inputs truncate truncation_direction prompt_name normalize dimensions"));
   if (body.truncate !== false) throw new Error("a long text would be cut");
   return {
     input: inputsIn(body.inputs),

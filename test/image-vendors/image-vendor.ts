@@ -77,13 +77,19 @@ export interface VendorRefusal extends VendorResponse {
   readonly uncharged?: true;
 }
 
-/** Reads a JSON body, or refuses it as most vendors do. */
-export function jsonOf({ body }: VendorRequest): Record<string, unknown> {
+/** Reads a JSON body, or refuses it as most vendors do. `known`: the fields that the vendor documents. */
+export function jsonOf(
+  { body }: VendorRequest,
+  known?: readonly string[],
+): Record<string, unknown> {
+  let fields: Record<string, unknown>;
   try {
-    return JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>;
+    fields = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>;
   } catch {
     throw { status: 400, body: { error: "not JSON" } } satisfies VendorResponse;
   }
+  if (known) rejectUnknownFields(fields, known);
+  return fields;
 }
 
 export type Form = FormData & Iterable<[string, string | File]>;

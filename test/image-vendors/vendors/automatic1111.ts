@@ -1,4 +1,6 @@
 /** AUTOMATIC1111's web UI, as its source has it: modules/api/api.py, modules/processing.py and modules/progress.py. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -25,44 +27,16 @@ const complaint = (field: string, msg: string): VendorResponse => ({
   body: { detail: [{ loc: ["body", field], msg, type: "type_error" }] },
 });
 
-const both = [
-  "prompt",
-  "negative_prompt",
-  "styles",
-  "seed",
-  "subseed",
-  "subseed_strength",
-  "sampler_name",
-  "scheduler",
-  "batch_size",
-  "n_iter",
-  "steps",
-  "cfg_scale",
-  "width",
-  "height",
-  "denoising_strength",
-  "override_settings",
-  "override_settings_restore_afterwards",
-  "force_task_id",
-  "sampler_index",
-  "restore_faces",
-  "tiling",
-  "script_name",
-  "script_args",
-  "alwayson_scripts",
-  "send_images",
-];
-const ofImages = [
-  "init_images",
-  "resize_mode",
-  "mask",
-  "mask_blur",
-  "inpainting_fill",
-  "inpaint_full_res",
-  "inpaint_full_res_padding",
-  "inpainting_mask_invert",
-  "include_init_images",
-];
+const both = words(`
+  prompt negative_prompt styles seed subseed subseed_strength sampler_name scheduler batch_size
+  n_iter steps cfg_scale width height denoising_strength override_settings
+  override_settings_restore_afterwards force_task_id sampler_index restore_faces tiling
+  script_name script_args alwayson_scripts send_images
+`);
+const ofImages = words(`
+  init_images resize_mode mask mask_blur inpainting_fill inpaint_full_res inpaint_full_res_padding
+  inpainting_mask_invert include_init_images
+`);
 
 function edgeIn(body: Readonly<Record<string, unknown>>, name: string): number {
   const edge = body[name] ?? 512;

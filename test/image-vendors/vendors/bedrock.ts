@@ -1,5 +1,6 @@
 /** Amazon Bedrock, with each request format of its image models. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -226,32 +227,14 @@ export const bedrock: readonly FakeVendor[] = [
     name: "bedrock-stability",
     model: "stability.sd3-5-large-v1:0",
     operations: ["generations", "edits"],
-    fields: [
-      "prompt",
-      "aspect_ratio",
-      "mode",
-      "seed",
-      "negative_prompt",
-      "output_format",
-      "image",
-      "strength",
-    ],
+    fields: words("prompt aspect_ratio mode seed negative_prompt output_format image strength"),
     formats: ["png", "jpeg"],
   }),
   stability({
     name: "bedrock-stability-inpaint",
     model: "us.stability.stable-image-inpaint-v1:0",
     operations: ["edits"],
-    fields: [
-      "prompt",
-      "image",
-      "mask",
-      "grow_mask",
-      "negative_prompt",
-      "seed",
-      "style_preset",
-      "output_format",
-    ],
+    fields: words("prompt image mask grow_mask negative_prompt seed style_preset output_format"),
     formats: ["png", "jpeg", "webp"],
   }),
 ];

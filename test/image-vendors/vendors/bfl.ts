@@ -1,4 +1,6 @@
 /** Fake of Black Forest Labs, with four of its endpoints. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -21,14 +23,7 @@ const invalid = (field: string, msg: string): VendorResponse => ({
   body: { detail: [{ type: "value_error", loc: ["body", field], msg, input: null }] },
 });
 
-const common = [
-  "prompt",
-  "seed",
-  "safety_tolerance",
-  "output_format",
-  "webhook_url",
-  "webhook_secret",
-];
+const common = words("prompt seed safety_tolerance output_format webhook_url webhook_secret");
 
 interface Endpoint {
   readonly fields: readonly string[];

@@ -1,6 +1,8 @@
 /**
  * Workers AI: cloudflare-docs, src/content/workers-ai-models; refusals as in its list of errors and in public reports.
  */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   formOf,
@@ -96,27 +98,16 @@ const schnell: Dialect = {
   },
 };
 
-const diffusionFields = [
-  "prompt",
-  "negative_prompt",
-  "height",
-  "width",
-  "image",
-  "image_b64",
-  "mask",
-  "num_steps",
-  "strength",
-  "guidance",
-  "seed",
-];
+const diffusionFields = words(`
+  prompt negative_prompt height width image image_b64 mask num_steps strength guidance seed
+`);
 
 /** Stable Diffusion: an image as base64, a mask as a list of bytes. */
 const diffusion: Dialect = {
   kind: "png",
   bare: true,
   read: (request) => {
-    const body = jsonOf(request);
-    rejectUnknownFields(body, diffusionFields);
+    const body = jsonOf(request, diffusionFields);
     const { image_b64, mask } = body;
     if (mask !== undefined && !isBytes(mask))
       throw badInput("Type mismatch of '/mask', 'array' wanted");

@@ -1,4 +1,6 @@
 /** Parses the requests of Alibaba's models, each at its own endpoint, and creates their responses. */
+
+import { words } from "../../words.ts";
 import { type ParsedRequest, rejectUnknownFields, type VendorResponse } from "../image-vendor.ts";
 import { refusal } from "./dashscope-refusals.ts";
 import { fromDataUrl } from "./data-url.ts";
@@ -84,19 +86,10 @@ type Members = Readonly<Record<string, unknown>>;
 
 const invalid = (message: string): VendorResponse => refusal(400, "InvalidParameter", message);
 
-const parameterNames = [
-  "n",
-  "size",
-  "negative_prompt",
-  "prompt_extend",
-  "watermark",
-  "seed",
-  "enable_interleave",
-  "max_images",
-  "enable_sequential",
-  "thinking_mode",
-  "strength",
-];
+const parameterNames = words(`
+  n size negative_prompt prompt_extend watermark seed enable_interleave max_images
+  enable_sequential thinking_mode strength
+`);
 
 export function parseRequest(
   body: Members,

@@ -4,7 +4,6 @@ import {
   type ImageGenerator,
   jsonOf,
   rejectUnknownFields,
-  type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 import { toBase64 } from "./data-url.ts";
@@ -31,29 +30,26 @@ interface Fields {
   readonly [name: string]: unknown;
 }
 
-const open =
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
-    const { method, path, headers } = request;
-    if (headers.get("authorization") !== `Bearer ${key}`) throw detail(401, "Not authenticated");
-    if (method !== "POST") throw { status: 405, body: { detail: "Method Not Allowed" } };
-    if (path === "/v1/openai/images/generations") {
-      const body = jsonOf(request);
-      rejectUnknownFields(body, [...shared, "quality", "style"]);
-      return respond(body, {}, generator);
-    }
-    if (path !== "/v1/openai/images/edits") throw { status: 404, body: { detail: "Not Found" } };
-    const form = await readForm(request);
-    rejectUnknownFields(Object.fromEntries(form.names.map((name) => [name, true])), [
-      ...shared,
-      "image",
-      "mask",
-    ]);
-    const images = form.files("image");
-    if (images.length !== 1) throw invalid("image", "Field required");
-    const [mask] = form.files("mask");
-    return respond(form.texts, { images, ...(mask && { mask }) }, generator);
-  };
+const open: FakeVendor["open"] = (generator) => async (request) => {
+  const { method, path, headers } = request;
+  if (headers.get("authorization") !== `Bearer ${key}`) throw detail(401, "Not authenticated");
+  if (method !== "POST") throw { status: 405, body: { detail: "Method Not Allowed" } };
+  if (path === "/v1/openai/images/generations") {
+    const body = jsonOf(request, [...shared, "quality", "style"]);
+    return respond(body, {}, generator);
+  }
+  if (path !== "/v1/openai/images/edits") throw { status: 404, body: { detail: "Not Found" } };
+  const form = await readForm(request);
+  rejectUnknownFields(Object.fromEntries(form.names.map((name) => [name, true])), [
+    ...shared,
+    "image",
+    "mask",
+  ]);
+  const images = form.files("image");
+  if (images.length !== 1) throw invalid("image", "Field required");
+  const [mask] = form.files("mask");
+  return respond(form.texts, { images, ...(mask && { mask }) }, generator);
+};
 
 async function respond(
   fields: Fields,

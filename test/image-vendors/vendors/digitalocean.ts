@@ -1,12 +1,7 @@
 /** DigitalOcean: OpenAI's generations, with an `n` that must be there; it has no edits. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+
+import { words } from "../../words.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 import { present } from "./job-server.ts";
 
 const key = "sk-do-0123456789abcdefghijklmnopqrstuvwxyz";
@@ -19,14 +14,7 @@ const error = (status: number, type: string, message: string): VendorResponse =>
 
 const invalid = (message: string): VendorResponse => error(400, "invalid_request_error", message);
 
-const options = [
-  "quality",
-  "background",
-  "moderation",
-  "output_format",
-  "output_compression",
-  "user",
-];
+const options = words("quality background moderation output_format output_compression user");
 const fields = [...options, "prompt", "model", "n", "size", "stream", "partial_images"];
 
 const base64 = (image: Uint8Array): string => Buffer.from(image).toString("base64");
@@ -38,39 +26,36 @@ const usage = {
   input_tokens_details: { text_tokens: 10, image_tokens: 0 },
 };
 
-const open =
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
-    const { method, path, headers } = request;
-    if (headers.get("authorization") !== `Bearer ${key}`) {
-      throw error(401, "unauthorized", "Unable to authenticate you");
-    }
-    if (method !== "POST" || path !== "/v1/images/generations") {
-      throw error(404, "not_found", "Not Found");
-    }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
-    const { prompt, n, size, stream = false, partial_images = 0 } = body;
-    if (body.model !== model) throw error(404, "not_found", "model not found");
-    if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
-    if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 10) throw invalid("n is required");
-    if (stream === true && Number(partial_images) <= 0) {
-      throw invalid("partial_images must be greater than 0 when stream is true");
-    }
-    const generated = await generator.generate(
-      {
-        prompt,
-        n: Number(n),
-        ...(typeof size === "string" && size !== "auto" && { size }),
-        options: present(Object.fromEntries(options.map((name) => [name, body[name]]))),
-      },
-      (body.output_format ?? "png") as "png" | "jpeg" | "webp",
-    );
-    if (stream === true) return streamed(generated, Number(partial_images));
-    return {
-      body: { created, data: generated.map((image) => ({ b64_json: base64(image) })), usage },
-    };
+const open: FakeVendor["open"] = (generator) => async (request) => {
+  const { method, path, headers } = request;
+  if (headers.get("authorization") !== `Bearer ${key}`) {
+    throw error(401, "unauthorized", "Unable to authenticate you");
+  }
+  if (method !== "POST" || path !== "/v1/images/generations") {
+    throw error(404, "not_found", "Not Found");
+  }
+  const body = jsonOf(request, fields);
+  const { prompt, n, size, stream = false, partial_images = 0 } = body;
+  if (body.model !== model) throw error(404, "not_found", "model not found");
+  if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
+  if (!Number.isInteger(n) || Number(n) < 1 || Number(n) > 10) throw invalid("n is required");
+  if (stream === true && Number(partial_images) <= 0) {
+    throw invalid("partial_images must be greater than 0 when stream is true");
+  }
+  const generated = await generator.generate(
+    {
+      prompt,
+      n: Number(n),
+      ...(typeof size === "string" && size !== "auto" && { size }),
+      options: present(Object.fromEntries(options.map((name) => [name, body[name]]))),
+    },
+    (body.output_format ?? "png") as "png" | "jpeg" | "webp",
+  );
+  if (stream === true) return streamed(generated, Number(partial_images));
+  return {
+    body: { created, data: generated.map((image) => ({ b64_json: base64(image) })), usage },
   };
+};
 
 function streamed(generated: readonly Uint8Array[], partials: number): VendorResponse {
   const frame = (payload: { readonly type: string; readonly [member: string]: unknown }): string =>

@@ -1,4 +1,6 @@
 /** Fake of Fireworks: FLUX and SDXL respond with the image, Kontext with a job that is polled with POST. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -77,24 +79,15 @@ const openFlux =
 
 const sdxl = "accounts/fireworks/models/stable-diffusion-xl-1024-v1-0";
 
+const sdxlFields = words(`
+  prompt negative_prompt width height cfg_scale sampler samples steps seed style_preset safety_check
+`);
+
 const openSdxl =
   (generator: ImageGenerator): Respond =>
   (request) => {
     if (authorize(request) !== `image_generation/${sdxl}`) throw noModel;
-    const body = jsonOf(request);
-    rejectUnknownFields(body, [
-      "prompt",
-      "negative_prompt",
-      "width",
-      "height",
-      "cfg_scale",
-      "sampler",
-      "samples",
-      "steps",
-      "seed",
-      "style_preset",
-      "safety_check",
-    ]);
+    const body = jsonOf(request, sdxlFields);
     const { prompt, width = 1024, height = 1024 } = body;
     const size = `${Number(width)}x${Number(height)}`;
     const known =
@@ -104,6 +97,11 @@ const openSdxl =
   };
 
 const kontext = "accounts/fireworks/models/flux-kontext-pro";
+
+const kontextFields = words(`
+  prompt input_image seed aspect_ratio output_format webhook_url webhook_secret prompt_upsampling
+  safety_tolerance
+`);
 
 /** How often a job is polled before it is done. */
 const polls = 2;
@@ -121,18 +119,7 @@ const openKontext = (generator: ImageGenerator): Respond => {
       return { body: { id, status: "Ready", result: { sample: job.link }, progress: 1 } };
     }
     if (modelPath !== `workflows/${kontext}`) throw noModel;
-    const body = jsonOf(request);
-    rejectUnknownFields(body, [
-      "prompt",
-      "input_image",
-      "seed",
-      "aspect_ratio",
-      "output_format",
-      "webhook_url",
-      "webhook_secret",
-      "prompt_upsampling",
-      "safety_tolerance",
-    ]);
+    const body = jsonOf(request, kontextFields);
     const { prompt, input_image, aspect_ratio, output_format = "jpeg" } = body;
     if (typeof prompt !== "string") throw invalid("prompt: field required");
     if (aspect_ratio !== undefined && !shapes.test(String(aspect_ratio))) {

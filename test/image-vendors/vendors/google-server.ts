@@ -1,6 +1,7 @@
 /** Fake of Google's image requests for Gemini models, for the Gemini API and for Vertex AI. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
 import { googleRefusals } from "../../embedding-vendors/google-refusals.ts";
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -70,16 +71,15 @@ export async function generateContent(
   return { body: image ? withImage(parsed, image, kind, surface.model) : without(surface) };
 }
 
+const requestFields = words(`
+  contents generationConfig safetySettings tools toolConfig systemInstruction cachedContent
+`);
+
 function read(request: VendorRequest, surface: Surface): ParsedRequest {
-  const body = known(jsonOf(request), "root", [
-    "contents",
-    "generationConfig",
-    "safetySettings",
-    "tools",
-    "toolConfig",
-    "systemInstruction",
-    "cachedContent",
-  ]) as { readonly contents?: unknown; readonly generationConfig?: unknown };
+  const body = known(jsonOf(request), "root", requestFields) as {
+    readonly contents?: unknown;
+    readonly generationConfig?: unknown;
+  };
   const { contents, generationConfig } = body;
   const [content, ...others] = Array.isArray(contents) ? contents : [];
   if (others.length > 0) throw invalid("this fake knows one turn");
@@ -111,19 +111,13 @@ function readParts(parts: readonly Part[], { maxImages }: Surface) {
   return { prompt, images };
 }
 
+const configFields = words(`
+  responseModalities imageConfig thinkingConfig candidateCount seed temperature topP topK
+  maxOutputTokens stopSequences
+`);
+
 function readConfig(rawConfig: unknown, surface: Surface): Partial<ParsedRequest> {
-  const config = known(rawConfig, "generation_config", [
-    "responseModalities",
-    "imageConfig",
-    "thinkingConfig",
-    "candidateCount",
-    "seed",
-    "temperature",
-    "topP",
-    "topK",
-    "maxOutputTokens",
-    "stopSequences",
-  ]) as Config;
+  const config = known(rawConfig, "generation_config", configFields) as Config;
   const { responseModalities, imageConfig = {}, thinkingConfig } = config;
   if (responseModalities?.join() !== "IMAGE") throw invalid("no image was requested");
   known(imageConfig, "generation_config.image_config", surface.imageConfig);

@@ -1,4 +1,6 @@
 /** HF Inference: @huggingface/tasks and @huggingface/inference; refusals as in public reports. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -11,17 +13,10 @@ import {
 const key = "hf_UpStreamTokenOfThisTest01";
 const model = "black-forest-labs/FLUX.1-Kontext-dev";
 
-const known = [
-  "guidance_scale",
-  "negative_prompt",
-  "num_inference_steps",
-  "scheduler",
-  "seed",
-  "width",
-  "height",
-  "prompt",
-  "target_size",
-];
+const known = words(`
+  guidance_scale negative_prompt num_inference_steps scheduler seed width height prompt
+  target_size
+`);
 
 const error = (status: number, message: string): VendorResponse => ({
   status,

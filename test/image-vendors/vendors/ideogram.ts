@@ -1,7 +1,8 @@
 /** Fake of Ideogram with its three API versions: links that expire, and the revised prompt. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
-  type ImageGenerator,
   jsonOf,
   rejectUnknownFields,
   type VendorRequest,
@@ -68,9 +69,9 @@ function optionsOf(
 }
 
 const open =
-  (endpoints: Readonly<Record<string, EndpointSpec>>, model?: string) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (endpoints: Readonly<Record<string, EndpointSpec>>, model?: string): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (headers.get("api-key") !== key) throw wrongKey;
     const spec = method === "POST" ? endpoints[path] : undefined;
@@ -193,18 +194,10 @@ const v1 = shaped(
   ["FLASH", "TURBO", "DEFAULT", "QUALITY"],
 );
 
-const oldFields = [
-  "prompt",
-  "model",
-  "num_images",
-  "seed",
-  "aspect_ratio",
-  "resolution",
-  "magic_prompt_option",
-  "style_type",
-  "negative_prompt",
-  "color_palette",
-];
+const oldFields = words(`
+  prompt model num_images seed aspect_ratio resolution magic_prompt_option style_type
+  negative_prompt color_palette
+`);
 const old: EndpointSpec = {
   fields: oldFields,
   within: "image_request",

@@ -1,4 +1,6 @@
 /** LocalAI, as its source has it: core/http/endpoints/openai/image.go and inpainting.go. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   formOf,
@@ -26,20 +28,9 @@ const notFound = (model: string): VendorResponse =>
   );
 
 /** The image members of schema.OpenAIRequest. */
-const fields = [
-  "model",
-  "prompt",
-  "n",
-  "size",
-  "step",
-  "seed",
-  "mode",
-  "file",
-  "files",
-  "ref_images",
-  "response_format",
-  "negative_prompt",
-];
+const fields = words(`
+  model prompt n size step seed mode file files ref_images response_format negative_prompt
+`);
 
 /** An undecodable image is ignored without an error. */
 const decoded = (value: unknown): Uint8Array[] =>
@@ -76,8 +67,7 @@ const responseOf = (items: readonly object[]): VendorResponse => ({
 });
 
 async function generations(request: VendorRequest, generator: ImageGenerator, model: string) {
-  const body = jsonOf(request);
-  rejectUnknownFields(body, fields);
+  const body = jsonOf(request, fields);
   if (body.model !== model) throw notFound(String(body.model));
   const generated = await generator.generate(generationIn(body));
   return responseOf(
@@ -91,14 +81,10 @@ async function generations(request: VendorRequest, generator: ImageGenerator, mo
 
 async function inpainting(request: VendorRequest, generator: ImageGenerator, model: string) {
   const form = await formOf(request);
-  rejectUnknownFields(Object.fromEntries([...form.keys()].map((name) => [name, true])), [
-    "model",
-    "prompt",
-    "steps",
-    "image",
-    "mask",
-    "seed",
-  ]);
+  rejectUnknownFields(
+    Object.fromEntries([...form.keys()].map((name) => [name, true])),
+    words("model prompt steps image mask seed"),
+  );
   if (form.get("model") !== model) throw notFound(String(form.get("model")));
   const bytesOf = async (name: string): Promise<Uint8Array> => {
     const part = form.get(name) as unknown;

@@ -1,10 +1,11 @@
 /** Fake of Luma with both of its APIs: Dream Machine for Photon, and the newer one for uni. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
   jsonOf,
   type ParsedRequest,
-  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -45,21 +46,10 @@ const dreamMachine: Api = {
   jobs: "/dream-machine/v1/generations/",
   models: ["photon-1", "photon-flash-1"],
   shapes: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"],
-  fields: [
-    "model",
-    "prompt",
-    "aspect_ratio",
-    "format",
-    "callback_url",
-    "sync",
-    "sync_timeout",
-    "image_ref",
-    "style_ref",
-    "character_ref",
-    "modify_image_ref",
-    "generation_type",
-    "seed",
-  ],
+  fields: words(`
+    model prompt aspect_ratio format callback_url sync sync_timeout image_ref style_ref
+    character_ref modify_image_ref generation_type seed
+  `),
   working: "dreaming",
   maxPrompt: 5000,
   orderOf: ({ prompt, aspect_ratio, format }) => {
@@ -90,19 +80,9 @@ const agents: Api = {
   jobs: "/v1/generations/",
   models: ["uni-1", "uni-1-max"],
   shapes: ["3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3"],
-  fields: [
-    "model",
-    "type",
-    "prompt",
-    "aspect_ratio",
-    "output_format",
-    "image_ref",
-    "source",
-    "style",
-    "user_id",
-    "web_search",
-    "seed",
-  ],
+  fields: words(`
+    model type prompt aspect_ratio output_format image_ref source style user_id web_search seed
+  `),
   working: "processing",
   maxPrompt: 6000,
   orderOf: ({ prompt, aspect_ratio, output_format, type, source, image_ref, user_id }) => {
@@ -143,8 +123,7 @@ async function submit(
   generator: ImageGenerator,
   jobStore: JobStore<Made>,
 ): Promise<VendorResponse> {
-  const fields = jsonOf(request);
-  rejectUnknownFields(fields, api.fields);
+  const fields = jsonOf(request, api.fields);
   const { model, prompt, aspect_ratio } = fields;
   if (!api.models.includes(String(model))) {
     throw invalid("model", `Input should be '${api.models.join("' or '")}'`);

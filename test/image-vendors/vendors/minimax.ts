@@ -1,12 +1,7 @@
 /** Fake of MiniMax: every response has the status 200; `base_resp` holds the error. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+
+import { words } from "../../words.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 import { toBase64 } from "./data-url.ts";
 
 const key = "sk-api-minimaxminimax0123456789";
@@ -16,27 +11,17 @@ const baseResponse = (status_code: number, status_msg: string): VendorResponse =
 });
 
 /** https://platform.minimax.io/docs/api-reference/image-generation-t2i */
-const fields = [
-  "model",
-  "prompt",
-  "aspect_ratio",
-  "width",
-  "height",
-  "response_format",
-  "seed",
-  "n",
-  "prompt_optimizer",
-  "aigc_watermark",
-  "style",
-  "subject_reference",
-];
+const fields = words(`
+  model prompt aspect_ratio width height response_format seed n prompt_optimizer aigc_watermark
+  style subject_reference
+`);
 
 const ratios = ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"];
 
 const open =
-  (model: string) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (model: string): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (method !== "POST" || path !== "/v1/image_generation") {
       throw { status: 404, body: "404 page not found" };
@@ -47,8 +32,7 @@ const open =
         "login fail: Please carry the API secret key in the 'Authorization' field",
       );
     }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
+    const body = jsonOf(request, fields);
     const { prompt, aspect_ratio, width, height, n = 1, response_format = "url", style } = body;
     if (body.model !== model) return baseResponse(2013, "invalid params, unsupported model");
     if (typeof prompt !== "string" || prompt.length > 1500) {

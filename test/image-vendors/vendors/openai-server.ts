@@ -5,6 +5,7 @@ import { sniff } from "../../fake-upstream/image-info.ts";
 import { readImageQuery } from "../../fake-upstream/image-query.ts";
 import { missingKey, Refusal, wrongKey } from "../../fake-upstream/refusal.ts";
 import { newRecord, type RecordedRequest, readBody } from "../../fake-upstream/request.ts";
+import { words } from "../../words.ts";
 import {
   formOf,
   type ImageGenerator,
@@ -98,17 +99,10 @@ function partsOfJson(request: VendorRequest): RequestParts {
   };
 }
 
-const options = [
-  "quality",
-  "background",
-  "moderation",
-  "style",
-  "output_format",
-  "output_compression",
-  "user",
-  "safety_identifier",
-  "input_fidelity",
-];
+const options = words(`
+  quality background moderation style output_format output_compression user safety_identifier
+  input_fidelity
+`);
 
 const parseRequest = ({ fields, images, mask }: RequestParts): ParsedRequest => {
   const { prompt, n = 1, size } = fields;

@@ -1,4 +1,6 @@
 /** OpenRouter's Image API: OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml, and its page on errors. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -17,51 +19,14 @@ const error = (code: number, message: string, metadata?: object): VendorResponse
   body: { error: { code, message, ...(metadata && { metadata }) }, user_id: "user_2hjKs9LqT4" },
 });
 
-const fields = [
-  "model",
-  "prompt",
-  "n",
-  "size",
-  "aspect_ratio",
-  "resolution",
-  "quality",
-  "background",
-  "output_format",
-  "output_compression",
-  "input_references",
-  "provider",
-  "seed",
-  "stream",
-  "session_id",
-  "trace",
-  "user",
-];
-const ratios = [
-  "1:1",
-  "1:2",
-  "1:4",
-  "1:8",
-  "2:1",
-  "2:3",
-  "3:2",
-  "3:4",
-  "4:1",
-  "4:3",
-  "4:5",
-  "5:4",
-  "8:1",
-  "2.35:1",
-  "5:2",
-  "9:16",
-  "16:9",
-  "9:19.5",
-  "19.5:9",
-  "9:20",
-  "20:9",
-  "9:21",
-  "21:9",
-  "auto",
-];
+const fields = words(`
+  model prompt n size aspect_ratio resolution quality background output_format output_compression
+  input_references provider seed stream session_id trace user
+`);
+const ratios = words(`
+  1:1 1:2 1:4 1:8 2:1 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 2.35:1 5:2 9:16 16:9 9:19.5 19.5:9 9:20 20:9
+  9:21 21:9 auto
+`);
 
 /** What a model of one of the vendors behind it takes. */
 interface Model {

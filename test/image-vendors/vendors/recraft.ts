@@ -1,4 +1,6 @@
 /** Fake of Recraft: JSON for generations, forms for edits, aspect ratios for sizes, and units of a tenth of a cent. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -25,25 +27,10 @@ const wrongKey = refusal(401, "unauthorized", "Unauthorized");
 const noModel = invalid("invalid model");
 
 /** external.api.recraft.ai, its own OpenAPI document: GenerateImageRequestBase and TransformImageRequestBase. */
-const generationFields = [
-  "prompt",
-  "model",
-  "n",
-  "response_format",
-  "image_format",
-  "style",
-  "style_id",
-  "style_match",
-  "substyle",
-  "negative_prompt",
-  "random_seed",
-  "controls",
-  "text_layout",
-  "creativity",
-  "expire",
-  "block_nsfw",
-  "calculate_features",
-];
+const generationFields = words(`
+  prompt model n response_format image_format style style_id style_match substyle negative_prompt
+  random_seed controls text_layout creativity expire block_nsfw calculate_features
+`);
 
 const shapes = /^(1:1|2:1|1:2|3:2|2:3|4:3|3:4|5:4|4:5|6:10|14:10|10:14|16:9|9:16)$/;
 
@@ -54,16 +41,20 @@ interface Rules {
 }
 
 const open =
-  (rules: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (rules: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
     if (method !== "POST") throw refusal(405, "method_not_allowed", "method not allowed");
     switch (path) {
       case "/v1/images/generations": {
-        const body = jsonOf(request);
-        rejectUnknownFields(body, [...generationFields, "size", "upscale", "style_reference_urls"]);
+        const body = jsonOf(request, [
+          ...generationFields,
+          "size",
+          "upscale",
+          "style_reference_urls",
+        ]);
         const { size } = body;
         if (size !== undefined && !shapes.test(String(size))) throw invalid("invalid size");
         const aspect = typeof size === "string" && { aspect: size };

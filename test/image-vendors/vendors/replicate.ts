@@ -1,4 +1,6 @@
 /** Fake of Replicate, with the models whose request formats differ most. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -32,19 +34,7 @@ interface Form {
   check?(fields: Fields): void;
 }
 
-const fluxShapes = [
-  "1:1",
-  "16:9",
-  "21:9",
-  "3:2",
-  "2:3",
-  "4:5",
-  "5:4",
-  "3:4",
-  "4:3",
-  "9:16",
-  "9:21",
-];
+const fluxShapes = words("1:1 16:9 21:9 3:2 2:3 4:5 5:4 3:4 4:3 9:16 9:21");
 const saved = ["output_format", "output_quality"];
 
 const forms: Readonly<Record<string, Form>> = {
@@ -75,19 +65,10 @@ const forms: Readonly<Record<string, Form>> = {
     },
   },
   "/v1/models/openai/gpt-image-1.5/predictions": {
-    fields: [
-      "aspect_ratio",
-      "quality",
-      "background",
-      "moderation",
-      "input_fidelity",
-      "input_images",
-      "output_format",
-      "output_compression",
-      "number_of_images",
-      "user_id",
-      "openai_api_key",
-    ],
+    fields: words(`
+      aspect_ratio quality background moderation input_fidelity input_images output_format
+      output_compression number_of_images user_id openai_api_key
+    `),
     formats: ["png", "jpeg", "webp"],
     shapes: ["1:1", "3:2", "2:3"],
     count: ["number_of_images", 10],
@@ -151,8 +132,7 @@ async function create(
   const { origin, path, headers } = request;
   const form = forms[path];
   if (!form) throw notFound();
-  const body = jsonOf(request);
-  rejectUnknownFields(body, path === "/v1/predictions" ? ["input", "version"] : ["input"]);
+  const body = jsonOf(request, path === "/v1/predictions" ? ["input", "version"] : ["input"]);
   if (path === "/v1/predictions" && body.version !== sdxl) {
     const detail =
       "The specified version does not exist (or perhaps you don't have permission to use it?)";

@@ -1,4 +1,6 @@
 /** Fake of Runware, with an image-to-image checkpoint and a model that takes references. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -34,28 +36,11 @@ const refuse = (status: number, code: string, message: string, parameter?: strin
 const invalid = (field: string, why: string): VendorResponse =>
   refuse(400, `invalid${field[0]?.toUpperCase()}${field.slice(1)}`, why, field);
 
-const common = [
-  "taskType",
-  "taskUUID",
-  "model",
-  "positivePrompt",
-  "negativePrompt",
-  "seed",
-  "width",
-  "height",
-  "numberResults",
-  "outputType",
-  "outputFormat",
-  "outputQuality",
-  "includeCost",
-  "deliveryMethod",
-  "ttl",
-  "safety",
-  "steps",
-  "CFGScale",
-  "scheduler",
-  "strength",
-];
+const common = words(`
+  taskType taskUUID model positivePrompt negativePrompt seed width height numberResults outputType
+  outputFormat outputQuality includeCost deliveryMethod ttl safety steps CFGScale scheduler
+  strength
+`);
 
 interface Model {
   readonly fields: readonly string[];

@@ -1,12 +1,7 @@
 /** Fake of SiliconFlow: its own fields at OpenAI's path, and links that expire after an hour. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+
+import { words } from "../../words.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 import { fromDataUrl } from "./data-url.ts";
 
 const key = "sk-siliconsiliconsilicon0123456789";
@@ -17,20 +12,10 @@ const refusal = (status: number, code: number, message: string): VendorResponse 
 });
 
 /** https://docs.siliconflow.cn/docs/api/images-generations-post */
-const fields = [
-  "model",
-  "prompt",
-  "negative_prompt",
-  "image_size",
-  "batch_size",
-  "seed",
-  "num_inference_steps",
-  "guidance_scale",
-  "cfg",
-  "image",
-  "image2",
-  "image3",
-];
+const fields = words(`
+  model prompt negative_prompt image_size batch_size seed num_inference_steps guidance_scale cfg
+  image image2 image3
+`);
 
 interface Rules {
   /** True: the model requires a size. False: it takes none. */
@@ -40,9 +25,9 @@ interface Rules {
 }
 
 const open =
-  (model: string, { sized, batch, reads }: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (model: string, { sized, batch, reads }: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     // SiliconFlow sends a JSON string here, not an object.
     if (headers.get("authorization") !== `Bearer ${key}`)
@@ -50,8 +35,7 @@ const open =
     if (method !== "POST" || path !== "/v1/images/generations") {
       throw { status: 404, body: "404 page not found" };
     }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
+    const body = jsonOf(request, fields);
     if (body.model !== model)
       throw refusal(400, 20_012, "Model does not exist. Please check it carefully.");
     const { prompt, image_size, batch_size = 1 } = body;

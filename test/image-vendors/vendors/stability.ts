@@ -1,11 +1,5 @@
 /** Fake of Stability AI: takes forms, responds with the image itself, with the seed in a header. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+import { type FakeVendor, rejectUnknownFields, type VendorResponse } from "../image-vendor.ts";
 import { type ReadForm, readForm } from "./form-request.ts";
 
 const key = "sk-stabilitystabilitystability0123456789";
@@ -67,55 +61,50 @@ const services: Readonly<Record<string, Service>> = {
   },
 };
 
-const open =
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
-    const { method, path, headers } = request;
-    if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
-    const name = /^\/v2beta\/stable-image\/(.+)$/.exec(path)?.[1] ?? "";
-    const service = services[name];
-    if (method !== "POST" || !service) throw notFound;
-    if (headers.get("accept") !== "image/*")
-      throw invalid("accept: must be one of image/*, application/json");
-    if (!/^multipart\/form-data;/.test(headers.get("content-type") ?? "")) {
-      throw invalid("content-type: must be multipart/form-data");
-    }
-    const form = await readForm(request);
-    rejectUnknownFields(
-      Object.fromEntries(form.names.map((field) => [field, true])),
-      service.fields,
-    );
-    const { texts } = form;
-    const { prompt, aspect_ratio, output_format = "png" } = texts;
-    if (prompt === undefined || prompt.length > 10_000) throw invalid("prompt: is required");
-    if (!service.formats.includes(output_format)) {
-      throw invalid(`output_format: must be one of ${service.formats.join(", ")}`);
-    }
-    if (
-      aspect_ratio !== undefined &&
-      !/^(21:9|16:9|3:2|5:4|1:1|4:5|2:3|9:16|9:21)$/.test(aspect_ratio)
-    ) {
-      throw invalid("aspect_ratio: must be one of 21:9, 16:9, 3:2, 5:4, 1:1, 4:5, 2:3, 9:16, 9:21");
-    }
-    const images = sourcesOf(name, service, form);
-    const [mask] = form.files("mask");
-    const options = texts.output_format !== undefined && { options: { output_format } };
-    const [image = new Uint8Array()] = await generator.generate(
-      {
-        prompt,
-        n: 1,
-        ...(aspect_ratio !== undefined && { aspect: aspect_ratio }),
-        ...options,
-        ...(images.length > 0 && { images }),
-        ...(mask && { mask }),
-      },
-      output_format as "png" | "jpeg" | "webp",
-    );
-    return {
-      headers: { "x-request-id": "0a1b2c3d", "finish-reason": "SUCCESS", seed: "343940597" },
-      body: image,
-    };
+const open: FakeVendor["open"] = (generator) => async (request) => {
+  const { method, path, headers } = request;
+  if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
+  const name = /^\/v2beta\/stable-image\/(.+)$/.exec(path)?.[1] ?? "";
+  const service = services[name];
+  if (method !== "POST" || !service) throw notFound;
+  if (headers.get("accept") !== "image/*")
+    throw invalid("accept: must be one of image/*, application/json");
+  if (!/^multipart\/form-data;/.test(headers.get("content-type") ?? "")) {
+    throw invalid("content-type: must be multipart/form-data");
+  }
+  const form = await readForm(request);
+  rejectUnknownFields(Object.fromEntries(form.names.map((field) => [field, true])), service.fields);
+  const { texts } = form;
+  const { prompt, aspect_ratio, output_format = "png" } = texts;
+  if (prompt === undefined || prompt.length > 10_000) throw invalid("prompt: is required");
+  if (!service.formats.includes(output_format)) {
+    throw invalid(`output_format: must be one of ${service.formats.join(", ")}`);
+  }
+  if (
+    aspect_ratio !== undefined &&
+    !/^(21:9|16:9|3:2|5:4|1:1|4:5|2:3|9:16|9:21)$/.test(aspect_ratio)
+  ) {
+    throw invalid("aspect_ratio: must be one of 21:9, 16:9, 3:2, 5:4, 1:1, 4:5, 2:3, 9:16, 9:21");
+  }
+  const images = sourcesOf(name, service, form);
+  const [mask] = form.files("mask");
+  const options = texts.output_format !== undefined && { options: { output_format } };
+  const [image = new Uint8Array()] = await generator.generate(
+    {
+      prompt,
+      n: 1,
+      ...(aspect_ratio !== undefined && { aspect: aspect_ratio }),
+      ...options,
+      ...(images.length > 0 && { images }),
+      ...(mask && { mask }),
+    },
+    output_format as "png" | "jpeg" | "webp",
+  );
+  return {
+    headers: { "x-request-id": "0a1b2c3d", "finish-reason": "SUCCESS", seed: "343940597" },
+    body: image,
   };
+};
 
 function sourcesOf(name: string, { image }: Service, form: ReadForm): readonly Uint8Array[] {
   const images = form.files("image");

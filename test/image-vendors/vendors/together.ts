@@ -2,14 +2,9 @@
  * Fake of Together: width and height, source images in the same body, and `base64` for what the response calls
  * b64_json.
  */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+
+import { words } from "../../words.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 import { fromDataUrl, toBase64 } from "./data-url.ts";
 
 const key = "tgp_v1_0123456789abcdefghijklmnopqrstuvwxyz";
@@ -38,25 +33,10 @@ const noModel = (model: unknown): VendorResponse =>
   );
 
 /** togethercomputer/openapi, /images/generations; the last three are from togethercomputer/skills, together-images. */
-const fields = [
-  "prompt",
-  "model",
-  "steps",
-  "image_url",
-  "seed",
-  "n",
-  "height",
-  "width",
-  "negative_prompt",
-  "response_format",
-  "guidance_scale",
-  "output_format",
-  "image_loras",
-  "reference_images",
-  "disable_safety_checker",
-  "guidance",
-  "prompt_upsampling",
-];
+const fields = words(`
+  prompt model steps image_url seed n height width negative_prompt response_format guidance_scale
+  output_format image_loras reference_images disable_safety_checker guidance prompt_upsampling
+`);
 
 interface Rules {
   readonly model: string;
@@ -66,16 +46,15 @@ interface Rules {
 }
 
 const open =
-  ({ model, reads, formats }: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  ({ model, reads, formats }: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
     if (method !== "POST" || path !== "/v1/images/generations") {
       throw refusal(404, "Not Found", null, "not_found");
     }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
+    const body = jsonOf(request, fields);
     if (body.model !== model) throw noModel(body.model);
     const { prompt, n = 1, width, height, response_format = "url", output_format } = body;
     if (typeof prompt !== "string") throw refusal(400, "Missing required field: prompt", null);

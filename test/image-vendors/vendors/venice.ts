@@ -1,10 +1,10 @@
 /** Venice: a generation model at OpenAI's path, and an edit model at Venice's own. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
-  type ImageGenerator,
   jsonOf,
   type ParsedRequest,
-  type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 import { present } from "./job-server.ts";
@@ -33,31 +33,12 @@ function check(body: Fields, names: readonly string[], longestPrompt: number): v
   }
 }
 
-const sizes = [
-  "auto",
-  "256x256",
-  "512x512",
-  "1024x1024",
-  "1536x1024",
-  "1024x1536",
-  "1792x1024",
-  "1024x1792",
-];
+const sizes = words("auto 256x256 512x512 1024x1024 1536x1024 1024x1536 1792x1024 1024x1792");
 
-const openaiFields = [
-  "model",
-  "prompt",
-  "n",
-  "size",
-  "response_format",
-  "output_format",
-  "moderation",
-  "background",
-  "quality",
-  "style",
-  "user",
-  "output_compression",
-];
+const openaiFields = words(`
+  model prompt n size response_format output_format moderation background quality style user
+  output_compression
+`);
 
 function generationOf(body: Fields, model: string): ParsedRequest {
   check(body, openaiFields, 1500);
@@ -74,15 +55,10 @@ function generationOf(body: Fields, model: string): ParsedRequest {
   };
 }
 
-const editFields = [
-  "prompt",
-  "aspect_ratio",
-  "output_format",
-  "resolution",
-  "safe_mode",
-  "enhance_prompt",
-  "disable_prompt_optimization_thinking",
-];
+const editFields = words(`
+  prompt aspect_ratio output_format resolution safe_mode enhance_prompt
+  disable_prompt_optimization_thinking
+`);
 const ratios = ["auto", "1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"];
 
 function editOf(body: Fields, model: string, several: boolean): ParsedRequest {
@@ -112,9 +88,9 @@ function editOf(body: Fields, model: string, several: boolean): ParsedRequest {
 }
 
 const open =
-  (model: string) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (model: string): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw error(401, "Authentication failed");
     const [, verb] =

@@ -1,4 +1,6 @@
 /** Fake of Vertex AI: a Gemini image model, and Imagen, which has another API. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
   type ImageGenerator,
@@ -96,25 +98,11 @@ interface Parameters {
   readonly outputOptions?: { readonly mimeType?: string };
 }
 
-const parameterNames = [
-  "sampleCount",
-  "aspectRatio",
-  "seed",
-  "negativePrompt",
-  "guidanceScale",
-  "language",
-  "includeRaiReason",
-  "includeSafetyAttributes",
-  "personGeneration",
-  "safetySetting",
-  "addWatermark",
-  "enhancePrompt",
-  "sampleImageSize",
-  "outputOptions",
-  "storageUri",
-  "editMode",
-  "editConfig",
-];
+const parameterNames = words(`
+  sampleCount aspectRatio seed negativePrompt guidanceScale language includeRaiReason
+  includeSafetyAttributes personGeneration safetySetting addWatermark enhancePrompt
+  sampleImageSize outputOptions storageUri editMode editConfig
+`);
 
 function readImagen(request: VendorRequest): ParsedRequest {
   const body = known(jsonOf(request), "root", ["instances", "parameters", "labels"]) as {

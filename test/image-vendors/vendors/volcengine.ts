@@ -1,12 +1,7 @@
 /** Fake of Volcengine's Ark with Seedream: one path for generations and edits, and its own stream format. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+
+import { words } from "../../words.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 import { fromDataUrl, toBase64 } from "./data-url.ts";
 
 const key = "01234567-89ab-cdef-0123-456789abcdef";
@@ -33,24 +28,11 @@ const invalid = (param: string, why: string): VendorResponse =>
   );
 
 /** volcenginesdkarkruntime/resources/images/images.py, and volcengine.com/docs/82379/1541523 for `background`. */
-const fields = [
-  "model",
-  "prompt",
-  "image",
-  "response_format",
-  "size",
-  "seed",
-  "guidance_scale",
-  "watermark",
-  "optimize_prompt",
-  "optimize_prompt_options",
-  "sequential_image_generation",
-  "tools",
-  "sequential_image_generation_options",
-  "output_format",
-  "stream",
-  "background",
-];
+const fields = words(`
+  model prompt image response_format size seed guidance_scale watermark optimize_prompt
+  optimize_prompt_options sequential_image_generation tools sequential_image_generation_options
+  output_format stream background
+`);
 
 interface Rules {
   readonly names: readonly string[];
@@ -63,9 +45,9 @@ interface Rules {
 }
 
 const open =
-  (model: string, rules: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (model: string, rules: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
       throw refusal(401, "Unauthorized", "AuthenticationError", wrongKey);
@@ -73,8 +55,7 @@ const open =
     if (method !== "POST" || path !== "/api/v3/images/generations") {
       throw { status: 404, body: "404 page not found" };
     }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
+    const body = jsonOf(request, fields);
     if (body.model !== model) throw unknownModel(String(body.model));
     if (typeof body.prompt !== "string") throw invalid("prompt", "it is missing");
     const { response_format = "url", output_format, background, stream = false } = body;

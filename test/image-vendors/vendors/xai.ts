@@ -1,10 +1,10 @@
 /** Fake of xAI: OpenAI's paths with aspect ratios, edits in JSON only, and the price in every response. */
+
+import { words } from "../../words.ts";
 import {
   type FakeVendor,
-  type ImageGenerator,
   jsonOf,
   rejectUnknownFields,
-  type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 import { fromDataUrl, toBase64 } from "./data-url.ts";
@@ -31,19 +31,10 @@ const wrongKey = invalid(
   "Incorrect API key provided: xa***yz. You can obtain an API key from https://console.x.ai.",
 );
 
-const fields = [
-  "model",
-  "prompt",
-  "n",
-  "aspect_ratio",
-  "resolution",
-  "quality",
-  "response_format",
-  "user",
-  "storage_options",
-  "deferred",
-  "output",
-];
+const fields = words(`
+  model prompt n aspect_ratio resolution quality response_format user storage_options deferred
+  output
+`);
 
 const ratios = /^(1:1|3:4|4:3|9:16|16:9|2:3|3:2|9:19\.5|19\.5:9|9:20|20:9|1:2|2:1|auto)$/;
 
@@ -53,9 +44,9 @@ interface Rules {
 }
 
 const open =
-  ({ model, qualities }: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  ({ model, qualities }: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
     const editing = path === "/v1/images/edits";
@@ -63,8 +54,7 @@ const open =
       throw { status: 404, body: "" };
     }
     if (headers.get("content-type") !== "application/json") throw { status: 415, body: "" };
-    const body = jsonOf(request);
-    rejectUnknownFields(body, editing ? [...fields, "image", "images"] : fields);
+    const body = jsonOf(request, editing ? [...fields, "image", "images"] : fields);
     if (body.model !== model) throw noModel(body.model);
     const { prompt, n = 1, aspect_ratio, quality, resolution, response_format = "url" } = body;
     if (typeof prompt !== "string") throw invalid("missing field `prompt`");

@@ -1,12 +1,5 @@
 /** Fake of Zhipu's BigModel: OpenAI's path, links in responses, and error codes that are numeric strings. */
-import {
-  type FakeVendor,
-  type ImageGenerator,
-  jsonOf,
-  rejectUnknownFields,
-  type VendorRequest,
-  type VendorResponse,
-} from "../image-vendor.ts";
+import { type FakeVendor, jsonOf, type VendorResponse } from "../image-vendor.ts";
 
 const key = "1234567890abcdef.fakeFAKEfake";
 
@@ -40,9 +33,9 @@ interface Rules {
 }
 
 const open =
-  (model: string, rules: Rules) =>
-  (generator: ImageGenerator) =>
-  async (request: VendorRequest): Promise<VendorResponse> => {
+  (model: string, rules: Rules): FakeVendor["open"] =>
+  (generator) =>
+  async (request) => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
       throw refusal(401, "1002", "Authorization Token非法，请确认Authorization Token正确传递。");
@@ -50,8 +43,7 @@ const open =
     if (method !== "POST" || path !== "/api/paas/v4/images/generations") {
       throw refusal(404, "1222", `API ${path} 不存在。`);
     }
-    const body = jsonOf(request);
-    rejectUnknownFields(body, fields);
+    const body = jsonOf(request, fields);
     if (body.model !== model) throw refusal(400, "1211", "模型不存在，请检查模型代码。");
     if (typeof body.prompt !== "string") throw refusal(400, "1213", "未正常接收到prompt参数。");
     const { quality, size = rules.size, user_id } = body as Record<string, string | undefined>;
