@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { Adapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
-import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
+import { fireworks } from "../../server/upstream/adapters/fireworks.ts";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import { recraft } from "../../server/upstream/adapters/recraft.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
-import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
+import { automatic1111 } from "../../server/upstream/adapters/automatic1111.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type {
   EditQuery,

@@ -5,7 +5,7 @@ import type { PendingJob, Vendor } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
-import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
+import { fireworks } from "../../server/upstream/adapters/fireworks.ts";
 import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";

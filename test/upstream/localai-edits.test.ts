@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { localai } from "../../server/upstream/adapters/localai/localai.ts";
+import { localai } from "../../server/upstream/adapters/localai.ts";
 import type { EditQuery, ImageSource } from "../../server/upstream/contract.ts";
 import { fileOf, partsOf } from "../laws/adapter-cases.ts";
 import { bodyOf, edit, targetOf } from "./image-adapter-fixture.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
-import { venice } from "../../server/upstream/adapters/venice/venice.ts";
+import { venice } from "../../server/upstream/adapters/venice.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { bodyOf, edit, file, query, targetOf } from "./image-adapter-fixture.ts";
 

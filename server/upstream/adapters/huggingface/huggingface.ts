@@ -6,13 +6,12 @@ import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
 import {
+  huggingfaceBaseUrl,
   huggingfaceEdits,
   huggingfaceGenerations,
   huggingfaceImageCapabilities,
 } from "./images.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
-
-const baseUrl = "https://router.huggingface.co/hf-inference";
 
 // @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit
 // is documented; that server takes 32 texts per request by default.
@@ -29,7 +28,7 @@ const embeddings: EmbeddingsAdapter = {
     const { upstream, model } = target;
     const { mayTruncate, extraFields } = truncation(query);
     const task = `models/${modelPath(model)}/pipeline/feature-extraction`;
-    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
+    return bearerJsonRequest(`${upstream.baseUrl ?? huggingfaceBaseUrl}/${task}`, upstream, {
       ...extraFields,
       inputs: textsOf(query),
       prompt_name: taskTypeOf(query, capabilities(target)),
@@ -42,14 +41,14 @@ const embeddings: EmbeddingsAdapter = {
 export const huggingface: Vendor = {
   kind: {
     name: "huggingface",
-    baseUrl,
+    baseUrl: huggingfaceBaseUrl,
     needs: ["apiKey"],
     options: { prompts: promptsOption },
   },
   adapter: {
     embeddings,
-    generations: huggingfaceGenerations(baseUrl),
-    edits: huggingfaceEdits(baseUrl),
+    generations: huggingfaceGenerations,
+    edits: huggingfaceEdits,
     imageCapabilities: () => huggingfaceImageCapabilities,
     readError: nativeErrorReader({
       classify: ({ status, message }) => {

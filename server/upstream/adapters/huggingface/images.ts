@@ -24,36 +24,10 @@ export const huggingfaceImageCapabilities: ImageCapabilities = {
   edits: { maxImages: 1 },
 };
 
-const endpointOf = ({ upstream, model }: Target, baseUrl: string): string =>
-  `${upstream.baseUrl ?? baseUrl}/models/${modelPath(model)}`;
+export const huggingfaceBaseUrl = "https://router.huggingface.co/hf-inference";
 
-export const huggingfaceGenerations = (baseUrl: string): ImageAdapter => ({
-  toUpstream: (query, target) =>
-    imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
-      inputs: query.prompt,
-      ...parameters(query.extraFields, { ...edgesOf(query) }),
-    }),
-  fromUpstream: read,
-});
-
-export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
-  toUpstream: (query, target) => {
-    const { prompt, images, extraFields } = query;
-    const target_size = edgesOf(query);
-    return imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
-      inputs: new FileContent(onlyFile(images)),
-      ...parameters(extraFields, { prompt, ...(target_size && { target_size }) }),
-    });
-  },
-  fromUpstream: read,
-});
-
-/** Clients may send the vendor's options at the top level, or in the vendor's object `parameters`. */
-function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
-  const { parameters: given, ...others } = extraFields;
-  const all = { ...others, ...objectOf(given), ...ours };
-  return Object.keys(all).length === 0 ? {} : { parameters: all };
-}
+const endpointOf = ({ upstream, model }: Target): string =>
+  `${upstream.baseUrl ?? huggingfaceBaseUrl}/models/${modelPath(model)}`;
 
 /**
  * @huggingface/inference, providers/hf-inference.ts: the image's bytes or, for some models, a list of base64 texts or
@@ -68,3 +42,31 @@ const read: ReadImages = (response, context) =>
     if (image) return image;
     throw invalidResponse("it has no image");
   });
+
+export const huggingfaceGenerations: ImageAdapter = {
+  toUpstream: (query, target) =>
+    imageJsonRequest(endpointOf(target), bearer(target.upstream), {
+      inputs: query.prompt,
+      ...parameters(query.extraFields, { ...edgesOf(query) }),
+    }),
+  fromUpstream: read,
+};
+
+export const huggingfaceEdits: ImageAdapter<EditQuery> = {
+  toUpstream: (query, target) => {
+    const { prompt, images, extraFields } = query;
+    const target_size = edgesOf(query);
+    return imageJsonRequest(endpointOf(target), bearer(target.upstream), {
+      inputs: new FileContent(onlyFile(images)),
+      ...parameters(extraFields, { prompt, ...(target_size && { target_size }) }),
+    });
+  },
+  fromUpstream: read,
+};
+
+/** Clients may send the vendor's options at the top level, or in the vendor's object `parameters`. */
+function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
+  const { parameters: given, ...others } = extraFields;
+  const all = { ...others, ...objectOf(given), ...ours };
+  return Object.keys(all).length === 0 ? {} : { parameters: all };
+}

@@ -1,18 +1,25 @@
-/** Images of LocalAI: OpenAI's generations, which edit when given an image, and inpainting as a form. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
-import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../../contract.ts";
-import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
-import { openaiGenerations } from "../openai/images.ts";
+/**
+ * LocalAI: OpenAI-compatible embeddings and generations, which edit when given an image, and inpainting as a form.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest, Vendor } from "../adapter.ts";
+import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../contract.ts";
+import { anyEdges, type ImageCapabilities } from "../image-capabilities.ts";
+import { fromDialect, fullLengthCapabilities } from "./openai/dialect.ts";
+import { openaiGenerations } from "./openai/images.ts";
 import {
   asBase64,
-  type EndpointResolver,
   fieldParts,
   imageFormRequest,
   imageJsonRequest,
   onlyFile,
-} from "../wire/build-request.ts";
-import { edgesOf } from "../wire/edges.ts";
+  openaiEndpoints,
+} from "./wire/build-request.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
+
+const resolveEndpoint = openaiEndpoints(undefined);
 
 /**
  * docs/content/features/image-generation.md: models for editing use `ref_images`, the others start from `file`. Only
@@ -23,7 +30,7 @@ const usesReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/
 // core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options are ignored. stb_image, which
 // its main backend uses, does not read WebP. core/http/endpoints/openai/inpainting.go: "white = area to inpaint", one
 // image per request.
-export const localaiImageCapabilities = (
+const imageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
 ): ImageCapabilities => ({
@@ -54,40 +61,40 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-const generationRequest = (
-  resolveEndpoint: EndpointResolver,
-  target: Target,
-  fields: ExtraFields,
-): UpstreamRequest => {
+const generationRequest = (target: Target, fields: ExtraFields): UpstreamRequest => {
   const { url, headers } = resolveEndpoint(target, "images/generations");
   return imageJsonRequest(url, headers, fields);
 };
 
-export const localaiGenerations = (resolveEndpoint: EndpointResolver): ImageAdapter => ({
-  toUpstream: (query, target) =>
-    generationRequest(resolveEndpoint, target, fieldsOf(query, target)),
-  fromUpstream: readResponse(resolveEndpoint),
-});
+const openai = openaiGenerations(resolveEndpoint);
 
-export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
+/** Drops the token counts, which are always 0 because LocalAI does not count, and `id` and `index`. */
+const readResponse: ReadImages = async (response, context) => {
+  const read = await openai.fromUpstream(response, context);
+  if (read.kind !== "buffered") return read;
+  const { usage: _, extraFields: __, ...others } = read;
+  return { ...others, results: others.results.map(({ image }) => ({ image })) };
+};
+
+const generations: ImageAdapter = {
+  toUpstream: (query, target) => generationRequest(target, fieldsOf(query, target)),
+  fromUpstream: readResponse,
+};
+
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
-    if (query.mask) return inpaintRequest(resolveEndpoint, query, target, onlyFile([query.mask]));
+    if (query.mask) return inpaintRequest(query, target, onlyFile([query.mask]));
     // Plain base64: LocalAI cannot read a `data:` URL, and would silently generate without the image.
     const images = query.images.map(asBase64);
-    return generationRequest(resolveEndpoint, target, {
+    return generationRequest(target, {
       ...fieldsOf(query, target),
       ...(usesReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: readResponse(resolveEndpoint),
-});
+  fromUpstream: readResponse,
+};
 
-function inpaintRequest(
-  resolveEndpoint: EndpointResolver,
-  query: EditQuery,
-  target: Target,
-  mask: FilePart,
-): UpstreamRequest {
+function inpaintRequest(query: EditQuery, target: Target, mask: FilePart): UpstreamRequest {
   const { extraFields, prompt, options, images } = query;
   if (images.length > 1) {
     throw new GatewayError(
@@ -114,12 +121,18 @@ function inpaintRequest(
 /** inpainting.go: "Determine width/height default"; the request's size is never used. */
 const inpaintedSize = "512x512";
 
-/** Drops the token counts, which are always 0 because LocalAI does not count, and `id` and `index`. */
-const readResponse =
-  (resolveEndpoint: EndpointResolver): ReadImages =>
-  async (response, context) => {
-    const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
-    if (read.kind !== "buffered") return read;
-    const { usage: _, extraFields: __, ...others } = read;
-    return { ...others, results: others.results.map(({ image }) => ({ image })) };
-  };
+export const localai: Vendor = fromDialect(
+  // LocalAI, core/http/endpoints/openai/embeddings.go: no `dimensions`.
+  { name: "localai", open: true, embeddings: { ...fullLengthCapabilities, base64: true } },
+  {
+    generations,
+    edits,
+    imageCapabilities,
+    readError: nativeErrorReader({
+      // core/http/middleware/request.go: `model "…" not found. To see available models, call GET /v1/models`.
+      classify: ({ status, message }) =>
+        status === 404 && /^model\b.*\bnot found\b/.test(message) && "no such model",
+      fallback: readOpenaiError,
+    }),
+  },
+);

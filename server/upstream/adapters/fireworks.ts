@@ -1,11 +1,15 @@
-/** Images at Fireworks: three APIs, chosen by the model's name. FLUX returns the image, Kontext a job. */
+/**
+ * Fireworks: OpenAI-compatible embeddings, and three image APIs, chosen by the model's name. FLUX returns the image,
+ * Kontext a job.
+ */
 import type {
   ImageAdapter,
   ImageRequestContext,
   PendingJob,
   ReadImages,
   UpstreamRequest,
-} from "../../adapter.ts";
+  Vendor,
+} from "../adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -13,27 +17,34 @@ import type {
   GenerationQuery,
   Target,
   Upstream,
-} from "../../contract.ts";
-import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { invalidResponse } from "../../invalid-response.ts";
-import { isFiltered, isImageResponse, readBinaryImage } from "../wire/binary-image.ts";
+} from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
+import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
+import { isFiltered, isImageResponse, readBinaryImage } from "./wire/binary-image.ts";
 import {
   asDataUrl,
   bearer,
   bearerJsonRequest,
   imageJsonRequest,
   modelPath,
-} from "../wire/build-request.ts";
-import { readDocument } from "../wire/document.ts";
-import { edgesOf } from "../wire/edges.ts";
-import { imageContentIn } from "../wire/image-list.ts";
-import { jobIdOf, stillPending } from "../wire/jobs.ts";
-import { codeIn, extraFieldsOf, memberOf, textIn } from "../wire/members.ts";
-import { toMappedError } from "../wire/native-errors.ts";
+} from "./wire/build-request.ts";
+import { readDocument } from "./wire/document.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { imageContentIn } from "./wire/image-list.ts";
+import { jobIdOf, stillPending } from "./wire/jobs.ts";
+import { codeIn, extraFieldsOf, memberOf, textIn } from "./wire/members.ts";
+import {
+  type ErrorMeaning,
+  nativeErrorReader,
+  toMappedError,
+  type VendorError,
+} from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
 
-export const fireworksBaseUrl = "https://api.fireworks.ai/inference/v1";
+const baseUrl = "https://api.fireworks.ai/inference/v1";
 
-const baseUrlOf = ({ baseUrl: configured = fireworksBaseUrl }: Upstream): string => configured;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 /** The APIs of Fireworks for images; they differ in path, fields and sizes. */
 type ApiFamily = "flux" | "kontext" | "sdxl";
@@ -62,10 +73,7 @@ const sdxlSizes = [
   "640x1536",
 ];
 
-export function fireworksImageCapabilities(
-  target: Target,
-  operation: Operation,
-): ImageCapabilities {
+function imageCapabilities(target: Target, operation: Operation): ImageCapabilities {
   const apiFamily = apiFamilyOf(target, operation);
   return {
     // The response body is the image itself, so there is one image per response.
@@ -127,12 +135,12 @@ const fromUpstream: ReadImages = async (response, context) => {
     : readJob(body, context);
 };
 
-export const fireworksGenerations: ImageAdapter = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) => buildRequest(query, target, apiFamilyOf(target, "generations")),
   fromUpstream,
 };
 
-export const fireworksEdits: ImageAdapter<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source] = query.images;
     const sources = source && { input_image: asDataUrl(source) };
@@ -189,3 +197,30 @@ function readJob(
     metadata: {},
   };
 }
+
+/** OpenAI's error format with other codes, such as NOT_FOUND; accounts that cannot pay are "suspended". */
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
+  const code = memberOf(memberOf(body, "error"), "code");
+  if (/\b(nsfw|content (filter|moderation|policy)|safety)\b/i.test(message)) return "moderated";
+  if (status === 404 && (code === "NOT_FOUND" || /^model not found/i.test(message))) {
+    return "no such model";
+  }
+  return status === 402 || /\bsuspended\b.*\b(spending limit|past invoices)/i.test(message)
+    ? "no credit"
+    : undefined;
+}
+
+export const fireworks: Vendor = fromDialect(
+  // docs.fireworks.ai/api-reference: additionalProperties false, an array of at most 2048.
+  {
+    name: "fireworks",
+    baseUrl,
+    embeddings: { ...textOnlyCapabilities, dimensions: "any" },
+  },
+  {
+    generations,
+    edits,
+    imageCapabilities,
+    readError: nativeErrorReader({ classify, fallback: readOpenaiError }),
+  },
+);

@@ -1,6 +1,9 @@
-/** txt2img and img2img of AUTOMATIC1111's web UI. The checkpoint is a server setting, overridden in each request. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
+/**
+ * AUTOMATIC1111's Stable Diffusion web UI, started with --api, and its forks, such as Forge: txt2img and img2img. The
+ * checkpoint is a server setting, overridden in each request.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { ImageAdapter, ReadImages, UpstreamRequest, Vendor } from "../adapter.ts";
 import type {
   EditQuery,
   ExtraFields,
@@ -8,8 +11,9 @@ import type {
   ImageResult,
   Target,
   Upstream,
-} from "../../contract.ts";
-import { invalidResponse } from "../../invalid-response.ts";
+} from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import {
   asBase64,
   FileContent,
@@ -17,25 +21,26 @@ import {
   imageJsonRequest,
   jsonRequest,
   onlyFile,
-} from "../wire/build-request.ts";
-import { readDocument } from "../wire/document.ts";
-import { edgesOf } from "../wire/edges.ts";
-import { bareBase64, imageContentIn } from "../wire/image-list.ts";
-import { codeIn, isCount, listIn, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
-import { isCheckpoint } from "./checkpoint.ts";
+} from "./wire/build-request.ts";
+import { readDocument } from "./wire/document.ts";
+import { edgesOf } from "./wire/edges.ts";
+import { messageIn } from "./wire/error-body.ts";
+import { bareBase64, imageContentIn } from "./wire/image-list.ts";
+import { codeIn, isCount, listIn, listOf, memberOf, objectOf, textIn } from "./wire/members.ts";
+import { nativeErrorReader } from "./wire/native-errors.ts";
 
-export const automatic1111BaseUrl = "http://127.0.0.1:7860";
+const baseUrl = "http://127.0.0.1:7860";
 
 /** The URL, and the user name and password of --api-auth if they are set. */
-export const automatic1111Endpoint = (upstream: Upstream, path: string): UpstreamRequest => ({
-  url: `${(upstream.baseUrl ?? automatic1111BaseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
+const endpointOf = (upstream: Upstream, path: string): UpstreamRequest => ({
+  url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
   headers: headersOf(upstream, (key) => ({
     authorization: `Basic ${Buffer.from(key).toString("base64")}`,
   })),
 });
 
 const buildRequest = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
-  const { url, headers } = automatic1111Endpoint(upstream, path);
+  const { url, headers } = endpointOf(upstream, path);
   return imageJsonRequest(url, headers, fields);
 };
 
@@ -73,7 +78,7 @@ function taskOf(query: GenerationQuery): string | undefined {
  */
 const watch: ImageAdapter["watch"] = {
   toUpstream: (query, { upstream }) => {
-    const { url, headers } = automatic1111Endpoint(upstream, "internal/progress");
+    const { url, headers } = endpointOf(upstream, "internal/progress");
     const progressFields = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
     return jsonRequest(url, headers, progressFields);
   },
@@ -121,14 +126,14 @@ const readResponse: ReadImages = async (
   };
 };
 
-export const automatic1111Generations: ImageAdapter = {
+const generations: ImageAdapter = {
   toUpstream: (query, target) =>
     buildRequest(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
   fromUpstream: readResponse,
   watch,
 };
 
-export const automatic1111Edits: ImageAdapter<EditQuery> = {
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     return buildRequest(target.upstream, "sdapi/v1/img2img", {
@@ -156,3 +161,64 @@ function parseInfo(info: unknown): unknown {
     return undefined;
   }
 }
+
+/**
+ * Whether the web UI used the requested checkpoint: it ignores an unknown one without an error.
+ * modules/sd_models.py, CheckpointInfo.ids: a checkpoint is named by its file with or without folder and extension,
+ * with its hash appended, or by the hash alone. `info`: the response's metadata; without metadata the checkpoint is
+ * assumed to match.
+ */
+function isCheckpoint(requested: string, info: unknown): boolean {
+  const used = memberOf(info, "sd_model_name");
+  if (typeof used !== "string" || used === "" || /^[0-9a-f]{8,64}$/i.test(requested)) return true;
+  const file = requested
+    .replace(/ \[[0-9a-f]+\]$/i, "")
+    .replace(/\.(safetensors|ckpt|pth?|gguf)$/i, "");
+  const name = file.split(/[\\/]/).at(-1) ?? file;
+  // A folder may also precede the name with `_` instead of its slash.
+  return name === used || name.endsWith(`_${used}`);
+}
+
+// modules/ui.py: edges from 64 to 2048 in steps of 8, the size of a latent pixel. create_binary_mask in
+// modules/processing.py: white mask pixels are edited.
+const imageCapabilities: ImageCapabilities = {
+  maxImages: 10,
+  takes: { partial_images: "any" },
+  sizes: { rule: { multipleOf: 8, minEdge: 64, maxEdge: 2048 } },
+  streams: true,
+  edits: {
+    maxImages: 1,
+    mask: "white",
+    // modules/api/models.py: img2img is 512x512 by default. No more pixels than the largest models support.
+    matchFirstImage: { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
+  },
+};
+
+const readError = nativeErrorReader({
+  /** modules/api/api.py, handle_exception: `{error: "HTTPException", detail: "Sampler not found", …}`. */
+  messageOf: (body) => messageIn({ detail: memberOf(body, "detail") }),
+  // decode_base64_to_image fails with status 500.
+  classify: ({ status, message }) =>
+    status === 500 && message === "Invalid encoded image" && "rejected",
+});
+
+export const automatic1111: Vendor = {
+  kind: {
+    name: "automatic1111",
+    baseUrl,
+    needs: [],
+    serves: "image",
+    options: {},
+  },
+  adapter: {
+    generations,
+    edits,
+    imageCapabilities: () => imageCapabilities,
+    models: {
+      request: (upstream) => endpointOf(upstream, "sdapi/v1/sd-models"),
+      read: (body) =>
+        Array.isArray(body) ? body.map((entry) => memberOf(entry, "model_name")) : undefined,
+    },
+    readError,
+  },
+};

@@ -1,28 +1,27 @@
 /**
- * Images of Venice: generations at OpenAI's path with fewer options, edits as JSON at two paths of its own, whose
- * responses are the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown
- * fields.
+ * Venice: OpenAI-compatible embeddings; generations at OpenAI's path with fewer options, edits as JSON at two paths of
+ * its own, whose responses are the image's bytes. All facts about images: veniceai/api-docs, swagger.yaml (2026-08-22);
+ * both schemas refuse unknown fields.
  */
-import { GatewayError } from "../../../lib/gateway-error.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
   UpstreamRequest,
   UpstreamResponse,
-} from "../../adapter.ts";
-import type {
-  EditQuery,
-  ExtraFields,
-  GenerationQuery,
-  ImageSource,
-  Target,
-} from "../../contract.ts";
-import type { ImageCapabilities } from "../../image-capabilities.ts";
-import { invalidResponse } from "../../invalid-response.ts";
-import { readSingleImage } from "../wire/binary-image.ts";
-import { asBase64, bearer, imageJsonRequest } from "../wire/build-request.ts";
-import { createdIn, readImageList } from "../wire/image-list.ts";
-import { toMappedError } from "../wire/native-errors.ts";
+  Vendor,
+} from "../adapter.ts";
+import type { EditQuery, ExtraFields, GenerationQuery, ImageSource, Target } from "../contract.ts";
+import type { ImageCapabilities } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
+import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
+import { readSingleImage } from "./wire/binary-image.ts";
+import { asBase64, bearer, imageJsonRequest } from "./wire/build-request.ts";
+import { createdIn, readImageList } from "./wire/image-list.ts";
+import { nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
+import { readOpenaiError } from "./wire/openai-errors.ts";
+
+const baseUrl = "https://api.venice.ai/api/v1";
 
 const formats = ["jpeg", "png", "webp"];
 
@@ -55,17 +54,10 @@ const editCapabilities: ImageCapabilities = {
   ],
 };
 
-export const veniceImageCapabilities = (
-  _: Target,
-  operation: "generations" | "edits",
-): ImageCapabilities => (operation === "edits" ? editCapabilities : generationCapabilities);
+const imageCapabilities = (_: Target, operation: "generations" | "edits"): ImageCapabilities =>
+  operation === "edits" ? editCapabilities : generationCapabilities;
 
-const buildRequest = (
-  { upstream }: Target,
-  baseUrl: string,
-  path: string,
-  body: ExtraFields,
-): UpstreamRequest =>
+const buildRequest = ({ upstream }: Target, path: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
 /**
@@ -81,25 +73,25 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
   );
 }
 
-export const veniceGenerations = (baseUrl: string): ImageAdapter => ({
+const generations: ImageAdapter = {
   toUpstream: (query, target) => {
     checkGenerates(target, query);
     const { extraFields, prompt, options } = query;
     const { size, output_format, moderation } = options;
     const body = { ...extraFields, model: target.model, prompt, size, output_format, moderation };
-    return buildRequest(target, baseUrl, "images/generations", body);
+    return buildRequest(target, "images/generations", body);
   },
   fromUpstream: async (response, context) => {
     checkResponse(response, context);
     return readImageList(response, context, { responseFields: (body) => createdIn(body) });
   },
-});
+};
 
 /** Base64 without a prefix, or the link that the client gave. */
 const sourceOf = (source: ImageSource) => (source.kind === "url" ? source.url : asBase64(source));
 
 /** One image goes to `image/edit`, several to `image/multi-edit`, where the model has another name. */
-export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
+const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { extraFields, prompt, aspectRatio: aspect, options, images } = query;
     const { output_format, moderation } = options;
@@ -112,12 +104,12 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
     };
     const [first, ...others] = images.map(sourceOf);
     return others.length === 0
-      ? buildRequest(target, baseUrl, "image/edit", {
+      ? buildRequest(target, "image/edit", {
           ...fields,
           model: target.model,
           image: first,
         })
-      : buildRequest(target, baseUrl, "image/multi-edit", {
+      : buildRequest(target, "image/multi-edit", {
           ...fields,
           modelId: target.model,
           images: [first, ...others],
@@ -129,7 +121,7 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
       throw invalidResponse("it is JSON where an image was expected");
     });
   },
-});
+};
 
 /** The headers report whether the image was withheld, and which model generated it. */
 function checkResponse({ headers }: UpstreamResponse, context: ImageRequestContext): void {
@@ -143,3 +135,22 @@ function checkResponse({ headers }: UpstreamResponse, context: ImageRequestConte
     throw toMappedError("no such model", undefined, context);
   }
 }
+
+export const venice: Vendor = fromDialect(
+  // docs.venice.ai/api-reference/endpoint/embeddings/generate.
+  { name: "venice", baseUrl, embeddings: { ...openServerCapabilities, base64: true } },
+  {
+    generations,
+    edits,
+    imageCapabilities,
+    // veniceai/api-docs, swagger.yaml: `{error: "…", details: {…}}`, and 402 with INSUFFICIENT_BALANCE.
+    readError: nativeErrorReader({
+      classify: ({ status, message }) => {
+        if (status === 402) return "no credit";
+        if (status === 404 && /\bmodel\b/i.test(message)) return "no such model";
+        return undefined;
+      },
+      fallback: readOpenaiError,
+    }),
+  },
+);
