@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { FormField, UpstreamKind } from "../../contract/admin.ts";
 import { secretFieldsOf } from "../config/entities/secret-fields.ts";
 import { upstreamOf } from "../config/schema.ts";
+import type { Kind } from "../upstream/adapter.ts";
 import { kindTitle } from "../upstream/kind-titles.ts";
-import { type Kind, kinds } from "../upstream/kinds.ts";
+import { kinds } from "../upstream/kinds.ts";
 
 /** The parts of JSON Schema that the schemas of upstreams use. */
 interface FieldSchema {

@@ -4,7 +4,8 @@ import { defaults, key, parameters, project } from "../../contract/schemas/keys.
 import { dimensions, modelMembers, targetMembers } from "../../contract/schemas/models.ts";
 import { id } from "../../contract/schemas/names.ts";
 import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
-import { type Kind, kinds } from "../upstream/kinds.ts";
+import type { Kind } from "../upstream/adapter.ts";
+import { kinds } from "../upstream/kinds.ts";
 import { budgetKeys } from "./key-budgets.ts";
 import { limitKeys } from "./limit-scopes.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";

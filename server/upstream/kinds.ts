@@ -3,8 +3,6 @@ import { z } from "zod";
 import type { Kind } from "./adapter.ts";
 import { vendors } from "./adapters/index.ts";
 
-export type { Kind };
-
 const local: Readonly<Record<string, z.ZodType>> = {
   path: z.string().min(1).describe("The folder of the model."),
   pooling: z

@@ -3,7 +3,7 @@ import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin
 import { errorCode } from "../../lib/error-code.ts";
 import { withTimeout } from "../../lib/timers.ts";
 import type { Resolve } from "../download/index.ts";
-import { checkConnection, NotConnected, type TlsTrust } from "../transport/index.ts";
+import { checkConnection, NotConnected, type TlsTrust, urlAddress } from "../transport/index.ts";
 
 export interface ConnectionStepsOptions {
   readonly resolve: Resolve;
@@ -20,11 +20,9 @@ export async function runConnectionSteps(
   url: URL,
   { resolve, timeoutMs, clock, tls = {} }: ConnectionStepsOptions,
 ): Promise<readonly ConnectionStep[]> {
-  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  const address = urlAddress(url);
+  const { hostname, port } = address;
   const isEncrypted = url.protocol === "https:";
-  const defaultPort = isEncrypted ? 443 : 80;
-  const port = url.port === "" ? defaultPort : Number(url.port);
-  const address = { hostname, port };
   const work: readonly (readonly [ConnectionStepName, (() => Promise<string>)?])[] = [
     [
       "dns",

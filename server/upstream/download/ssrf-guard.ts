@@ -4,7 +4,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { errorCode } from "../../lib/error-code.ts";
-import type { Address } from "../transport/index.ts";
+import { type Address, urlAddress } from "../transport/index.ts";
 import { hasCredentials, ipFamilyOf, isPrivateName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
 
@@ -52,8 +52,8 @@ export async function resolvePublicAddresses(
     throw new DownloadError("invalid", "the link is too long", `${url.href.length} characters`);
   }
   // A trailing dot marks a fully qualified name. Certificates are for names without it.
-  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  const port = portOf(url);
+  const { hostname, port } = urlAddress(url);
+  const host = hostname.replace(/\.$/, "");
   const isTrusted = [host, bracketed(host)].some(
     (name) => trusted.includes(name) || trusted.includes(`${name}:${port}`),
   );
@@ -122,13 +122,8 @@ const unknownHost = (logged: string): DownloadError =>
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-function portOf({ port, protocol }: URL): number {
-  if (port !== "") return Number(port);
-  return protocol === "https:" ? 443 : 80;
-}
-
 /** The `trusted` entry for the host of a configured URL, such as an upstream's. */
 export function trustedHost(baseUrl: string): string {
   const url = new URL(baseUrl);
-  return `${url.hostname}:${portOf(url)}`;
+  return `${url.hostname}:${urlAddress(url).port}`;
 }

@@ -17,6 +17,12 @@ export interface Address {
   readonly tls?: TlsTrust;
 }
 
+/** Where the server of a URL listens. An IPv6 address has no brackets. */
+export const urlAddress = ({ protocol, hostname, port }: URL): Address => ({
+  hostname: hostname.replace(/^\[|\]$/g, ""),
+  port: Number(port || (protocol === "https:" ? 443 : 80)),
+});
+
 export interface TlsTrust {
   /** Certificate authorities to trust instead of the runtime's and those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string | undefined;

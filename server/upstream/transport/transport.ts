@@ -4,7 +4,7 @@
  */
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
-import type { TlsTrust } from "./connection.ts";
+import { type TlsTrust, urlAddress } from "./connection.ts";
 import {
   bufferedPool,
   ConnectionPool,
@@ -180,12 +180,11 @@ export class HttpClient {
   #endpointOf(url: string): UpstreamEndpoint {
     const cached = this.#endpoints.get(url);
     if (cached) return cached;
-    const { protocol, hostname, port, host, pathname, search } = new URL(url);
+    const parsed = new URL(url);
+    const { protocol, host, pathname, search } = parsed;
     const secure = protocol === "https:";
-    const defaultPort = secure ? 443 : 80;
     const endpoint: UpstreamEndpoint = {
-      hostname: hostname.replace(/^\[|\]$/g, ""),
-      port: port === "" ? defaultPort : Number(port),
+      ...urlAddress(parsed),
       ...(secure && { tls: this.#tls }),
       key: secure ? `https://${host}` : host,
       host,

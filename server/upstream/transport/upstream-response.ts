@@ -13,9 +13,10 @@ import {
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UpstreamResponse } from "../adapter.ts";
+import { invalidJson } from "../invalid-response.ts";
 import { largeJsonBytes, parseLargeJson, parseUpstreamJson } from "../upstream-json.ts";
 import type { StreamedResponse } from "./exchange.ts";
-import type { ResponseParser } from "./parse-response.ts";
+import type { Head, ResponseParser } from "./parse-response.ts";
 import { responseTooLargeError, toTransportError } from "./transport-error.ts";
 
 interface BoundedOptions {
@@ -144,8 +145,10 @@ async function parseJsonBytes(bytes: ChunkedBytes): Promise<unknown> {
   }
 }
 
-const invalidJson = (cause: unknown): GatewayError =>
-  new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", { cause });
+const headersOf = (head: Head): UpstreamResponse["headers"] => ({
+  get: (name) => head.get(name.toLowerCase()) ?? null,
+  has: (name) => head.has(name.toLowerCase()),
+});
 
 export const toUpstreamResponse = (
   response: StreamedResponse,
@@ -155,10 +158,7 @@ export const toUpstreamResponse = (
   new BoundedResponse({
     status: response.status,
     mayReportExhaustedLimit: response.mayReportExhaustedLimit,
-    headers: {
-      get: (name) => response.headers.get(name.toLowerCase()) ?? null,
-      has: (name) => response.headers.has(name.toLowerCase()),
-    },
+    headers: headersOf(response.headers),
     chunks: () => decompressed(response),
     signal,
     maxBytes,
@@ -185,11 +185,7 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   get headers(): UpstreamResponse["headers"] {
-    const { headers } = this.#response;
-    return {
-      get: (name) => headers.get(name.toLowerCase()) ?? null,
-      has: (name) => headers.has(name.toLowerCase()),
-    };
+    return headersOf(this.#response.headers);
   }
 
   get mayReportExhaustedLimit(): boolean {

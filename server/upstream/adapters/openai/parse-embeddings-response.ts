@@ -5,7 +5,7 @@
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
-import { GatewayError } from "../../../lib/gateway-error.ts";
+import { invalidJson } from "../../invalid-response.ts";
 import { checkUpstreamJson, parseLargeJson } from "../../upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
@@ -47,9 +47,6 @@ export async function parseLargeEmbeddingsResponse(
     throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
   }
 }
-
-const invalidJson = (cause: unknown): GatewayError =>
-  new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", { cause });
 
 function parseWhole(response: ChunkedBytes): ParsedResponse {
   const bytes = response.toBuffer();

@@ -1,5 +1,6 @@
 /** Shared by vendors whose response is a job that is polled. */
 import type { ImageRequestContext, PendingJob, UpstreamRequest } from "../../adapter.ts";
+import { hasCredentials } from "../../download/index.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 
 /** The job is still pending: fields that are absent stay as they were. */
@@ -32,8 +33,10 @@ export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): Up
 export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
   const url = typeof link === "string" ? URL.parse(link) : null;
   if (!url) throw invalidResponse("it has no poll URL for the job");
-  const hasCredentials = url.username !== "" || url.password !== "";
-  if (!hasCredentials && (url.origin === URL.parse(baseUrl)?.origin || isInDomains(url, domains)))
+  if (
+    !hasCredentials(url) &&
+    (url.origin === URL.parse(baseUrl)?.origin || isInDomains(url, domains))
+  )
     return url.href;
   throw invalidResponse("its poll URL is on another host, to which the API key is not sent");
 }
