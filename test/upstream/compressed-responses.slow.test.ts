@@ -5,11 +5,12 @@
 import { describe, expect, test } from "bun:test";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { failure, rawServer, testSender } from "./http-client-fixture.ts";
+import { turnsDuring } from "./turns-during.ts";
 
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const codings = {
   gzip: gzipSync,
-  "x-gzip": gzipSync,
+  "X-GZIP": gzipSync,
   deflate: deflateSync,
   br: (bytes: Buffer) => brotliCompressSync(bytes, quick),
   zstd: (bytes: Buffer) => zstdCompressSync(bytes),
@@ -21,30 +22,21 @@ const ways = [
   ["streamed", true],
 ] as const;
 
-async function receive(body: Uint8Array, coding: string, streams: boolean) {
+async function receive(
+  body: Uint8Array,
+  coding: string,
+  streams: boolean,
+  maxResponseBytes = maxBytes,
+) {
   using server = rawServer(({ socket }) => {
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
     socket.write(body);
   });
-  using sender = testSender(maxBytes);
-  const response = await sender.send(
-    { url: server.url, headers: {}, body: "?", streams },
-    new AbortController().signal,
-  );
-  let isDone = false;
-  let turns = 0;
-  const count = (): void => {
-    turns += 1;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
-  try {
-    return { text: await response.text(), turns };
-  } finally {
-    isDone = true;
-  }
+  using sender = testSender({ maxResponseBytes });
+  const response = await sender.post(server.url, "?", { streams });
+  return turnsDuring(() => response.text());
 }
 
 describe.each(Object.entries(codings))("a response in %s", (coding, compress) => {
@@ -55,7 +47,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
     "%s, does not block other requests while it is decompressed",
     async (_, streams) => {
       const read = await receive(body, coding, streams);
-      expect(read.text === text).toBeTrue();
+      expect(read.result === text).toBeTrue();
       expect(read.turns).toBeGreaterThan(10);
     },
   );
@@ -65,6 +57,19 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
     const error = await failure(receive(bomb, coding, streams));
     expect(error).toMatchObject({ kind: "upstream_invalid" });
     expect(error.message).toContain(`larger than ${maxBytes} bytes`);
+  });
+
+  test("takes no more memory than the limit", async () => {
+    const bomb = compress(Buffer.alloc(200_000_000));
+    const before = process.memoryUsage().rss;
+    const error = await failure(receive(bomb, coding, false, 1_000_000));
+    expect(error).toMatchObject({ kind: "upstream_invalid" });
+    expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
+  });
+
+  test.each(ways)("%s, is refused when it is not compressed at all", async (_, streams) => {
+    const error = await failure(receive(Buffer.from("no such thing"), coding, streams));
+    expect(error).toMatchObject({ kind: "upstream_invalid" });
   });
 
   test.each(ways)(
@@ -83,15 +88,17 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
 test("a response with the content-encoding identity is read unchanged", async () => {
   for (const coding of ["identity", "none", "UTF-8", "utf8"]) {
     for (const [, streams] of ways) {
-      expect((await receive(Buffer.from('{"a":1}'), coding, streams)).text).toBe('{"a":1}');
+      expect((await receive(Buffer.from('{"a":1}'), coding, streams)).result).toBe('{"a":1}');
     }
   }
 });
 
 test("a response with an unknown content-encoding is refused", async () => {
   for (const [, streams] of ways) {
-    const error = await failure(receive(Buffer.from("{}"), "lzma", streams));
-    expect(error.message).toContain("lzma");
-    expect(error).toMatchObject({ kind: "upstream_invalid" });
+    for (const coding of ["lzma", "gzip, br"]) {
+      const error = await failure(receive(Buffer.from("{}"), coding, streams));
+      expect(error.message).toContain(coding);
+      expect(error).toMatchObject({ kind: "upstream_invalid" });
+    }
   }
 });

@@ -1,7 +1,11 @@
 /** Consecutive image requests share a connection; no bytes of one response reach the next request. */
 import { expect, test } from "bun:test";
-import type { UpstreamTransport } from "../../server/upstream/transport/transport.ts";
-import { type ReceivedRequest, rawServer, testSender } from "./http-client-fixture.ts";
+import {
+  type ReceivedRequest,
+  rawServer,
+  type TestSender,
+  testSender,
+} from "./http-client-fixture.ts";
 
 /** Echoes the request body. `headers` are added to the response, and `more` runs after it. */
 const echo =
@@ -13,11 +17,8 @@ const echo =
     more(request);
   };
 
-const { signal } = new AbortController();
-const begin = ({ send }: UpstreamTransport, url: string, body: string) =>
-  send({ url, headers: {}, body, streams: true }, signal);
-const sendAndRead = async (sender: UpstreamTransport, url: string, body: string): Promise<string> =>
-  (await begin(sender, url, body)).text();
+const sendAndRead = ({ textOf }: TestSender, url: string, body: string): Promise<string> =>
+  textOf(url, body, { streams: true });
 
 test("sequential streaming requests reuse one connection", async () => {
   using upstream = rawServer(echo());
@@ -67,7 +68,7 @@ test.each([
 test("a connection whose response was not read to its end is not reused", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
-  const half = await begin(sender, upstream.url, "x".repeat(500_000));
+  const half = await sender.post(upstream.url, "x".repeat(500_000), { streams: true });
   for await (const chunk of half.chunks()) if (chunk.length > 0) break;
   expect(await sendAndRead(sender, upstream.url, "b")).toBe("b");
   expect(upstream.opened).toBe(2);

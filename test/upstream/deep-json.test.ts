@@ -10,6 +10,7 @@ import {
   parseUpstreamJson,
 } from "../../server/upstream/upstream-json.ts";
 import { tries } from "../depth.ts";
+import { turnsDuring } from "./turns-during.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
@@ -73,16 +74,9 @@ test("bytes without a value that is nested too deeply are passed on unchanged", 
 
 test("a text of millions of brackets is read in slices, and other requests run between them", async () => {
   const deep = `{"a":1,"deep":${nested(5_000_000)},"b":{"c":[2]}}`;
-  let turns = 0;
-  let isDone = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
-  const value = (await parseUpstreamJson(deep)) as { a: number; b: unknown };
-  isDone = true;
-  expect([value.a, value.b]).toEqual([1, { c: [2] }]);
+  const { turns, result } = await turnsDuring(() => parseUpstreamJson(deep));
+  const { a, b } = result as { a: number; b: unknown };
+  expect([a, b]).toEqual([1, { c: [2] }]);
   expect(turns).toBeGreaterThan(20);
 });
 

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
@@ -125,9 +124,7 @@ describe("a request cannot inject a header or another request", () => {
     using server = rawServer(echo);
     using sender = testSender();
     const headers = { authorization: "Bearer a\r\nx: y" };
-    const error = await failure(
-      sender.send({ url: server.url, headers, body: "{}" }, new AbortController().signal),
-    );
+    const error = await failure(sender.post(server.url, "{}", { headers }));
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
     expect(server.opened).toBe(0);
   });
@@ -160,11 +157,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
     expect(await atOnce(call)).toBe(reason);
     await until(() => server.opened === 1);
     await Bun.sleep(5);
-    const next = await sender.send(
-      { ...request(server.url), body: "next" },
-      new AbortController().signal,
-    );
-    expect(await next.text()).toBe("next");
+    expect(await sender.textOf(server.url, "next")).toBe("next");
     expect(server.received.map(({ body }) => body.toString())).toEqual(["next"]);
   });
 
@@ -187,11 +180,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
       await Bun.sleep(5);
       cancel.abort(reason);
       expect(await atOnce(call)).toBe(reason);
-      const next = await sender.send(
-        { ...request(server.url), body: "next" },
-        new AbortController().signal,
-      );
-      expect(await next.text()).toBe("next");
+      expect(await sender.textOf(server.url, "next")).toBe("next");
       // Only the connection of the last request is open.
       await until(() => server.open === 1);
     }
@@ -205,81 +194,15 @@ describe("a request that was never sent is reported as unsent, so that another u
     ["there is no such port", "http://[::1]:9/v1"],
   ])("because %s", async (_, url) => {
     using sender = testSender();
-    const error = await failure(
-      sender.send({ url, headers: {}, body: "{}" }, new AbortController().signal),
-    );
+    const error = await failure(sender.post(url, "{}"));
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
   test("a request on a connection that broke is not reported as unsent", async () => {
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
-    const error = await failure(
-      sender.send({ url: server.url, headers: {}, body: "{}" }, new AbortController().signal),
-    );
+    const error = await failure(sender.post(server.url, "{}"));
     expect(error).toMatchObject({ kind: "upstream_unreachable" });
     expect((error as GatewayError).details.notSent).toBeUndefined();
-  });
-});
-
-describe("an unrequested compressed response", () => {
-  const text = JSON.stringify({ words: "Größe 日本 ".repeat(1000) });
-  const ways: readonly [string, (bytes: Buffer) => Uint8Array][] = [
-    ["gzip", gzipSync],
-    ["X-GZIP", gzipSync],
-    ["deflate", deflateSync],
-    // Brotli's default, the best quality, would take seconds.
-    [
-      "br",
-      (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
-    ],
-    ["zstd", (bytes) => Bun.zstdCompressSync(bytes)],
-  ];
-  const responding = (coding: string, bytes: Uint8Array) =>
-    rawServer(({ socket }) => {
-      socket.write(
-        `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${bytes.length}\r\n\r\n`,
-      );
-      socket.write(bytes);
-    });
-  const refused = async (coding: string, bytes: Uint8Array, max: number): Promise<Error> => {
-    using server = responding(coding, bytes);
-    using sender = testSender(max);
-    const response = await sender.send(
-      { url: server.url, headers: {}, body: "{}" },
-      new AbortController().signal,
-    );
-    return failure(response.text());
-  };
-
-  test.each(ways)("is read: %s", async (coding, compress) => {
-    using server = responding(coding, compress(Buffer.from(text)));
-    using sender = testSender();
-    const response = await sender.send(
-      { url: server.url, headers: {}, body: "{}" },
-      new AbortController().signal,
-    );
-    expect(await response.text()).toBe(text);
-  });
-
-  test.each(ways)(
-    "is refused if it is truncated or exceeds the size limit: %s",
-    async (coding, compress) => {
-      const whole = compress(Buffer.from(text));
-      for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from("no such thing")]) {
-        expect(await refused(coding, bytes, 1_000_000)).toMatchObject({
-          kind: "upstream_invalid",
-        });
-      }
-      const bomb = compress(Buffer.alloc(200_000_000));
-      const before = process.memoryUsage().rss;
-      expect(await refused(coding, bomb, 1_000_000)).toMatchObject({ kind: "upstream_invalid" });
-      expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
-    },
-  );
-
-  test("is rejected when the compression is unknown", async () => {
-    const error = await refused("gzip, br", Buffer.from(text), 1_000_000);
-    expect(error).toMatchObject({ kind: "upstream_invalid" });
   });
 });

@@ -1,8 +1,12 @@
 /** Servers whose responses a test writes byte by byte, and which count their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { KeepAliveTrust } from "../../server/upstream/transport/connection-pool.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
+import type { TlsTrust } from "../../server/upstream/transport/connection.ts";
+import {
+  KeepAliveTrust,
+  type Unsolicited,
+} from "../../server/upstream/transport/connection-pool.ts";
 import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import {
   createTransport,
@@ -150,14 +154,40 @@ export function testClient(
   };
 }
 
+export interface TestSender extends UpstreamTransport {
+  /** Sends a request that no client aborts. */
+  post(url: string, body: string, more?: Partial<UpstreamRequest>): Promise<UpstreamResponse>;
+  /** The body of the response to such a request. */
+  textOf(url: string, body: string, more?: Partial<UpstreamRequest>): Promise<string>;
+  readonly reports: readonly Unsolicited[];
+  [Symbol.dispose](): void;
+}
+
 /** The same client, with its errors mapped to gateway errors. */
-export function testSender(maxResponseBytes = 1_000_000): UpstreamTransport & Disposable {
+export function testSender({
+  maxResponseBytes = 1_000_000,
+  tls,
+}: {
+  readonly maxResponseBytes?: number;
+  readonly tls?: TlsTrust;
+} = {}): TestSender {
+  const reports: Unsolicited[] = [];
   const sender = createTransport({
     maxResponseBytes,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },
+    ...(tls && { tls }),
+    onUnsolicited: (report) => reports.push(report),
   });
-  return { ...sender, [Symbol.dispose]: () => sender.close() };
+  const post: TestSender["post"] = (url, body, more) =>
+    sender.send({ url, headers: {}, body, ...more }, new AbortController().signal);
+  return {
+    ...sender,
+    post,
+    textOf: async (url, body, more) => (await post(url, body, more)).text(),
+    reports,
+    [Symbol.dispose]: () => sender.close(),
+  };
 }
 
 /** The error of the request. Throws if the request succeeds. */

@@ -13,6 +13,7 @@ import { parseLargeJson } from "../../server/upstream/upstream-json.ts";
 import { tries } from "../depth.ts";
 import { configFor, startGateway, temporaryFolder } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { turnsDuring } from "./turns-during.ts";
 
 const MiB = 1024 * 1024;
 const folder = temporaryFolder();
@@ -24,22 +25,6 @@ const splitAt = (bytes: Buffer, cuts: readonly number[]): ChunkedBytes => {
     [0, ...offsets].map((from, at) => bytes.subarray(from, offsets[at] ?? bytes.length)),
   );
 };
-
-/** Counts turns of the event loop while `work` runs. */
-async function turnsDuring<T>(work: () => Promise<T>): Promise<{ turns: number; result: T }> {
-  let turns = 0;
-  let isCounting = true;
-  const count = (): void => {
-    turns++;
-    if (isCounting) setImmediate(count);
-  };
-  setImmediate(count);
-  try {
-    return { result: await work(), turns };
-  } finally {
-    isCounting = false;
-  }
-}
 
 describe("large JSON", () => {
   test("is parsed as by JSON.parse, also as a list, however it is chunked", async () => {

@@ -5,32 +5,25 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { StreamedRequestBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
-import { createTransport, needsFetch } from "../../server/upstream/transport/transport.ts";
+import { needsFetch } from "../../server/upstream/transport/transport.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
-import { echo, failure, ok, type ReceivedRequest, rawServer } from "./http-client-fixture.ts";
+import {
+  echo,
+  failure,
+  ok,
+  type ReceivedRequest,
+  rawServer,
+  testSender,
+} from "./http-client-fixture.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 const certificate = selfSigned(folder.path, "IP:127.0.0.1");
 
-function testSend(ca = certificate.cert) {
-  const reported: Unsolicited[] = [];
-  const sender = createTransport({
-    maxResponseBytes: 100_000_000,
-    clock: () => performance.now(),
-    fetchOnly: { http: false, https: false },
-    tls: { ca },
-    onUnsolicited: (one) => reported.push(one),
-  });
-  const send = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
-    const response = await sender.send({ headers: {}, ...request }, new AbortController().signal);
-    return response.text();
-  };
-  return { send, reported, [Symbol.dispose]: () => sender.close() };
-}
+const testSend = (ca = certificate.cert) =>
+  testSender({ maxResponseBytes: 100_000_000, tls: { ca } });
 
 const uploaded = (text: string): StreamedRequestBody => ({
   length: text.length,
@@ -93,9 +86,10 @@ describe("a second response to one request is not the response to another", () =
         const clients = Array.from({ length: 4 }, async (_, client) => {
           for (let at = 0; at < 15; at++) {
             const body = `${client}-${at}`;
-            const request = { url: server.url, ...shapes[shape]?.(body) };
             // An error is not a wrong response; image requests are not retried.
-            const response = await transport.send(request).catch(() => body);
+            const response = await transport
+              .textOf(server.url, body, shapes[shape]?.(body))
+              .catch(() => body);
             expect(response).toBe(body);
             do await Bun.sleep(Math.random() * 3);
             while (pendingExtras > 0);
@@ -135,7 +129,7 @@ describe("a connection over TLS", () => {
     using transport = testSend();
     for (const length of [1, 100_000, 300_000, 10_000_000]) {
       const body = "abcdefg".repeat(length / 7 + 1);
-      expect((await transport.send({ url: server.url, body })) === body).toBe(true);
+      expect((await transport.textOf(server.url, body)) === body).toBe(true);
     }
     expect(server.opened).toBe(1);
   });
@@ -143,11 +137,10 @@ describe("a connection over TLS", () => {
   test("on which an unsolicited response waits is dropped, and its upstream is reported", async () => {
     using server = rawServer(echo, { tls: certificate });
     using transport = testSend();
-    expect(await transport.send({ url: server.url, body: "a" })).toBe("a");
+    expect(await transport.textOf(server.url, "a")).toBe("a");
     server.received[0]?.socket.write(ok("stray"));
-    for (const body of ["b", "c"])
-      expect(await transport.send({ url: server.url, body })).toBe(body);
-    await until(() => transport.reported.length === 1);
+    for (const body of ["b", "c"]) expect(await transport.textOf(server.url, body)).toBe(body);
+    await until(() => transport.reports.length === 1);
     expect(server.received[1]?.connection).toBe(2);
   });
 
@@ -160,7 +153,7 @@ describe("a connection over TLS", () => {
     ] as const) {
       using server = rawServer(echo, { tls });
       using transport = testSend(ca);
-      const error = await failure(transport.send({ url: server.url, body: "secret" }));
+      const error = await failure(transport.textOf(server.url, "secret"));
       expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
       expect(server.received).toEqual([]);
       await until(() => server.open === 0);
@@ -171,7 +164,7 @@ describe("a connection over TLS", () => {
     using server = rawServer(echo, { onConnection: (socket) => socket.destroy() });
     using transport = testSend();
     const url = server.url.replace("http:", "https:");
-    const error = await failure(transport.send({ url, body: "a" }));
+    const error = await failure(transport.textOf(url, "a"));
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 });

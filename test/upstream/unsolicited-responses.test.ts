@@ -4,8 +4,6 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
-import { createTransport } from "../../server/upstream/transport/transport.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -15,26 +13,16 @@ import {
   type RawServer,
   type ReceivedRequest,
   rawServer,
+  testSender,
 } from "./http-client-fixture.ts";
 
 /** Each client with a connection pool: buffered responses and streamed responses. */
 const ways = { buffered: false, streamed: true } as const;
 
 function testWay(streams: boolean) {
-  const reports: Unsolicited[] = [];
-  const sender = createTransport({
-    maxResponseBytes: 1_000_000,
-    clock: () => performance.now(),
-    fetchOnly: { http: false, https: false },
-    onUnsolicited: (one) => reports.push(one),
-  });
-  const send = async (url: string, body: string): Promise<string> => {
-    const response = await sender.send(
-      { url, headers: {}, body, streams },
-      new AbortController().signal,
-    );
-    return response.text();
-  };
+  const sender = testSender();
+  const { reports, textOf } = sender;
+  const send = (url: string, body: string) => textOf(url, body, { streams });
   return { send, reports, [Symbol.dispose]: () => sender.close() };
 }
 
