@@ -1,31 +1,26 @@
 /** Reservations in the outbox: a request that may have been billed is charged after a kill, once. */
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
-import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import type { ReservedRequest } from "../../server/storage/ports/outbox.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { noon } from "../budgets/budgets-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
-const openOutbox = (folder: string, compactBytes?: number) =>
+const openOutbox = (folder: string) =>
   new OutboxFile({
     folder,
     id: Bun.randomUUIDv7(),
     onError: (error) => {
       throw error;
     },
-    ...(compactBytes && { compactBytes }),
   });
 const request = () => ({ ...ledgerRow(noon), estimate: 0.04 });
-const store = () => {
-  const rows: LedgerRow[] = [];
-  return { rows, append: async (more: readonly LedgerRow[]) => void rows.push(...more) };
-};
-const recoveryOf = (folder: string) => new OutboxRecovery(folder, store());
+const recoveryOf = (folder: string) =>
+  new OutboxRecovery(folder, { append: async () => undefined });
 /** The row that the next process recovers. */
 const recoveredRow = ({ requestId }: ReservedRequest) =>
   ledgerRow(noon, {
@@ -44,27 +39,6 @@ function leaveCopy(folder: string, cutBytes = 0): void {
   const bytes = readFileSync(join(folder, name!));
   writeFileSync(join(folder, copy), bytes.subarray(0, bytes.length - cutBytes));
 }
-
-test("requests that began and have no row are recovered with their estimated cost, once", async () => {
-  using folder = temporaryFolder();
-  const outbox = openOutbox(folder.path);
-  const requests = [request(), request(), request(), request()];
-  for (const each of requests) outbox.reserve(each);
-  outbox.append([ledgerRow(noon, { requestId: requests[1]!.requestId })]);
-  outbox.markStored(1);
-  outbox.release(requests[3]!.requestId);
-  // The process is alive.
-  expect(recoveryOf(folder.path).reservations).toBe(0);
-  outbox.close();
-  const ledger = store();
-  const recovery = new OutboxRecovery(folder.path, ledger);
-  expect(recovery).toMatchObject({ reservations: 2, damaged: [], torn: 0, isDone: false });
-  await recovery.recover();
-  expect(ledger.rows).toEqual([requests[0]!, requests[2]!].map(recoveredRow));
-  expect(recovery.isDone).toBe(true);
-  expect(recoveryOf(folder.path).reservations).toBe(0);
-  expect(readdirSync(folder.path)).toEqual([]);
-});
 
 test("a request's row and the end of its reservation are one write", () => {
   using folder = temporaryFolder();
@@ -119,36 +93,16 @@ test("requests that begin in the same turn of the event loop are written as one 
   outbox.close();
 });
 
-describe("the outbox file", () => {
-  test("is empty when every request has its row in the store, and gone after a clean shutdown", () => {
-    using folder = temporaryFolder();
-    const outbox = openOutbox(folder.path);
-    const only = request();
-    outbox.reserve(only);
-    outbox.append([ledgerRow(noon, { requestId: only.requestId })]);
-    outbox.markStored(1);
-    expect(Bun.file(outbox.path).size).toBe(0);
-    outbox.close();
-    expect(readdirSync(folder.path)).toEqual([]);
-  });
-
-  test("stays bounded, however many requests begin and end during a long one", () => {
-    using folder = temporaryFolder();
-    const outbox = openOutbox(folder.path, 10_000);
-    const lasting = request();
-    outbox.reserve(lasting);
-    for (let count = 0; count < 500; count++) {
-      const short = request();
-      outbox.reserve(short);
-      outbox.append([ledgerRow(noon, { requestId: short.requestId })]);
-      outbox.markStored(1);
-      const files = readdirSync(folder.path);
-      expect(files).toHaveLength(1);
-      expect(Bun.file(join(folder.path, files[0]!)).size).toBeLessThan(11_000);
-    }
-    outbox.close();
-    expect(recoveryOf(folder.path).rows).toEqual([recoveredRow(lasting)]);
-  });
+test("the file is empty when every request has its row in the store, and gone after a clean shutdown", () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const only = request();
+  outbox.reserve(only);
+  outbox.append([ledgerRow(noon, { requestId: only.requestId })]);
+  outbox.markStored(1);
+  expect(Bun.file(outbox.path).size).toBe(0);
+  outbox.close();
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 test("no request is charged again whose row is in the outbox or in the ledger", async () => {

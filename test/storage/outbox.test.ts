@@ -144,6 +144,7 @@ test("a compaction keeps unstored rows and open reservations, and reports the ne
     if (outbox.rows.length > 3) outbox.markStored(1);
   }
   expect(opened).toBeGreaterThan(2);
+  expect(readdirSync(folder.path)).toHaveLength(1);
   expect(Bun.file(outbox.path).size).toBeLessThan(10_000);
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: rows.slice(-3),
