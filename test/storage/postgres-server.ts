@@ -53,21 +53,9 @@ export class PostgresServer {
     if (binaries === undefined) throw new Error(advice);
     this.port = port;
     if (isRoot) chownSync(this.#folder, nobody, nogroup);
+    const options = "-U vexel -A trust --no-sync -E UTF8 --locale=C.UTF-8".split(" ");
     const { exitCode, stderr } = Bun.spawnSync(
-      [
-        ...unprivileged,
-        join(binaries, "initdb"),
-        "-D",
-        join(this.#folder, "data"),
-        "-U",
-        "vexel",
-        "-A",
-        "trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-        "--locale=C.UTF-8",
-      ],
+      [...unprivileged, join(binaries, "initdb"), "-D", join(this.#folder, "data"), ...options],
       { cwd: this.#folder },
     );
     if (exitCode !== 0) throw new Error(`initdb failed: ${stderr}`);
@@ -86,23 +74,18 @@ export class PostgresServer {
   }
 
   async start(): Promise<void> {
+    const program = join(binaries ?? "", "postgres");
+    const folders = ["-D", join(this.#folder, "data"), "-k", this.#folder];
+    const options = `-p ${this.port} -c listen_addresses=127.0.0.1 -c fsync=off`.split(" ");
     this.#process = Bun.spawn(
+      // The server ends with the test process, also after kill -9.
       [
-        // The server ends with the test process, also after kill -9.
         ...unprivileged,
         "--pdeathsig",
         "SIGQUIT",
-        join(binaries ?? "", "postgres"),
-        "-D",
-        join(this.#folder, "data"),
-        "-k",
-        this.#folder,
-        "-p",
-        String(this.port),
-        "-c",
-        "listen_addresses=127.0.0.1",
-        "-c",
-        "fsync=off",
+        program,
+        ...folders,
+        ...options,
         ...this.#options,
       ],
       { cwd: this.#folder, stdin: "ignore", stdout: "ignore", stderr: "ignore" },

@@ -105,20 +105,9 @@ testWithRedis(
     selfSigned(folder.path, "IP:127.0.0.1");
     const [cert, key] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
     const port = await freePort();
-    const secured = new RedisServer(port, [
-      "--port",
-      "0",
-      "--tls-port",
-      String(port),
-      "--tls-cert-file",
-      cert,
-      "--tls-key-file",
-      key,
-      "--tls-auth-clients",
-      "no",
-      "--requirepass",
-      "secret",
-    ]);
+    const tls = ["--tls-port", String(port), "--tls-cert-file", cert, "--tls-key-file", key];
+    const access = ["--port", "0", "--tls-auth-clients", "no", "--requirepass", "secret"];
+    const secured = new RedisServer(port, [...tls, ...access]);
     await secured.start();
     const url = `rediss://:secret@127.0.0.1:${port}/0`;
     const redis = open({ url });

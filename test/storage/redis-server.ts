@@ -41,25 +41,14 @@ export class RedisServer {
 
   /** The folder of the server is empty: nothing is persisted. */
   async start(): Promise<void> {
-    this.#process = Bun.spawn(
-      [
-        // The server ends with the test process, also after kill -9.
-        "setpriv",
-        "--pdeathsig",
-        "SIGKILL",
-        binary ?? "",
-        "--dir",
-        this.#folder,
-        "--bind",
-        "127.0.0.1",
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        ...this.#options,
-      ],
-      { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
-    );
+    // The server ends with the test process, also after kill -9.
+    const command = ["setpriv", "--pdeathsig", "SIGKILL", binary ?? "", "--dir", this.#folder];
+    const options = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", ...this.#options];
+    this.#process = Bun.spawn([...command, ...options], {
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+    });
     await until(() => isListening(this.port));
   }
 

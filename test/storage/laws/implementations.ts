@@ -1,5 +1,5 @@
 /** The implementations of each storage port. A new one is one entry here, and obeys the laws of its port. */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SecretBox } from "../../../server/storage/encrypt-secret.ts";
@@ -14,7 +14,10 @@ import type { EmbeddingCacheStore } from "../../../server/storage/ports/embeddin
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
+import type { SharedResponses } from "../../../server/storage/ports/shared-responses.ts";
+import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
+import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
 import { createEventStore } from "../../../server/storage/sql/event-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
@@ -80,19 +83,34 @@ export const blobStores: readonly Implementation<BlobStore>[] = [
   ),
 ];
 
+const openResponseFiles = (folder: string, now: () => number): ResponseFiles =>
+  new ResponseFiles({
+    folder: join(folder, "responses"),
+    ttlMs: responseTtlMs,
+    maxBytes: responseMaxBytes,
+    disk: unlimitedDisk,
+    now,
+  });
+
 export const responseStores: readonly Implementation<ResponseStore>[] = [
-  inFolder(
-    "file",
-    (folder, now) =>
-      new ResponseFiles({
-        folder: join(folder, "responses"),
-        ttlMs: responseTtlMs,
-        maxBytes: responseMaxBytes,
-        disk: unlimitedDisk,
-        now,
-      }),
-  ),
+  inFolder("file", openResponseFiles),
 ];
+
+/** Each store has a data folder of its own, like a replica: other stores read its responses from `shared`. */
+export function openSharedResponseStore(
+  shared: SharedResponses,
+  now: () => number,
+): ResponseStore & { close(): Promise<void> } {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const local = openResponseFiles(folder, now);
+  const reportUnshared = (error: unknown): never => {
+    throw error;
+  };
+  const store = new SharedResponseStore({ local, shared, now, reportUnshared });
+  return Object.assign(store, {
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  });
+}
 
 export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[] = [
   inFolder(
@@ -115,27 +133,25 @@ export const ledgers: readonly Implementation<LedgerStorage>[] = [
   inFolder("SQLite", openSqliteLedger),
 ];
 
+export const openConsoleStores = (db: SqlDatabase): ConsoleStores => ({
+  users: createUserStore(db),
+  sessions: createSessionStore(db),
+  audit: createAuditLog(db),
+  close: () => db.close(),
+});
+
 export const consoleStores: readonly Implementation<ConsoleStores>[] = [
-  inFolder("SQLite", (folder, now) => {
-    const db = openGatewayDatabase(folder, now);
-    return {
-      users: createUserStore(db),
-      sessions: createSessionStore(db),
-      audit: createAuditLog(db),
-      close: () => db.close(),
-    };
-  }),
+  inFolder("SQLite", (folder, now) => openConsoleStores(openGatewayDatabase(folder, now))),
 ];
 
+export const openEventStorage = (db: SqlDatabase): EventStorage => ({
+  events: createEventStore(db),
+  deliveries: createDeliveryStore(db),
+  close: () => db.close(),
+});
+
 export const eventStorages: readonly Implementation<EventStorage>[] = [
-  inFolder("SQLite", (folder) => {
-    const db = new SqliteDatabase(openEventFile(folder));
-    return {
-      events: createEventStore(db),
-      deliveries: createDeliveryStore(db),
-      close: () => db.close(),
-    };
-  }),
+  inFolder("SQLite", (folder) => openEventStorage(new SqliteDatabase(openEventFile(folder)))),
 ];
 
 export const outboxes: readonly OutboxImplementation[] = [

@@ -4,7 +4,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
@@ -13,22 +12,14 @@ import {
   withLastKnownKeys,
 } from "../../../server/storage/postgres/last-known-stores.ts";
 import { PostgresResponses } from "../../../server/storage/postgres/responses.ts";
-import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
-import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import { createConfigEntityStore } from "../../../server/storage/sql/config-entity-store.ts";
-import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
-import { createEventStore } from "../../../server/storage/sql/event-store.ts";
 import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
-import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
-import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
-import { unlimitedDisk } from "../../harness.ts";
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
-import type { ConsoleStores } from "./console-stores.laws.ts";
-import type { EventStorage } from "./event-store.laws.ts";
+import { openConsoleStores, openEventStorage, openSharedResponseStore } from "./implementations.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
-import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
+import { responseTtlMs } from "./response-store.laws.ts";
 
 let template: Promise<string> | undefined;
 
@@ -91,26 +82,11 @@ export const postgresConfigEntityStoreWithCopy = withCopy((db, copy) =>
   withLastKnownEntities(createConfigEntityStore(db), copy),
 );
 
-export const postgresConsoleStores = inDatabase((url, now): ConsoleStores => {
-  const db = connect(url, now);
-  return {
-    users: createUserStore(db),
-    sessions: createSessionStore(db),
-    audit: createAuditLog(db),
-    close: () => db.close(),
-  };
-});
+export const postgresConsoleStores = inDatabase((url, now) => openConsoleStores(connect(url, now)));
 
 export const postgresLedger = inDatabase(openPostgresLedger);
 
-export const postgresEventStorage = inDatabase((url, now): EventStorage => {
-  const db = connect(url, now);
-  return {
-    events: createEventStore(db),
-    deliveries: createDeliveryStore(db),
-    close: () => db.close(),
-  };
-});
+export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
 
 export const postgresResponses = inDatabase((url, now) => {
   const db = connect(url, now);
@@ -118,21 +94,15 @@ export const postgresResponses = inDatabase((url, now) => {
   return Object.assign(responses, { close: () => db.close() });
 });
 
-/** Each store has a data folder of its own, like a replica: other stores read its responses from the database. */
 export const postgresResponseStore = inDatabase((url, now) => {
-  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
   const db = connect(url, now);
-  const limits = { ttlMs: responseTtlMs, maxBytes: responseMaxBytes };
-  const local = new ResponseFiles({ ...limits, folder, disk: unlimitedDisk, now });
-  const reportUnshared = (error: unknown): never => {
-    throw error;
+  const store = openSharedResponseStore(
+    new PostgresResponses({ db, ttlMs: responseTtlMs, now }),
+    now,
+  );
+  const close = async (): Promise<void> => {
+    await db.close();
+    await store.close();
   };
-  const shared = new PostgresResponses({ db, ttlMs: responseTtlMs, now });
-  const store = new SharedResponseStore({ local, shared, now, reportUnshared });
-  return Object.assign(store, {
-    close: async () => {
-      await db.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  });
+  return { begin: () => store.begin(), find: (name: string) => store.find(name), close };
 });

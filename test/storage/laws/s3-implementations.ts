@@ -3,21 +3,18 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import type { ContentStore } from "../../../server/storage/ports/content-store.ts";
 import { parseBlobUrl } from "../../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../../server/storage/s3/s3-images.ts";
 import { S3Responses } from "../../../server/storage/s3/s3-responses.ts";
-import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
-import { unlimitedDisk } from "../../harness.ts";
 import type { Implementation } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import { type ContentImplementation, contentMaxBytes } from "./content-store.laws.ts";
-import { openContentFiles, secrets } from "./implementations.ts";
-import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
+import { openContentFiles, openSharedResponseStore, secrets } from "./implementations.ts";
+import { responseTtlMs } from "./response-store.laws.ts";
 
 let server: FakeS3 | undefined;
 
@@ -63,19 +60,6 @@ export const s3Responses = inBucket(
   (objects, now) => new S3Responses({ objects, ttlMs: responseTtlMs, now }),
 );
 
-/** Each store has a data folder of its own, like a replica: other stores read its responses from the bucket. */
-export const s3ResponseStore = inBucket((objects, now) => {
-  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
-  const limits = { ttlMs: responseTtlMs, maxBytes: responseMaxBytes };
-  const store = new SharedResponseStore({
-    local: new ResponseFiles({ ...limits, folder, disk: unlimitedDisk, now }),
-    shared: new S3Responses({ objects, ttlMs: responseTtlMs, now }),
-    now,
-    reportUnshared: (error) => {
-      throw error;
-    },
-  });
-  return Object.assign(store, {
-    close: async () => rmSync(folder, { recursive: true, force: true }),
-  });
-});
+export const s3ResponseStore = inBucket((objects, now) =>
+  openSharedResponseStore(new S3Responses({ objects, ttlMs: responseTtlMs, now }), now),
+);
