@@ -4,10 +4,12 @@
  */
 import { afterAll, afterEach } from "bun:test";
 
-type Closable = { close(): unknown } | { stop(closeActiveConnections: true): unknown };
+type Closable = { close(): unknown } | { stop(closeActiveConnections: true): unknown } | Disposable;
 
-const closeOne = (opened: Closable): unknown =>
-  "stop" in opened ? opened.stop(true) : opened.close();
+function closeOne(opened: Closable): unknown {
+  if ("stop" in opened) return opened.stop(true);
+  return "close" in opened ? opened.close() : opened[Symbol.dispose]();
+}
 
 /** After all tests of the file, in this order. */
 export function closeAfterAll(...opened: readonly Closable[]): void {

@@ -237,6 +237,8 @@ export interface GatewayProcess {
   output(): string;
   kill(signal: NodeJS.Signals): void;
   readonly exited: Promise<number>;
+  /** Ends it with SIGKILL, if it is still running. */
+  close(): Promise<void>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
@@ -301,16 +303,21 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     }
     await Bun.sleep(10);
   }
+  const exited = child.exited.then(async (code) => {
+    await collecting;
+    return code;
+  });
   return {
     url,
     pid: child.pid,
     folder,
     output: () => text,
     kill: (signal) => child.kill(signal),
-    exited: child.exited.then(async (code) => {
-      await collecting;
-      return code;
-    }),
+    exited,
+    close: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
     post: (path, body, headers = {}) => post(`${url}${path}`, body, headers),
   };
 }

@@ -15,8 +15,7 @@ beforeAll(async () => {
   gateway = await startProcess({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
 });
 afterAll(async () => {
-  gateway.kill("SIGKILL");
-  await gateway.exited;
+  await gateway.close();
   folder[Symbol.dispose]();
 });
 

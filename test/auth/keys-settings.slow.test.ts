@@ -17,8 +17,7 @@ beforeAll(async () => {
   gateway = await startProcess({ folder: folder.path, yaml });
 });
 afterAll(async () => {
-  gateway.kill("SIGKILL");
-  await gateway.exited;
+  await gateway.close();
   fake.close();
   folder[Symbol.dispose]();
 });

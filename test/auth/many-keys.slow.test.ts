@@ -57,7 +57,6 @@ test("one of 100,000 keys is created and revoked by another process while the ga
       lines: count + 2,
     });
   } finally {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
+    await gateway.close();
   }
 });

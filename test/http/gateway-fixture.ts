@@ -48,6 +48,15 @@ interface ErrorMembers {
   readonly code: string | null;
 }
 
+/** The form of an image edit. */
+export function editForm(image = png, model = imageModel): FormData {
+  const form = new FormData();
+  form.append("model", model);
+  form.append("prompt", "a hat");
+  form.append("image", new Blob([image]), "a.png");
+  return form;
+}
+
 /**
  * Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id.
  */

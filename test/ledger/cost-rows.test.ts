@@ -4,7 +4,7 @@ import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { png } from "../http/gateway-fixture.ts";
+import { bearer, editForm, png } from "../http/gateway-fixture.ts";
 
 /** xAI reports the cost of a request itself: two cents. */
 const grok = Bun.serve({
@@ -121,14 +121,9 @@ describe("the cost of an image request", () => {
   });
 
   test("includes the input images of an edit", async () => {
-    const form = new FormData();
-    form.append("model", "gpt-image-1.5");
-    form.append("prompt", "a hat");
-    form.append("image", new Blob([png]), "a.png");
-    const headers = { authorization: `Bearer ${testKey}` };
-    const row = await rowOf(
-      await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers, body: form }),
-    );
+    const body = editForm(png, "gpt-image-1.5");
+    const url = `${gateway.url}/v1/images/edits`;
+    const row = await rowOf(await fetch(url, { method: "POST", headers: bearer, body }));
     const inputImage = (194 * (8 - 5)) / 1e6;
     expect(row.cost).toBeCloseTo(tokenCost(row) + inputImage, 12);
   });

@@ -4,7 +4,7 @@
  */
 
 import { Database } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   closeSync,
   existsSync,
@@ -17,6 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
@@ -29,10 +30,7 @@ import {
 import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const closing = closeAfterEach();
 
 const adminToken = "admin-0123456789abcdef";
 
@@ -46,19 +44,14 @@ interface Running {
 }
 
 async function start(env: Record<string, string> = {}): Promise<Running> {
-  const folder = temporaryFolder();
-  cleanUps.push(() => folder[Symbol.dispose]());
-  const fake = startFake();
-  cleanUps.push(() => fake.close());
+  const [folder, fake] = [temporaryFolder(), startFake()];
+  closing(folder, fake);
   const gateway = await startProcess({
     folder: folder.path,
     yaml: configFor(fake.url),
     env: { VEXEL_LOG_LEVEL: "warn", ...env },
   });
-  cleanUps.push(async () => {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
-  });
+  closing(gateway);
   return {
     gateway,
     data: join(folder.path, "data"),
@@ -165,8 +158,7 @@ describe("the ledger's write-ahead log", () => {
       await load.stop();
       expect(gateway.output()).toContain("ledger.db-wal was removed while the gateway was running");
       expect((await running.ready()).status).toBe(503);
-      gateway.kill("SIGKILL");
-      await gateway.exited;
+      await gateway.close();
       const folder = dirname(data);
       const next = await startProcess({ folder, yaml: configFor("http://127.0.0.1:9") });
       next.kill("SIGTERM");
@@ -213,7 +205,7 @@ test("removal of the lock file is detected, because another gateway could lock t
 });
 
 describe("a data folder that is moved away and recreated under load", () => {
-  test("is detected, and after it is moved back every successful response has its row", async () => {
+  async function moveAwayUnderLoad() {
     const running = await start();
     const { gateway, data } = running;
     const load = startLoad(running);
@@ -221,6 +213,11 @@ describe("a data folder that is moved away and recreated under load", () => {
     renameSync(data, `${data}-away`);
     mkdirSync(data);
     await until(() => load.refused() > 20);
+    return { running, gateway, data, load };
+  }
+
+  test("is detected, and after it is moved back every successful response has its row", async () => {
+    const { running, gateway, data, load } = await moveAwayUnderLoad();
     expect(gateway.output()).toMatch(/was (removed|replaced by another one) while the gateway/);
     rmSync(data, { recursive: true });
     renameSync(`${data}-away`, data);
@@ -235,13 +232,7 @@ describe("a data folder that is moved away and recreated under load", () => {
   });
 
   test("receives the pending rows at shutdown, and the next start recovers them", async () => {
-    const running = await start();
-    const { gateway, data } = running;
-    const load = startLoad(running);
-    await until(() => load.successful.length > 50);
-    renameSync(data, `${data}-away`);
-    mkdirSync(data);
-    await until(() => load.refused() > 20);
+    const { running, gateway, data, load } = await moveAwayUnderLoad();
     await load.stop();
     expectCleanExit(await running.stop(), running);
     expect(gateway.output()).not.toContain("ledger-rows-lost");

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer, embeddingModel, expectError, imageModel, png } from "../http/gateway-fixture.ts";
+import { bearer, editForm, embeddingModel, expectError, png } from "../http/gateway-fixture.ts";
 import { mayMount, mount, unmount } from "../storage/small-disk.ts";
 import { until } from "../until.ts";
 import { cleanUp, cleanUps, failedStart } from "./unwritable-ledger-fixture.ts";
@@ -31,24 +31,16 @@ if (mayMount()) {
       const fake = startFake();
       cleanUps.push(() => fake.close());
       const gateway = await startProcess({ folder, yaml: configFor(fake.url) });
-      cleanUps.push(async () => {
-        gateway.kill("SIGKILL");
-        await gateway.exited;
-      });
+      cleanUps.push(() => gateway.close());
       const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
-      const edit = () => {
-        const form = new FormData();
-        form.append("model", imageModel);
-        form.append("prompt", "a hat");
-        const large = new Uint8Array(1_500_000);
-        large.set(png);
-        form.append("image", new Blob([large]), "a.png");
-        return fetch(`${gateway.url}/v1/images/edits`, {
+      const large = new Uint8Array(1_500_000);
+      large.set(png);
+      const edit = () =>
+        fetch(`${gateway.url}/v1/images/edits`, {
           method: "POST",
           headers: bearer,
-          body: form,
+          body: editForm(large),
         });
-      };
       expect((await embed()).status).toBe(200);
       expect((await edit()).status).toBe(200);
 

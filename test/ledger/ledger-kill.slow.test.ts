@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { scaled } from "../depth.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer, embeddingModel, imageModel, png } from "../http/gateway-fixture.ts";
+import { bearer, editForm, embeddingModel, imageModel } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
 
 const fake = startFake();
@@ -17,16 +17,8 @@ const json = (path: string, body: object): SendRequest => {
   const headers = { ...bearer, "content-type": "application/json" };
   return (url) => fetch(`${url}${path}`, { method: "POST", headers, body: text });
 };
-const edit: SendRequest = (url) => {
-  const form = new FormData();
-  for (const [name, value] of [
-    ["model", imageModel],
-    ["prompt", "a hat"],
-  ] as const)
-    form.append(name, value);
-  form.append("image", new Blob([png]), "a.png");
-  return fetch(`${url}/v1/images/edits`, { method: "POST", headers: bearer, body: form });
-};
+const edit: SendRequest = (url) =>
+  fetch(`${url}/v1/images/edits`, { method: "POST", headers: bearer, body: editForm() });
 const generation = { model: imageModel, prompt: "an otter", size: "1024x1024" };
 const requests: readonly SendRequest[] = [
   json("/v1/embeddings", { model: embeddingModel, input: "a" }),
@@ -84,8 +76,7 @@ test("a restarted gateway continues the same ledger", async () => {
       await response.text();
       ids.push(response.headers.get("x-request-id")!);
     }
-    gateway.kill("SIGKILL");
-    await gateway.exited;
+    await gateway.close();
   }
   expect(readLedger(join(folder.path, "data")).map(({ requestId }) => requestId)).toEqual(ids);
 });

@@ -54,8 +54,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     const first = await start("serve");
     await fillQuietly(data);
     const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
-    first.kill("SIGKILL");
-    await first.exited;
+    await first.close();
     const freeSpace = () => emptyLedger(data);
     return { data, start, freeSpace, id: response.headers.get("x-request-id")! };
   }

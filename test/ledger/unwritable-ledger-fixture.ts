@@ -49,10 +49,7 @@ export async function startSmallProcess(
     yaml: configFor(fake.url),
     env: { VEXEL_LEDGER_MAX_BYTES: String(ledgerBytes), ...env },
   });
-  cleanUps.push(async () => {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
-  });
+  cleanUps.push(() => gateway.close());
   return gateway;
 }
 

@@ -1,19 +1,15 @@
 /** A database outage loses no ledger row and stops no client. */
 import { afterAll, afterEach, expect } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
-import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { databaseName, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
-import { sharedRows, startLoad, startReplica } from "./replica-fixture.ts";
+import { replicaStarter, sharedRows, startLoad } from "./replica-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
-const processes: GatewayProcess[] = [];
+const start = replicaStarter(fake.url);
 afterEach(async () => {
-  for (const gateway of processes.splice(0)) {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
-  }
   // The other tests of this process use it as well.
   const server = await sharedPostgres();
   if (server.pid === undefined) await server.start();
@@ -23,12 +19,8 @@ afterEach(async () => {
 async function startReplicas(folder: string, names: readonly string[]) {
   const server = await sharedPostgres();
   const databaseUrl = await server.createDatabase();
-  const start = async (name: string): Promise<GatewayProcess> => {
-    const gateway = await startReplica({ folder, name, fakeUrl: fake.url, databaseUrl });
-    processes.push(gateway);
-    return gateway;
-  };
-  return { server, databaseUrl, start, replicas: await Promise.all(names.map(start)) };
+  const replicas = await Promise.all(names.map((name) => start({ folder, name, databaseUrl })));
+  return { server, databaseUrl, replicas };
 }
 
 testWithPostgres(
@@ -71,7 +63,7 @@ testWithPostgres(
   "the rows of a gateway that is killed during an outage reach the database after its restart, once",
   async () => {
     using folder = temporaryFolder();
-    const { server, databaseUrl, start, replicas } = await startReplicas(folder.path, ["a"]);
+    const { server, databaseUrl, replicas } = await startReplicas(folder.path, ["a"]);
     const [victim] = replicas;
     if (!victim) throw new Error("there is no replica");
     const load = startLoad([victim.url], 4);
@@ -79,11 +71,10 @@ testWithPostgres(
     await server.stop();
     const before = load.completed.length;
     await until(() => load.completed.length > before + 100);
-    victim.kill("SIGKILL");
-    await victim.exited;
+    await victim.close();
     await load.stop();
     // The database is still away: the restarted gateway serves from the copy of the configuration.
-    const restarted = await start("a");
+    const restarted = await start({ folder: folder.path, name: "a", databaseUrl });
     const more = startLoad([restarted.url], 4);
     await until(() => more.completed.length > 50);
     await more.stop();

@@ -9,10 +9,11 @@ import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { databaseName, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
-import { sharedRows, sharedSecret, startLoad, startReplica } from "./replica-fixture.ts";
+import { replicaStarter, sharedRows, sharedSecret, startLoad } from "./replica-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
+const start = replicaStarter(fake.url);
 
 testWithPostgres(
   "a data folder moves into the database with every key, row and sum, and its gateway continues there",
@@ -37,8 +38,7 @@ testWithPostgres(
     });
     const load = startLoad([gateway.url], 4);
     await until(() => load.completed.length > 200);
-    gateway.kill("SIGKILL");
-    await gateway.exited;
+    await gateway.close();
     await load.stop();
     // Rows of another month, whose text PostgreSQL cannot store as it is.
     const ledger = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
@@ -72,12 +72,7 @@ testWithPostgres(
     expect(again.err).toContain("is not empty");
 
     // The rows of the data folder are forwarded once more, and change nothing.
-    const replica = await startReplica({
-      folder: folder.path,
-      name: "a",
-      fakeUrl: fake.url,
-      databaseUrl,
-    });
+    const replica = await start({ folder: folder.path, name: "a", databaseUrl });
     const headers = { authorization: `Bearer ${key}` };
     expect((await fetch(`${replica.url}/v1/models`, { headers })).status).toBe(200);
     replica.kill("SIGTERM");

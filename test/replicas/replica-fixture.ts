@@ -1,6 +1,7 @@
 /** Gateways as separate processes that share one PostgreSQL database, and clients that send requests to them. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { closeAfterEach } from "../clean-up.ts";
 import { configFor, type GatewayProcess, startProcess } from "../harness.ts";
 import { bearer, embeddingModel } from "../http/gateway-fixture.ts";
 import type { PostgresServer } from "../storage/postgres-server.ts";
@@ -12,20 +13,22 @@ export interface ReplicaOptions {
   /** The parent of the replicas' folders. */
   readonly folder: string;
   readonly name: string;
-  readonly fakeUrl: string;
   readonly databaseUrl: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export function startReplica(options: ReplicaOptions): Promise<GatewayProcess> {
-  const { folder, name, fakeUrl, databaseUrl, env = {} } = options;
-  const own = join(folder, name);
-  mkdirSync(own, { recursive: true });
-  return startProcess({
-    folder: own,
-    yaml: configFor(fakeUrl),
-    env: { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret, ...env },
-  });
+/** Starts replicas with this upstream, which are killed after each test. The test file calls it itself. */
+export function replicaStarter(fakeUrl: string) {
+  const closing = closeAfterEach();
+  return async (options: ReplicaOptions): Promise<GatewayProcess> => {
+    const folder = join(options.folder, options.name);
+    mkdirSync(folder, { recursive: true });
+    const shared = { DATABASE_URL: options.databaseUrl, VEXEL_SECRET: sharedSecret };
+    const env = { ...shared, ...options.env };
+    const gateway = await startProcess({ folder, yaml: configFor(fakeUrl), env });
+    closing(gateway);
+    return gateway;
+  };
 }
 
 export interface Load {

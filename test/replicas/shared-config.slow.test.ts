@@ -1,5 +1,5 @@
 /** Replicas share API keys, configuration and console sessions through the database, and start without it. */
-import { afterAll, afterEach, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
@@ -7,23 +7,11 @@ import { embeddingModel } from "../http/gateway-fixture.ts";
 import { vexel, vexelProcess } from "../process/process-fixture.ts";
 import { freePort, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
-import { sharedSecret, startReplica } from "./replica-fixture.ts";
+import { replicaStarter, sharedSecret } from "./replica-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
-const processes: GatewayProcess[] = [];
-afterEach(async () => {
-  for (const gateway of processes.splice(0)) {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
-  }
-});
-
-async function start(folder: string, name: string, databaseUrl: string, env = {}) {
-  const gateway = await startReplica({ folder, name, fakeUrl: fake.url, databaseUrl, env });
-  processes.push(gateway);
-  return gateway;
-}
+const start = replicaStarter(fake.url);
 
 const statusWith = async (gateway: GatewayProcess, key: string): Promise<number> => {
   const headers = { authorization: `Bearer ${key}` };
@@ -36,9 +24,9 @@ testWithPostgres(
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const console = { VEXEL_CONSOLE: "on" };
-    const a = await start(folder.path, "a", databaseUrl, console);
-    const b = await start(folder.path, "b", databaseUrl, console);
+    const options = { folder: folder.path, databaseUrl, env: { VEXEL_CONSOLE: "on" } };
+    const a = await start({ ...options, name: "a" });
+    const b = await start({ ...options, name: "b" });
     const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
     const command = (...args: string[]) => vexel(["keys", ...args], { cwd: folder.path, env });
     const created = await command("create", "--name", "shared");
@@ -80,12 +68,13 @@ testWithPostgres(
       const env = { DATABASE_URL: databaseUrl, VEXEL_SECRET: sharedSecret };
       const command = (...args: string[]) => vexel(["keys", ...args], { cwd: folder.path, env });
       const key = (await command("create", "--name", "known")).out.trim();
-      const first = await start(folder.path, "a", databaseUrl);
+      const replica = { folder: folder.path, name: "a", databaseUrl };
+      const first = await start(replica);
       await until(async () => (await statusWith(first, key)) === 200);
       first.kill("SIGTERM");
       await first.exited;
       await server.stop();
-      const again = await start(folder.path, "a", databaseUrl);
+      const again = await start(replica);
       expect(again.output()).toContain("database-unavailable");
       expect(await statusWith(again, key)).toBe(200);
       await server.start();

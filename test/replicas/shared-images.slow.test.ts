@@ -36,10 +36,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const replica of replicas) {
-    replica.kill("SIGKILL");
-    await replica.exited;
-  }
+  for (const replica of replicas) await replica.close();
   s3.stop();
   await fake.close();
   folder[Symbol.dispose]();

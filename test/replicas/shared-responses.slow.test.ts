@@ -1,21 +1,16 @@
 /** Stored responses of image requests are replayed by every replica. */
-import { afterAll, afterEach, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
-import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { bearer, imageModel } from "../http/gateway-fixture.ts";
 import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { startRedis, testWithRedis } from "../storage/redis-server.ts";
-import { startReplica } from "./replica-fixture.ts";
+import { replicaStarter } from "./replica-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
-const processes: GatewayProcess[] = [];
-afterEach(async () => {
-  for (const gateway of processes.splice(0)) {
-    gateway.kill("SIGKILL");
-    await gateway.exited;
-  }
-});
+const start = replicaStarter(fake.url);
+const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
 
 testWithRedis(
   "two equal image requests at the same time on two replicas are generated once, and both clients get the same bytes",
@@ -23,15 +18,11 @@ testWithRedis(
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
     const redis = await startRedis();
-    const start = async (name: string): Promise<GatewayProcess> => {
-      const env = { REDIS_URL: redis.url };
-      const options = { folder: folder.path, name, fakeUrl: fake.url, databaseUrl, env };
-      const gateway = await startReplica(options);
-      processes.push(gateway);
-      return gateway;
-    };
-    const replicas = [await start("a"), await start("b")];
-    const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
+    const options = { folder: folder.path, databaseUrl, env: { REDIS_URL: redis.url } };
+    const replicas = [
+      await start({ ...options, name: "a" }),
+      await start({ ...options, name: "b" }),
+    ];
     const headers = { ...bearer, "idempotency-key": "at the same time" };
     const before = fake.requests.length;
     const bodies = await Promise.all(
@@ -52,14 +43,9 @@ testWithPostgres(
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const start = async (name: string): Promise<GatewayProcess> => {
-      const options = { folder: folder.path, name, fakeUrl: fake.url, databaseUrl };
-      const gateway = await startReplica(options);
-      processes.push(gateway);
-      return gateway;
-    };
-    const [a, b] = [await start("a"), await start("b")];
-    const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
+    const options = { folder: folder.path, databaseUrl };
+    const a = await start({ ...options, name: "a" });
+    const b = await start({ ...options, name: "b" });
     const headers = { ...bearer, "idempotency-key": "the same on both" };
     const before = fake.requests.length;
     const first = await a.post("/v1/images/generations", request, headers);

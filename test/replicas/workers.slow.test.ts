@@ -56,7 +56,7 @@ testWithRedis(
       VEXEL_ADMIN_TOKEN: token,
       VEXEL_CACHE_BYTES: String(8 * 1024 * 1024),
     });
-    closing({ close: () => gateway.kill("SIGKILL") });
+    closing(gateway);
     const replicas = async (): Promise<number> =>
       ((await (await fetch(`${gateway.url}/readyz`)).json()) as { replicas: number }).replicas;
     await until(async () => (await replicas()) === 2);
