@@ -4,9 +4,11 @@ import type { InjectedFault } from "../fake-upstream.ts";
 import {
   expectError,
   expectVectors,
+  jsonResponse,
   send,
   startFaultSetup,
   unreachableUrl,
+  upstreamFailure,
 } from "./faults-fixture.ts";
 
 const setup = startFaultSetup({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
@@ -14,15 +16,10 @@ const { fake } = setup;
 beforeEach(() => fake.clear());
 afterAll(() => setup.close());
 
-const unreachable = {
-  status: 502,
-  type: "server_error",
-  code: "upstream_unreachable",
-  error: "upstream_unreachable",
-} as const;
+const unreachable = upstreamFailure("upstream_unreachable");
 /** An embeddings request is retried twice before the client gets the error. */
-const unreachableAfterRetries = { ...unreachable, attempts: 3 } as const;
-const invalid = { ...unreachable, code: "upstream_invalid", error: "upstream_invalid" } as const;
+const unreachableAfterRetries = { ...unreachable, attempts: 3 };
+const invalid = upstreamFailure("upstream_invalid");
 
 describe("a connection that keeps breaking is reported as unreachable, and an image request is sent once,", () => {
   const phases = ["before-headers", "mid-headers", "mid-body"] as const;
@@ -105,9 +102,8 @@ describe("an invalid upstream response is reported as invalid:", () => {
 });
 
 test("an image error with status 200 is reported as upstream_error", async () => {
-  const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
-  fake.script({ response: { status: 200, body: '{"error":{"message":"no"}}' } });
-  await expectError(setup, await send.image(setup), upstreamError);
+  fake.script(jsonResponse({ error: { message: "no" } }));
+  await expectError(setup, await send.image(setup), upstreamFailure("upstream_error"));
 });
 
 describe("a response above the size limit is rejected", () => {
@@ -128,13 +124,8 @@ describe("a response above the size limit is rejected", () => {
 
   test("an error response above the limit is still reported as an upstream error", async () => {
     fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
-    await expectError(setup, await send.embeddings(setup), {
-      status: 502,
-      type: "server_error",
-      code: "upstream_error",
-      error: "upstream_error",
-      attempts: 3,
-    });
+    const failed = { ...upstreamFailure("upstream_error"), attempts: 3 };
+    await expectError(setup, await send.embeddings(setup), failed);
   });
 
   test("a stream above the limit is rejected", async () => {

@@ -4,13 +4,16 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
+  type ExpectedError,
   eventsOf,
   expectError,
   expectNoSecrets,
   type FaultSetup,
+  jsonResponse,
   rowOf,
   send,
   startFaultSetup,
+  upstreamFailure,
 } from "./faults-fixture.ts";
 
 const setup = startFaultSetup();
@@ -38,7 +41,7 @@ const completed = (more: object = {}): string =>
 
 /** Expects a stream whose last event is the one error event, and a ledger row with the same error. */
 async function expectBroken(
-  { gateway }: FaultSetup,
+  from: FaultSetup,
   response: Response,
   expected: { events: readonly string[]; code: string; status: number },
 ): Promise<Record<string, unknown>> {
@@ -52,10 +55,7 @@ async function expectBroken(
   expect(Object.keys(error).toSorted()).toEqual(["code", "message", "param", "type"]);
   expect(error).toMatchObject({ code: expected.code, type: "server_error", param: null });
   expectNoSecrets(setup, response, text);
-  const row = gateway
-    .rows()
-    .find(({ requestId }) => requestId === response.headers.get("x-request-id"));
-  expect(row).toMatchObject({
+  expect(rowOf(from, response)).toMatchObject({
     status: expected.status,
     error: expected.code,
     images: null,
@@ -65,6 +65,7 @@ async function expectBroken(
   return error;
 }
 
+const invalid = upstreamFailure("upstream_invalid");
 const partials = ["image_generation.partial_image", "image_generation.partial_image"];
 
 describe("a stream that breaks after its first events ends with an error event", () => {
@@ -135,13 +136,6 @@ describe("a stream that breaks after its first events ends with an error event",
 });
 
 describe("a stream that fails before its first event is refused with a status", () => {
-  const invalid = {
-    status: 502,
-    type: "server_error",
-    code: "upstream_invalid",
-    error: "upstream_invalid",
-  } as const;
-
   test.each<[string, InjectedFault]>([
     ["it is empty", { stream: "empty" }],
     ["its images are garbage", { images: "garbage" }],
@@ -158,15 +152,11 @@ describe("a stream that fails before its first event is refused with a status", 
 
   test("when it hangs from the start", async () => {
     shortTimeout.fake.script({ hang: "headers" });
-    await expectError(shortTimeout, await streamed({}, shortTimeout), {
-      status: 504,
-      type: "server_error",
-      code: "upstream_timeout",
-      error: "upstream_timeout",
-    });
+    const timedOut = upstreamFailure("upstream_timeout", 504);
+    await expectError(shortTimeout, await streamed({}, shortTimeout), timedOut);
   });
 
-  test.each<[string, string, object]>([
+  test.each<[string, string, ExpectedError]>([
     [
       "moderation",
       data({
@@ -196,11 +186,11 @@ describe("a stream that fails before its first event is refused with a status", 
     [
       "an error event that has no `error` inside",
       `event: error\n${data({ type: "error", code: "server_error", message: "sorry" })}`,
-      { status: 502, type: "server_error", code: "upstream_error", error: "upstream_error" },
+      upstreamFailure("upstream_error"),
     ],
   ])("when its first event is %s", async (_, frame, expected) => {
     fake.script(stream(frame));
-    await expectError(setup, await streamed(), expected as never);
+    await expectError(setup, await streamed(), expected);
   });
 });
 
@@ -300,29 +290,12 @@ describe("a client gets a stream or a whole response as requested, whatever the 
 
   test("an unrequested stream that breaks becomes an error response", async () => {
     fake.script(stream(data({ type: "image_generation.partial_image", b64_json: base64() })));
-    await expectError(setup, await send.image(setup), {
-      status: 502,
-      type: "server_error",
-      code: "upstream_invalid",
-      error: "upstream_invalid",
-    });
+    await expectError(setup, await send.image(setup), invalid);
   });
 
   test("an image URL that cannot be downloaded becomes an error", async () => {
-    fake.script({
-      response: {
-        status: 200,
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ data: [{ url: "https://10.0.0.1/a.png" }] }),
-      },
-    });
-    const error = await expectError(setup, await streamed(), {
-      status: 502,
-      type: "server_error",
-      code: "upstream_invalid",
-      error: "upstream_invalid",
-      images: 0,
-    });
+    fake.script(jsonResponse({ data: [{ url: "https://10.0.0.1/a.png" }] }));
+    const error = await expectError(setup, await streamed(), { ...invalid, images: 0 });
     expect(error.message).toContain("does not lead to a public address");
   });
 });

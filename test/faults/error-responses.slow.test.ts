@@ -1,12 +1,15 @@
 /** Error responses of upstreams: the client gets the meaning, and nothing of the gateway's internals. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import {
   type ExpectedError,
   expectError,
+  jsonResponse,
   send,
   startFaultSetup,
+  upstreamFailure,
   upstreamKey,
   upstreamToken,
 } from "./faults-fixture.ts";
@@ -16,89 +19,60 @@ const { fake } = setup;
 beforeEach(() => fake.clear());
 afterAll(() => setup.close());
 
-const failed: ExpectedError = {
-  status: 502,
-  type: "server_error",
-  code: "upstream_error",
-  error: "upstream_error",
-};
+const failed = upstreamFailure("upstream_error");
 /** An embeddings request is retried twice, as the error may be transient. */
 const failedAfterRetries: ExpectedError = { ...failed, attempts: 3 };
-const errorResponse = (
+const errorResponse = (status: number, body: unknown) => jsonResponse(body, status);
+const expected = (
   status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): InjectedFault => ({
-  response: {
-    status,
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  },
-});
+  type: string,
+  code: string | null,
+  error: ErrorKind,
+): ExpectedError => ({ status, type, code, error });
 
 describe("an upstream error is mapped to its meaning:", () => {
   test.each<[string, InjectedFault, ExpectedError]>([
     [
       "a rate limit",
       { fail: "rate-limit" },
-      { status: 429, type: "tokens", code: "rate_limit_exceeded", error: "upstream_rate_limit" },
+      expected(429, "tokens", "rate_limit_exceeded", "upstream_rate_limit"),
     ],
     [
       "a slow_down error",
       { fail: "slow-down" },
-      { status: 429, type: "rate_limit_error", code: "slow_down", error: "slow_down" },
+      expected(429, "rate_limit_error", "slow_down", "slow_down"),
     ],
     [
       "no credit",
       { fail: "quota" },
-      {
-        status: 429,
-        type: "insufficient_quota",
-        code: "insufficient_quota",
-        error: "insufficient_quota",
-      },
+      expected(429, "insufficient_quota", "insufficient_quota", "insufficient_quota"),
     ],
     [
       "no credit, under its newer code",
       errorResponse(429, {
         error: { message: "x", type: "billing", code: "credit_balance_exhausted" },
       }),
-      {
-        status: 429,
-        type: "billing",
-        code: "credit_balance_exhausted",
-        error: "insufficient_quota",
-      },
+      expected(429, "billing", "credit_balance_exhausted", "insufficient_quota"),
     ],
     [
       "a spending limit",
       { fail: "billing" },
-      {
-        status: 400,
-        type: "invalid_request_error",
-        code: "billing_hard_limit_reached",
-        error: "billing_hard_limit_reached",
-      },
+      expected(
+        400,
+        "invalid_request_error",
+        "billing_hard_limit_reached",
+        "billing_hard_limit_reached",
+      ),
     ],
     [
       "a rejected upstream key, which is not the client's key",
       { fail: "credentials" },
-      {
-        status: 502,
-        type: "server_error",
-        code: "upstream_credentials",
-        error: "upstream_credentials",
-      },
+      upstreamFailure("upstream_credentials"),
     ],
     [
       "a model its account may not use",
       { fail: "forbidden" },
-      {
-        status: 403,
-        type: "invalid_request_error",
-        code: "model_not_found",
-        error: "upstream_forbidden",
-      },
+      expected(403, "invalid_request_error", "model_not_found", "upstream_forbidden"),
     ],
     [
       "a model it does not have",
@@ -109,12 +83,7 @@ describe("an upstream error is mapped to its meaning:", () => {
           code: "model_not_found",
         },
       }),
-      {
-        status: 404,
-        type: "invalid_request_error",
-        code: "model_not_found",
-        error: "model_not_found",
-      },
+      expected(404, "invalid_request_error", "model_not_found", "model_not_found"),
     ],
     ["a path it does not have", { fail: "detail" }, failed],
     ["a server error", { fail: "server-error" }, failedAfterRetries],
@@ -124,38 +93,29 @@ describe("an upstream error is mapped to its meaning:", () => {
       "overload",
       { fail: "overloaded" },
       {
-        status: 503,
-        type: "service_unavailable_error",
-        code: "server_is_overloaded",
-        error: "upstream_overloaded",
+        ...expected(
+          503,
+          "service_unavailable_error",
+          "server_is_overloaded",
+          "upstream_overloaded",
+        ),
         attempts: 3,
       },
     ],
     [
       "its own timeout",
       errorResponse(504, "late"),
-      {
-        status: 504,
-        type: "server_error",
-        code: "upstream_timeout",
-        error: "upstream_timeout",
-        attempts: 3,
-      },
+      { ...upstreamFailure("upstream_timeout", 504), attempts: 3 },
     ],
     [
       "a rejection by Azure's content filter",
       errorResponse(400, { error: { message: "filtered", code: "content_filter", status: 400 } }),
-      {
-        status: 400,
-        type: "image_generation_user_error",
-        code: "content_filter",
-        error: "moderation_blocked",
-      },
+      expected(400, "image_generation_user_error", "content_filter", "moderation_blocked"),
     ],
     [
       "an error that is only text",
       errorResponse(400, { error: "input is too odd" }),
-      { status: 400, type: "invalid_request_error", code: null, error: "upstream_rejected" },
+      expected(400, "invalid_request_error", null, "upstream_rejected"),
     ],
     [
       "an error with a number for a code",
@@ -165,25 +125,24 @@ describe("an upstream error is mapped to its meaning:", () => {
         type: "BadRequestError",
         code: 400,
       }),
-      { status: 400, type: "BadRequestError", code: null, error: "upstream_rejected" },
+      expected(400, "BadRequestError", null, "upstream_rejected"),
     ],
     ["an empty error", errorResponse(500, null), failedAfterRetries],
     ["an unknown status", errorResponse(418, {}), failedAfterRetries],
-  ])("%s", async (_, fault, expected) => {
+  ])("%s", async (_, fault, error) => {
     fake.script(fault, { times: 9 });
-    await expectError(setup, await send.embeddings(setup), expected);
-    expect(fake.requests).toHaveLength(expected.attempts ?? 1);
+    await expectError(setup, await send.embeddings(setup), error);
+    expect(fake.requests).toHaveLength(error.attempts ?? 1);
   });
 
   test("a request body above the upstream's limit, with an HTML page", async () => {
     fake.script({ fail: "too-large" });
     // One input: several would be split into smaller requests.
-    await expectError(setup, await send.embeddings(setup, { input: "a" }), {
-      status: 413,
-      type: "invalid_request_error",
-      code: null,
-      error: "upstream_rejected",
-    });
+    await expectError(
+      setup,
+      await send.embeddings(setup, { input: "a" }),
+      expected(413, "invalid_request_error", null, "upstream_rejected"),
+    );
     expect(fake.requests).toHaveLength(1);
   });
 
@@ -196,12 +155,11 @@ describe("an upstream error is mapped to its meaning:", () => {
   test("FastAPI's list of validation errors becomes a message", async () => {
     const detail = [{ loc: ["body", "input"], msg: "Input should be a valid string", type: "x" }];
     fake.script(errorResponse(422, { detail }));
-    const error = await expectError(setup, await send.embeddings(setup), {
-      status: 422,
-      type: "invalid_request_error",
-      code: null,
-      error: "upstream_rejected",
-    });
+    const error = await expectError(
+      setup,
+      await send.embeddings(setup),
+      expected(422, "invalid_request_error", null, "upstream_rejected"),
+    );
     expect(error.message).toContain("Input should be a valid string");
   });
 });
@@ -273,12 +231,11 @@ describe("internal details are not disclosed", () => {
       }),
     );
     const response = await send.embeddings(setup);
-    const error = await expectError(setup, response, {
-      status: 400,
-      type: "***",
-      code: "***",
-      error: "upstream_rejected",
-    });
+    const error = await expectError(
+      setup,
+      response,
+      expected(400, "***", "***", "upstream_rejected"),
+    );
     expect(error.param).toBe("***");
     expect(error.message).not.toContain("abcdefgh12345678");
     expect(error.message).not.toContain("AbCdEf123456");

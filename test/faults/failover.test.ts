@@ -6,10 +6,12 @@ import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   expectError,
   expectVectors,
+  jsonResponse,
   rowOf,
   send,
   startFaultSetup,
   unreachableUrl,
+  upstreamFailure,
 } from "./faults-fixture.ts";
 
 const setup = startFaultSetup({ upstreams: 2 });
@@ -21,13 +23,11 @@ beforeEach(() => {
 });
 closeAfterAll(setup, shortTimeout, firstUnreachable);
 
-const refusal = (status: number, code: string): InjectedFault => ({
-  response: {
-    status,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ error: { message: "no", type: "invalid_request_error", code } }),
-  },
-});
+const refusal = (
+  status: number,
+  code: string | null,
+  type = "invalid_request_error",
+): InjectedFault => jsonResponse({ error: { message: "no", type, code } }, status);
 const image = Buffer.from(
   fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
@@ -37,7 +37,10 @@ const notBilled: readonly [string, InjectedFault][] = [
   ["is at its rate limit", { fail: "rate-limit" }],
   ["returns slow_down", { fail: "slow-down" }],
   ["has no credit", { fail: "quota" }],
+  ["has no credit, with status 403", refusal(403, "insufficient_quota", "insufficient_quota")],
   ["has reached its spending limit", { fail: "billing" }],
+  ["has no such model", refusal(404, "model_not_found")],
+  ["does not permit the request", refusal(403, null)],
   ["is overloaded", { fail: "overloaded" }],
   ["rejects the gateway's key", { fail: "credentials" }],
   ["returns its own server error", { fail: "server-error" }],
@@ -149,12 +152,8 @@ describe("an image that may have been billed is not requested again when the fir
 
   test("times out", async () => {
     shortTimeout.fakes[0]!.script({ hang: "headers" });
-    await expectError(shortTimeout, await send.image(shortTimeout), {
-      status: 504,
-      type: "server_error",
-      code: "upstream_timeout",
-      error: "upstream_timeout",
-    });
+    const timedOut = upstreamFailure("upstream_timeout", 504);
+    await expectError(shortTimeout, await send.image(shortTimeout), timedOut);
     expect(shortTimeout.fakes[1]!.requests).toHaveLength(0);
   });
 

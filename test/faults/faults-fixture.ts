@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
-import { type Fake, fakeVector, startFake } from "../fake-upstream.ts";
+import { type Fake, fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
 /** An address at which nothing listens. */
@@ -94,6 +94,27 @@ export interface ExpectedError {
   /** Images that were billed and could not be delivered. */
   readonly images?: number;
 }
+
+/** The error of a failed upstream, whose code is also its kind in the ledger. */
+export const upstreamFailure = (error: ErrorKind, status = 502): ExpectedError => ({
+  status,
+  type: "server_error",
+  code: error,
+  error,
+});
+
+/** An upstream response with a JSON body. */
+export const jsonResponse = (
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): InjectedFault => ({
+  response: {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  },
+});
 
 export interface ErrorBody {
   readonly message: string;

@@ -5,8 +5,10 @@ import {
   type EmbeddingsBody,
   expectError,
   expectVectors,
+  jsonResponse,
   send,
   startFaultSetup,
+  upstreamFailure,
 } from "./faults-fixture.ts";
 
 const setup = startFaultSetup();
@@ -14,31 +16,16 @@ const { fake } = setup;
 beforeEach(() => fake.clear());
 afterAll(() => setup.close());
 
-const invalid = {
-  status: 502,
-  type: "server_error",
-  code: "upstream_invalid",
-  error: "upstream_invalid",
-} as const;
+const invalid = upstreamFailure("upstream_invalid");
 const encodings = ["float", "base64"] as const;
 const embedding = (numbers: readonly unknown[] | string, index = 0) => ({
   object: "embedding",
   index,
   embedding: numbers,
 });
-const scriptedResponse = (data: unknown, more: object = {}): InjectedFault => ({
-  response: {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      object: "list",
-      data,
-      model: "m",
-      usage: { prompt_tokens: 1, total_tokens: 1 },
-      ...more,
-    }),
-  },
-});
+const usage = { prompt_tokens: 1, total_tokens: 1 };
+const scriptedResponse = (data: unknown, more: object = {}): InjectedFault =>
+  jsonResponse({ object: "list", data, model: "m", usage, ...more });
 
 describe("invalid vectors are never delivered:", () => {
   test.each<[string, InjectedFault, RegExp]>([
