@@ -4,17 +4,16 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
 import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
-import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
+import { errorOf, startImageGateway } from "./image-gateway-fixture.ts";
 
 const upstreamRequests: Record<string, unknown>[] = [];
 const shown = new Map<string, Uint8Array<ArrayBuffer>>();
-const fake = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async (request) => {
+const { gateway, url: origin } = startImageGateway({
+  model: "image-model",
+  respond: async (request) => {
     const { pathname } = new URL(request.url);
     const image = shown.get(pathname);
     if (image) return new Response(image);
@@ -22,19 +21,14 @@ const fake = Bun.serve({
     const info = JSON.stringify({ sd_model_name: "custom-checkpoint" });
     return Response.json({ images: [base64Of(grayImage("an otter"))], info });
   },
+  yaml: (url) => `
+upstreams: [{ id: fake, kind: automatic1111, baseUrl: "${url}" }]
+models: [{ id: image-model, kind: image, targets: [{ upstream: fake, model: custom-checkpoint }] }]`,
+  settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" },
 });
-const origin = `http://127.0.0.1:${fake.port}`;
-const yaml = `
-upstreams: [{ id: fake, kind: automatic1111, baseUrl: "${origin}" }]
-models:
-  - { id: image-model, kind: image, targets: [{ upstream: fake, model: custom-checkpoint }] }
-keys: [{ name: test, key: ${testKey} }]
-`;
-const gateway = startGateway({ yaml, settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" } });
 beforeEach(() => {
   upstreamRequests.length = 0;
 });
-closeAfterAll(gateway, fake);
 
 const link = (name: string, image: Uint8Array<ArrayBuffer>) => {
   shown.set(name, image);
@@ -112,7 +106,7 @@ describe("a mask that does not fit is rejected before the upstream is called", (
       mask: linked("the mask") ? link("/mask.png", mask) : inline(mask),
     });
     expect(response.status).toBe(400);
-    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    const error = await errorOf(response);
     expect(error.param).toBe("mask.image_url");
     expect(error.message).toContain("the mask is 24x24 and the image 16x16");
     expect(upstreamRequests).toHaveLength(0);
@@ -129,14 +123,11 @@ describe("a mask that does not fit is rejected before the upstream is called", (
 });
 
 describe("an error about the images of an edit names them as the client spelled them", () => {
-  interface Refusal {
-    readonly error: { readonly message: string; readonly param: string };
-  }
   const otter = grayImage("an otter");
 
   test("`images` in JSON", async () => {
     const response = await edit({ images: [inline(otter), inline(otter)] });
-    const { error } = (await response.json()) as Refusal;
+    const error = await errorOf(response);
     expect(response.status).toBe(400);
     expect(error.param).toBe("images");
     expect(error.message).toStartWith("Invalid 'images': too many images.");
@@ -144,19 +135,15 @@ describe("an error about the images of an edit names them as the client spelled 
 
   test("`image` in a form", async () => {
     const form = new FormData();
-    for (const [name, value] of [
-      ["model", "image-model"],
-      ["prompt", "a hat"],
-    ] as const) {
-      form.append(name, value);
-    }
+    form.append("model", "image-model");
+    form.append("prompt", "a hat");
     for (const name of ["a.png", "b.png"]) form.append("image", new Blob([otter]), name);
     const response = await fetch(`${gateway.url}/v1/images/edits`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}` },
       body: form,
     });
-    const { error } = (await response.json()) as Refusal;
+    const error = await errorOf(response);
     expect(error.param).toBe("image");
     expect(error.message).toStartWith("Invalid 'image': too many images.");
   });

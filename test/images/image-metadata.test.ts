@@ -2,33 +2,27 @@
 
 import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { closeAfterAll } from "../clean-up.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { startImageGateway } from "./image-gateway-fixture.ts";
 
 let image = "";
 let reported: object = {};
-const fake = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: () => Response.json({ created: 1, ...reported, data: [{ b64_json: image }] }),
-});
-const yaml = `
+const { generate: send } = startImageGateway({
+  model: "g1",
+  respond: () => Response.json({ created: 1, ...reported, data: [{ b64_json: image }] }),
+  yaml: (url) => `
 upstreams:
-  - { id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }
-  - { id: shapes, kind: xai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }
-  - { id: house, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }
+  - { id: fake, kind: openai, baseUrl: "${url}/v1", apiKey: x }
+  - { id: shapes, kind: xai, baseUrl: "${url}/v1", apiKey: x }
+  - { id: house, kind: openai-compatible, baseUrl: "${url}/v1" }
 models:
   - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
   - { id: shaped, kind: image, targets: [{ upstream: shapes, model: grok-imagine-image }] }
   - { id: drop, kind: image, parameters: drop, targets: [{ upstream: fake, model: gpt-image-2 }] }
-  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }
-keys: [{ name: test, key: ${testKey} }]
-`;
-const gateway = startGateway({ yaml });
-closeAfterAll(gateway, fake);
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }`,
+});
 
 const edges = { width: 16, height: 16, shade: 90 } as const;
 const kinds = {
@@ -46,11 +40,7 @@ const kinds = {
 const generate = async (body: object, came: Uint8Array, says: object = {}) => {
   image = base64Of(came);
   reported = says;
-  const response = await gateway.post("/v1/images/generations", {
-    model: "g1",
-    prompt: "x",
-    ...body,
-  });
+  const response = await send(body);
   const text = await response.text();
   const upstreamResponse =
     "stream" in body && response.status === 200

@@ -10,9 +10,10 @@ import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.t
 import { collectImage } from "../../server/upstream/collect-image.ts";
 import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";
-import { startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorOf, startImageGateway } from "./image-gateway-fixture.ts";
 
 const folder = temporaryFolder();
 const temp = createRequestTemp(folder.path);
@@ -176,20 +177,12 @@ describe("in a stream", () => {
 
 describe("through the gateway", () => {
   let upstreamResponse: object = {};
-  const fake = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: () => Response.json({ created: 1, ...upstreamResponse }),
-  });
-  const yaml = `
-upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
-models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]
-keys: [{ name: test, key: ${testKey} }]
-`;
-  const gateway = startGateway({ yaml });
-  afterAll(async () => {
-    await gateway.close();
-    await fake.stop(true);
+  const { gateway, generate } = startImageGateway({
+    model: "d2",
+    respond: () => Response.json({ created: 1, ...upstreamResponse }),
+    yaml: (url) => `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${url}/v1", apiKey: x }]
+models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]`,
   });
   let good = "";
   let half = "";
@@ -198,14 +191,12 @@ keys: [{ name: test, key: ${testKey} }]
     good = base64Of(image);
     half = base64Of(image.slice(0, image.length / 2));
   });
-  const generate = (body: object) =>
-    gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
   test("a truncated image is an upstream error; its cost is recorded, and no delivered image", async () => {
     upstreamResponse = { data: [{ b64_json: half }] };
     const response = await generate({ size: "1024x1024" });
     expect(response.status).toBe(502);
-    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    const error = await errorOf(response);
     expect(error.code).toBe("upstream_invalid");
     expect(error.message).toContain("its image is truncated");
     const row = gateway.rows().at(-1);

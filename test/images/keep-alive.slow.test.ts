@@ -2,33 +2,27 @@
 
 import { beforeEach, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { testKey } from "../harness.ts";
+import { startImageGateway } from "./image-gateway-fixture.ts";
 
 let upstreamResponse: () => Response = () => new Response("?", { status: 500 });
-const fake = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async () => {
+const { gateway, generate } = startImageGateway({
+  model: "d2",
+  respond: async () => {
     await Bun.sleep(1300);
     return upstreamResponse();
   },
+  yaml: (url) => `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${url}/v1", apiKey: x }]
+models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]`,
+  settings: { VEXEL_KEEP_ALIVE: "1" },
 });
-const yaml = `
-upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
-models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }]
-keys: [{ name: test, key: ${testKey} }]
-`;
-const gateway = startGateway({ yaml, settings: { VEXEL_KEEP_ALIVE: "1" } });
 beforeEach(() => gateway.resetTargets());
-closeAfterAll(gateway, fake);
 
 const image = base64Of(grayImage("an otter"));
 /** Too large to be held in memory, so that it is sent in chunks. */
 const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(300_000)]));
-const generate = (body: object) =>
-  gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
 test("a keep-alive response has dropped parameters and missing images in the member `vexel`", async () => {
   for (const each of [image, large]) {
@@ -54,7 +48,7 @@ test("a keep-alive response has dropped parameters and missing images in the mem
 test("a keep-alive response has the status of an error, and when to retry", async () => {
   upstreamResponse = () =>
     Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
-  const response = await generate({});
+  const response = await generate();
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
     vexel: { status: 429, headers: { "retry-after": "7" } },
@@ -64,7 +58,7 @@ test("a keep-alive response has the status of an error, and when to retry", asyn
 
 test("a keep-alive response has no member `vexel` if there is nothing to report", async () => {
   upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
-  expect(await (await generate({})).json()).not.toHaveProperty("vexel");
+  expect(await (await generate()).json()).not.toHaveProperty("vexel");
 });
 
 test("a keep-alive response is read by OpenAI's client like any other response", async () => {

@@ -7,41 +7,33 @@ import { type PostProcessTools, postProcess } from "../../server/images/post-pro
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { isPrivateHost } from "../../server/upstream/download/address-ranges.ts";
-import { closeAfterAll } from "../clean-up.ts";
 import { grayImage } from "../conformance/arrange.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { startImageGateway } from "./image-gateway-fixture.ts";
 
 const requestedUrls: string[] = [];
 let link = "";
-const fake = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: (request) => {
+const { gateway, url, generate } = startImageGateway({
+  model: "d2",
+  respond: (request) => {
     const { pathname } = new URL(request.url);
     requestedUrls.push(pathname);
-    if (pathname !== "/x.png") return Response.json({ created: 1, data: [{ url: link }] });
+    if (pathname !== "/x.png")
+      return Response.json({ created: 1, size: "1536x1024", data: [{ url: link }] });
     const proof = request.headers.get("authorization");
     return proof === `Basic ${btoa("user:pw")}`
       ? new Response(grayImage("an otter"))
       : new Response("no", { status: 401 });
   },
-});
-const host = `127.0.0.1:${fake.port}`;
-const yaml = `
-upstreams:
-  - { id: fake, kind: openai, baseUrl: "http://${host}/v1", apiKey: x }
+  yaml: (origin) => `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${origin}/v1", apiKey: x }]
 models:
   - { id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }
-  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
-keys: [{ name: test, key: ${testKey} }]
-`;
-const gateway = startGateway({ yaml });
+  - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }`,
+});
+const { host } = new URL(url);
 beforeEach(() => {
   requestedUrls.length = 0;
 });
-closeAfterAll(gateway, fake);
-const generate = (body: object) =>
-  gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
 describe("an upstream's link", () => {
   test.each(["http://minio:9000/b/x.png", "http://nas.lan/x.png", "https://cdn.corp./x.png"])(
@@ -67,8 +59,13 @@ describe("an upstream's link", () => {
 
   test("that is private becomes a link of the gateway if no response_format was requested", async () => {
     link = `http://user:pw@${host}/x.png`;
-    const { data } = (await (await generate({})).json()) as { data: { url: string }[] };
+    const { data, size } = (await (await generate({})).json()) as {
+      data: { url: string }[];
+      size: string;
+    };
     expect(Object.keys(data[0]!)).toEqual(["url"]);
+    // The size of the image, not the size that the upstream reports.
+    expect(size).toBe("16x16");
     expect(data[0]!.url).toStartWith(`${gateway.url}/files/images/`);
     const shown = await fetch(data[0]!.url);
     expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(grayImage("an otter")));

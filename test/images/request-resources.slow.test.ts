@@ -280,33 +280,33 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
   });
 });
 
-test("a response that comes after a waiting client has disconnected is closed", async () => {
-  const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
-  const closed: boolean[] = [];
-  const kept = await keepAlive(promise, 1);
-  const chunks = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();
-  expect((await chunks.next()).value).toBe(" ");
-  await chunks.return?.();
-  async function* open(): AsyncGenerator<Uint8Array> {}
-  const close = async (complete: boolean): Promise<void> => {
-    closed.push(complete);
+describe("a keep-alive response whose client has disconnected", () => {
+  /** Disconnects while the response is pending. Resolves with how the response is closed when it arrives. */
+  const closedAfter = async (
+    disconnect: (kept: OutgoingResponse) => Promise<unknown>,
+  ): Promise<boolean[]> => {
+    const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
+    await disconnect(await keepAlive(promise, 1));
+    const closed: boolean[] = [];
+    async function* open(): AsyncGenerator<Uint8Array> {}
+    const close = async (complete: boolean): Promise<void> => void closed.push(complete);
+    resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
+    await until(() => closed.length > 0);
+    return closed;
   };
-  resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
-  await until(() => closed.length > 0);
-  expect(closed).toEqual([false]);
-});
 
-test("a response that comes after a client has disconnected before the first byte is closed", async () => {
-  const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
-  const closed: boolean[] = [];
-  await discardBody(await keepAlive(promise, 1));
-  async function* open(): AsyncGenerator<Uint8Array> {}
-  const close = async (complete: boolean): Promise<void> => {
-    closed.push(complete);
-  };
-  resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
-  await until(() => closed.length > 0);
-  expect(closed).toEqual([false]);
+  test("after its first byte is closed when it arrives", async () => {
+    const closed = await closedAfter(async ({ body }) => {
+      const chunks = (body as AsyncIterable<string>)[Symbol.asyncIterator]();
+      expect((await chunks.next()).value).toBe(" ");
+      await chunks.return?.();
+    });
+    expect(closed).toEqual([false]);
+  });
+
+  test("before its first byte is closed when it arrives", async () => {
+    expect(await closedAfter(discardBody)).toEqual([false]);
+  });
 });
 
 test("a release that throws prevents neither the ledger row nor the other releases", async () => {

@@ -4,11 +4,12 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageEvent } from "../../server/upstream/contract.ts";
-import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
+import { completedWith, sent, slowDown } from "./fill-missing-fixture.ts";
+import { startImageGateway } from "./image-gateway-fixture.ts";
 
 interface SentRequest {
   readonly n?: number;
@@ -17,51 +18,34 @@ interface SentRequest {
 
 let calls: SentRequest[] = [];
 let respond: (body: SentRequest, call: number) => Response | Promise<Response>;
-const fake = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async (request) => {
-    const body = (await request.json()) as SentRequest;
-    return respond(body, calls.push(body) - 1);
-  },
-});
 
 const image = (seed: string) => base64Of(grayImage(seed, 1024));
 const whole = (...images: readonly string[]) =>
   Response.json({ created: 1, data: images.map((b64_json) => ({ b64_json })) });
-const streamed = (...frames: readonly object[]) =>
-  new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(""), {
-    headers: { "content-type": "text/event-stream" },
-  });
-const done = (b64_json: string) => ({ type: "image_generation.completed", b64_json });
-const slowDown = () =>
-  Response.json({ error: { message: "Slow down.", code: "rate_limit_exceeded" } }, { status: 429 });
 
-const baseUrl = `http://127.0.0.1:${fake.port}/v1`;
-const yaml = `
+const { gateway, generate: send } = startImageGateway({
+  model: "d3",
+  respond: async (request) => {
+    const body = (await request.json()) as SentRequest;
+    return respond(body, calls.push(body) - 1);
+  },
+  yaml: (url) => `
 upstreams:
-  - { id: fake, kind: openai, baseUrl: "${baseUrl}", apiKey: x }
-  - { id: house, kind: openai-compatible, baseUrl: "${baseUrl}" }
+  - { id: fake, kind: openai, baseUrl: "${url}/v1", apiKey: x }
+  - { id: house, kind: openai-compatible, baseUrl: "${url}/v1" }
 models:
   - { id: d3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }], price: { image: 0.5 } }
   - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }], price: { image: 0.5 } }
   - { id: house, kind: image, targets: [{ upstream: house, model: image-model }], price: { image: 0.5 } }
-  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }
-keys: [{ name: test, key: ${testKey} }]
-`;
-const gateway = startGateway({ yaml });
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }`,
+});
 beforeEach(() => {
   calls = [];
   gateway.resetTargets();
 });
-closeAfterAll(gateway, fake);
 
 const generate = (body: object, headers = {}) =>
-  gateway.post(
-    "/v1/images/generations",
-    { model: "d3", prompt: crypto.randomUUID(), stream: true, ...body },
-    headers,
-  );
+  send({ prompt: crypto.randomUUID(), stream: true, ...body }, headers);
 async function read(response: Response) {
   const text = await response.text();
   expect(response.status, text).toBe(200);
@@ -166,7 +150,7 @@ describe("when some of several upstream requests fail", () => {
 
 describe("an upstream that generates fewer than requested", () => {
   test("is reported at the end of its stream", async () => {
-    respond = () => streamed(done(image("only")));
+    respond = () => sent(completedWith(image("only")));
     const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toEqual([image("only")]);
     expect(error?.code).toBe("upstream_invalid");
@@ -182,7 +166,7 @@ describe("an upstream that generates fewer than requested", () => {
   });
 
   test("is called again for the missing images if it generates one at a time, in a stream as well", async () => {
-    respond = (_, call) => streamed(done(image(`${call}`)));
+    respond = (_, call) => sent(completedWith(image(`${call}`)));
     const { images, error } = await read(await generate({ model: "house", n: 3 }));
     expect(new Set(images).size).toBe(3);
     expect(error).toBeUndefined();
@@ -191,14 +175,14 @@ describe("an upstream that generates fewer than requested", () => {
   });
 
   test("is not called again if the policy is strict", async () => {
-    respond = () => streamed(done(image("only")));
+    respond = () => sent(completedWith(image("only")));
     const { error } = await read(await generate({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
   test("is reported in a header of the buffered response, if it streams although the client did not request it", async () => {
-    respond = () => streamed(done(image("only")));
+    respond = () => sent(completedWith(image("only")));
     const response = await generate({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
     expect(await response.json()).toMatchObject({ data: [{ b64_json: image("only") }] });
@@ -207,7 +191,8 @@ describe("an upstream that generates fewer than requested", () => {
 
 describe("an invalid image", () => {
   test("among others of a stream does not fail them, and is billed", async () => {
-    respond = () => streamed(done(image("a")), done("aGVsbG8="), done(image("b")));
+    respond = () =>
+      sent(completedWith(image("a")), completedWith("aGVsbG8="), completedWith(image("b")));
     const { images, error } = await read(await generate({ model: "g1", n: 3 }));
     expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("1 of 3 images is missing.");
@@ -224,7 +209,7 @@ describe("an invalid image", () => {
 
   test("in place of a partial image is dropped", async () => {
     const partialImage = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
-    respond = () => streamed(partialImage, done(image("a")));
+    respond = () => sent(partialImage, completedWith(image("a")));
     const { images, error } = await read(await generate({ model: "g1", partial_images: 1 }));
     expect([images, error]).toEqual([[image("a")], undefined]);
   });

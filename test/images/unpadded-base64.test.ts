@@ -22,8 +22,6 @@ async function jpegOf(edge: number, padding: 1 | 2): Promise<Buffer> {
   return jpeg;
 }
 
-const unpadded = (bytes: Buffer): string => bytes.toString("base64").replace(/=+$/, "");
-
 const generate = (more: object) =>
   gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: "an otter", ...more });
 
@@ -33,17 +31,17 @@ describe.each([
   ["large", 500],
 ] as const)("a %s image in base64", (_, edge) => {
   describe.each([1, 2] as const)("that lacks %p characters of padding", (padding) => {
-    const respondWith = (jpeg: Buffer) =>
-      fake.script({
-        response: {
-          status: 200,
-          body: JSON.stringify({ created: 1, data: [{ b64_json: unpadded(jpeg) }] }),
-        },
-      });
+    /** The upstream responds with this JPEG. */
+    const scriptJpeg = async (): Promise<Buffer> => {
+      const jpeg = await jpegOf(edge, padding);
+      const b64_json = jpeg.toString("base64").replace(/=+$/, "");
+      const body = JSON.stringify({ created: 1, data: [{ b64_json }] });
+      fake.script({ response: { status: 200, body } });
+      return jpeg;
+    };
 
     test("is delivered as padded base64 of the same bytes", async () => {
-      const jpeg = await jpegOf(edge, padding);
-      respondWith(jpeg);
+      const jpeg = await scriptJpeg();
       const response = await generate({});
       expect(response.status).toBe(200);
       const { data } = (await response.json()) as { data: { b64_json: string }[] };
@@ -51,8 +49,7 @@ describe.each([
     });
 
     test("is delivered in a stream as padded base64 of the same bytes", async () => {
-      const jpeg = await jpegOf(edge, padding);
-      respondWith(jpeg);
+      const jpeg = await scriptJpeg();
       const events = await (await generate({ stream: true })).text();
       expect(events).toContain("event: image_generation.completed");
       const sent = /"b64_json":"([^"]*)"/.exec(events)?.[1];
@@ -60,8 +57,7 @@ describe.each([
     });
 
     test("is delivered as a link to the same bytes", async () => {
-      const jpeg = await jpegOf(edge, padding);
-      respondWith(jpeg);
+      const jpeg = await scriptJpeg();
       const response = await generate({ response_format: "url" });
       const { data } = (await response.json()) as { data: { url: string }[] };
       const file = await fetch(data[0]?.url ?? "");
@@ -70,7 +66,7 @@ describe.each([
     });
 
     test("is converted to another format", async () => {
-      respondWith(await jpegOf(edge, padding));
+      await scriptJpeg();
       const response = await generate({ output_format: "webp" });
       expect(response.status).toBe(200);
       const { data } = (await response.json()) as { data: { b64_json: string }[] };

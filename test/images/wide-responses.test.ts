@@ -4,9 +4,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { documentBounds, maxJsonDepth } from "../../server/upstream/upstream-json.ts";
-import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage } from "../fake-upstream.ts";
-import { startGateway } from "../harness.ts";
+import { errorOf, startImageGateway } from "./image-gateway-fixture.ts";
 
 const image = Buffer.from(
   fakeImage("a small image", 0, { format: "png", width: 16, height: 16 }),
@@ -16,24 +15,13 @@ const image = Buffer.from(
 let body = "";
 let type = "application/json";
 
-const vendor = Bun.serve({
-  port: 0,
-  fetch: () => new Response(body, { headers: { "content-type": type } }),
+const { generate } = startImageGateway({
+  model: "m",
+  respond: () => new Response(body, { headers: { "content-type": type } }),
+  yaml: (url) => `
+upstreams: [{ id: own, kind: openai, baseUrl: "${url}/v1", apiKey: k }]
+models: [{ id: m, kind: image, targets: [{ upstream: own, model: gpt-image-1 }] }]`,
 });
-const gateway = startGateway({
-  yaml: `
-upstreams:
-  - { id: own, kind: openai, baseUrl: "http://127.0.0.1:${vendor.port}/v1", apiKey: k }
-models:
-  - { id: m, kind: image, targets: [{ upstream: own, model: gpt-image-1 }] }
-keys:
-  - { name: test, key: sk-test-0123456789abcdef }
-`,
-});
-closeAfterAll(gateway, vendor);
-
-const generate = (stream: boolean) =>
-  gateway.post("/v1/images/generations", { model: "m", prompt: "p", stream });
 
 const wide = `[${"[],".repeat(500_000)}1]`;
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
@@ -52,7 +40,7 @@ describe.each([
   test("gives the image, and passes on a bounded part of the member", async () => {
     type = "application/json";
     body = `{"created":1,"x":${value},"data":[{"b64_json":"${image}"}]}`;
-    const response = await generate(false);
+    const response = await generate();
     const text = await response.text();
     expect(response.status, text.slice(0, 500)).toBe(200);
     const { data, x } = JSON.parse(text) as { data: { b64_json: string }[]; x: unknown[] };
@@ -65,7 +53,7 @@ describe.each([
   test("gives the image of a stream", async () => {
     type = "text/event-stream";
     body = `event: image_generation.completed\ndata: {"type":"image_generation.completed","x":${value},"b64_json":"${image}","created_at":1,"size":"1024x1024","quality":"high","background":"auto","output_format":"png","usage":{"total_tokens":2,"input_tokens":1,"output_tokens":1}}\n\n`;
-    const response = await generate(true);
+    const response = await generate({ stream: true });
     const text = await response.text();
     expect(response.status, text.slice(0, 500)).toBe(200);
     expect(text).toContain(image);
@@ -76,8 +64,7 @@ describe.each([
 test("an image response with a million members is refused as invalid", async () => {
   type = "application/json";
   body = `{${'"a":1,'.repeat(1_000_000)}"data":[{"b64_json":"${image}"}]}`;
-  const response = await generate(false);
-  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  const response = await generate();
   expect(response.status).toBe(502);
-  expect(error.code).toBe("upstream_invalid");
+  expect((await errorOf(response)).code).toBe("upstream_invalid");
 });
