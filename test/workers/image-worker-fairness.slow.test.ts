@@ -15,19 +15,20 @@ import {
   chunk,
   expectError,
   generated,
+  imageWorkers,
   jpegWithScans,
   never,
   speckled,
   speckledPng,
   upload,
-  watched,
 } from "./image-worker-fixture.ts";
 
+const start = imageWorkers();
 const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
 test("a small image overtakes twelve costly ones of another key", async () => {
-  const worker = createImageWorker({ clock: () => performance.now() });
+  const { worker } = start({ clock: () => performance.now() });
   const costly = upload(jpegWithScans(2048, 90));
   const done: string[] = [];
   const inspect = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
@@ -39,7 +40,6 @@ test("a small image overtakes twelve costly ones of another key", async () => {
   await Promise.all([...heavy, light]);
   // Both processes were busy when the light image arrived: it is served next.
   expect(done.indexOf("light")).toBeLessThanOrEqual(2);
-  await worker.close();
 });
 
 test("an edit of one key overtakes the costly edits of another", async () => {
@@ -155,10 +155,8 @@ function gifOf(frames: number): Uint8Array {
 }
 
 test("an image that takes longer than its size allows is refused, and its process ended", async () => {
-  const watcher = watched();
   const bounds: number[][] = [];
-  const worker = createImageWorker({
-    spawn: watcher.spawn,
+  const { worker, watcher } = start({
     inspectMs: (...message) => {
       bounds.push(message);
       return 20;
@@ -170,7 +168,6 @@ test("an image that takes longer than its size allows is refused, and its proces
   await expectError(worker.inspect(costly, never), "invalid_image_file", expectedMessage);
   expect(bounds).toEqual([[4096 * 4096, costly.size]]);
   await until(() => watcher.living.size === 0);
-  await worker.close();
 });
 
 describe("the queue of the image worker", () => {

@@ -7,23 +7,24 @@ import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-list.ts";
 import { toFilePart } from "../../server/workers/image/file-part.ts";
-import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { readAll } from "../chunks.ts";
 import { until } from "../until.ts";
 import {
   bytesIn,
   expectError,
   folder,
+  imageWorkers,
   inBytes,
   never,
-  newRequestTemp,
   pixelsOf,
   speckled,
   speckledPng,
   upload,
   uploadOnDisk,
-  watched,
+  type watched,
 } from "./image-worker-fixture.ts";
+
+const start = imageWorkers();
 
 /** The number of image bytes that were sent to a process. */
 const carried = (requests: ReturnType<typeof watched>["requests"]): number =>
@@ -43,9 +44,7 @@ describe("on Linux", () => {
   const onLinux = process.platform === "linux";
 
   test("an upload on disk is inspected and converted without being read by the gateway", async () => {
-    const watcher = watched();
-    const worker = createImageWorker({ spawn: watcher.spawn });
-    const temp = newRequestTemp();
+    const { worker, watcher, temp } = start();
     const pixels = speckled(400, 300, 4);
     const { part, close } = await uploadOnDisk(await speckledPng(400, 300));
     if (onLinux) {
@@ -56,14 +55,10 @@ describe("on Linux", () => {
       expect(carried(watcher.requests)).toBe(0);
     }
     await close();
-    await temp.clear();
-    await worker.close();
   });
 
   test("an image in the base64 of an upstream response is decoded in the worker", async () => {
-    const watcher = watched();
-    const worker = createImageWorker({ spawn: watcher.spawn });
-    const temp = newRequestTemp();
+    const { worker, watcher, temp } = start();
     const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
     const json = JSON.stringify({
       data: [
@@ -82,14 +77,10 @@ describe("on Linux", () => {
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
     }
     if (onLinux) expect(carried(watcher.requests)).toBe(0);
-    await temp.clear();
-    await worker.close();
   });
 
   test("a large image in memory is sent through a file, a small one in the message", async () => {
-    const watcher = watched();
-    const worker = createImageWorker({ spawn: watcher.spawn });
-    const temp = newRequestTemp();
+    const { worker, watcher, temp } = start();
     const small = await speckledPng(20, 20);
     await worker.convert(inBytes(small), { format: "jpeg" }, never, temp);
     expect(carried(watcher.requests)).toBe(small.length);
@@ -97,41 +88,31 @@ describe("on Linux", () => {
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
     await worker.convert(base64, { format: "jpeg" }, never, temp);
     if (onLinux) expect(carried(watcher.requests)).toBe(small.length);
-    await temp.clear();
-    await worker.close();
   });
 });
 
 test("if processes cannot open each other's files, bytes are sent, and the result is the same", async () => {
-  const worker = createImageWorker({ byPath: false });
-  const temp = newRequestTemp();
+  const { worker, temp } = start({ byPath: false });
   const png = await speckledPng(500, 400, 3);
   const made = await worker.convert(upload(png), { format: "png" }, never, temp);
   expect(made.kind).toBe("bytes");
   expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(speckled(500, 400, 3));
-  await temp.clear();
-  await worker.close();
 });
 
 const keepOpen = () => () => undefined;
 
 test("that processes cannot open each other's files is detected once, and fails no request", async () => {
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn });
-  const temp = newRequestTemp();
+  const { worker, watcher, temp } = start();
   const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", keepOpen };
   for (let i = 0; i < 2; i++) {
     const made = await worker.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
   expect(watcher.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
-  await temp.clear();
-  await worker.close();
 });
 
 test("one image whose file is gone does not disable file paths for other images", async () => {
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn });
+  const { worker, watcher } = start();
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
@@ -145,11 +126,10 @@ test("one image whose file is gone does not disable file paths for other images"
   if (part.path) await worker.inspect(part, never);
   expect(carried(watcher.requests)).toBe(0);
   await close();
-  await worker.close();
 });
 
 test("a full disk has its own error, not an error about the image", async () => {
-  const worker = createImageWorker();
+  const { worker } = start();
   const full = {
     ...noRequestTemp,
     file: async () => {
@@ -159,7 +139,6 @@ test("a full disk has its own error, not an error about the image", async () => 
   const image = upload(await speckledPng(16, 16));
   const converting = worker.convert(image, { format: "jpeg" }, never, full);
   await expectError(converting, "storage_unavailable", /could not be written/);
-  await worker.close();
 });
 
 test("a file that another process reads stays open until it is released", async () => {
@@ -186,8 +165,7 @@ test("the descriptor of a closed file cannot be shared, because its path may lea
 });
 
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn });
+  const { worker, watcher } = start();
   const { part, close } = await uploadOnDisk(await speckledPng(40, 30));
   const inspecting = worker.inspect(part, never);
   // The worker has the path of the file, and is still starting.
@@ -200,12 +178,10 @@ test("an upload whose request ends while the image worker reads it is not confus
   expect([width, height]).toEqual([40, 30]);
   await closing;
   await Promise.all(others.map((other) => other.close()));
-  await worker.close();
 });
 
 test("the converted image replaces the upload", async () => {
-  const worker = createImageWorker();
-  const temp = newRequestTemp();
+  const { worker, temp } = start();
   for (const size of [20, 400]) {
     const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
     const made = await worker.convert(file, { format: "webp" }, never, temp);
@@ -222,6 +198,4 @@ test("the converted image replaces the upload", async () => {
     }
     expect((await worker.inspect(part, never)).width).toBe(size);
   }
-  await temp.clear();
-  await worker.close();
 });

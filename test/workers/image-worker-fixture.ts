@@ -6,9 +6,14 @@ import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { UnlinkedTempFile } from "../../server/temp-storage/unlinked-temp-file.ts";
 import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
+import {
+  createImageWorker,
+  type ImageWorkerOptions,
+} from "../../server/workers/image/image-worker.ts";
 import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";
 import { type Child, type Spawn, spawn } from "../../server/workers/process/worker-process.ts";
+import { closeAfterEach } from "../clean-up.ts";
 
 export { expectError, never } from "./built-in-fixture.ts";
 
@@ -142,11 +147,8 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
 
 type ChildMessage = ToChild<unknown, ImageWorkerRequest>;
 
-/**
- * Real worker processes, observed from outside: their number, the requests they get, and the requests that never reach
- * them.
- */
-export function watched(lose: (requested: number) => boolean = () => false) {
+/** Real worker processes, observed from outside: their number and their requests. `lost`: the first never arrive. */
+export function watched(lost = 0) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
   const requests: ImageWorkerRequest[] = [];
   let open = 0;
@@ -176,11 +178,23 @@ export function watched(lose: (requested: number) => boolean = () => false) {
           open += 1;
           mine += 1;
           most.jobs = Math.max(most.jobs, open);
-          if (lose(requests.length)) return;
+          if (requests.length <= lost) return;
         }
         child.send(message);
       },
     };
   };
   return { spawn: start, living, requests, most };
+}
+
+/** Starts image workers, each with temp storage and observed processes, that end with the test. */
+export function imageWorkers() {
+  const closeAfterTest = closeAfterEach();
+  return ({ lost = 0, ...options }: ImageWorkerOptions & { lost?: number } = {}) => {
+    const watcher = watched(lost);
+    const worker = createImageWorker({ spawn: watcher.spawn, ...options });
+    const temp = newRequestTemp();
+    closeAfterTest(worker, { close: () => temp.clear() });
+    return { worker, watcher, temp };
+  };
 }

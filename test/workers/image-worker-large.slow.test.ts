@@ -9,14 +9,15 @@ import {
   type Channels,
   expectError,
   generated,
+  imageWorkers,
   inBytes,
   never,
   speckled,
   upload,
   uploadOnDisk,
-  watched,
 } from "./image-worker-fixture.ts";
 
+const start = imageWorkers();
 const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
@@ -128,8 +129,7 @@ const onLinux = process.platform === "linux";
 
 test("a large image is never as a whole in the memory of the process that inspects it", async () => {
   if (!onLinux) return;
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn });
+  const { worker, watcher } = start();
   const most = () => {
     const [child] = watcher.living;
     const status = readFileSync(`/proc/${child?.pid}/status`, "latin1");
@@ -150,7 +150,6 @@ test("a large image is never as a whole in the memory of the process that inspec
     // The worker needs 10 to 20 MB. The whole file or all pixels would need 64 MB.
     expect(most() - before).toBeLessThan(48);
   }
-  await worker.close();
 });
 
 describe("large images", () => {
@@ -164,20 +163,17 @@ describe("large images", () => {
       .toBuffer();
 
   test("are processed one at a time", async () => {
-    const watcher = watched();
-    const worker = createImageWorker({ spawn: watcher.spawn });
+    const { worker, watcher } = start();
     const bytes = await large();
     const inspections = await Promise.all(
       Array.from({ length: 5 }, () => inspectOnDisk(bytes, worker)),
     );
     expect(inspections.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
     expect(watcher.most).toEqual({ processes: 1, jobs: 1 });
-    await worker.close();
   });
 
   test("do not block small ones, and queued large images are processed eventually", async () => {
-    const watcher = watched((requested) => requested === 1);
-    const worker = createImageWorker({ spawn: watcher.spawn });
+    const { worker, watcher } = start({ lost: 1 });
     const [bytes, few] = [await large(), await small()];
     const stuck = new AbortController();
     const first = worker.inspect(inBytes(bytes), stuck.signal);
@@ -192,12 +188,10 @@ describe("large images", () => {
     stuck.abort();
     await expectError(first, "client_closed", /closed the connection/);
     expect((await second).width).toBe(2000);
-    await worker.close();
   });
 
   test("that are queued count toward the queue limit, and leave the queue when their client disconnects", async () => {
-    const watcher = watched((requested) => requested === 1);
-    const worker = createImageWorker({ spawn: watcher.spawn, maxWaiting: 1 });
+    const { worker } = start({ maxWaiting: 1, lost: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = worker.inspect(inBytes(bytes), first.signal);
@@ -209,6 +203,5 @@ describe("large images", () => {
     first.abort();
     await expectError(stuck, "client_closed", /closed the connection/);
     expect((await next).width).toBe(2000);
-    await worker.close();
   });
 });

@@ -9,16 +9,16 @@ import {
   blackPng,
   expectError,
   generated,
+  imageWorkers,
   inBytes,
   never,
-  newRequestTemp,
   speckled,
   speckledPng,
   upload,
   uploadOnDisk,
-  watched,
 } from "./image-worker-fixture.ts";
 
+const start = imageWorkers();
 const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
@@ -90,14 +90,13 @@ describe("a decompression bomb is rejected without being decoded", () => {
   });
 
   test("an animation counts with all its frames", async () => {
-    const small = createImageWorker({ maxPixels: 500 });
+    const { worker: small } = start({ maxPixels: 500 });
     const frames = { width: 16, height: 48, channels: 3, pageHeight: 16 } as const;
     const animation = await sharp(speckled(16, 48, 3), { raw: frames })
       .gif()
       .toBuffer();
     const inspection = small.inspect(upload(animation), never);
     await expectError(inspection, "invalid_image_file", /has more than \d+(\.\d+)? million pixels/);
-    await small.close();
   });
 });
 
@@ -151,15 +150,14 @@ test("a file that is not an image is not decoded", async () => {
 });
 
 test("a file above the limit is rejected before it is read", async () => {
-  const small = createImageWorker({ maxBytes: 100 });
+  const { worker: small } = start({ maxBytes: 100 });
   const { part, close } = await uploadOnDisk(await speckledPng(64, 64));
   await expectError(small.inspect(part, never), "request_too_large", /100 bytes/);
   await close();
 });
 
 test("a process that dies during a job fails that request, and the next request works", async () => {
-  const watcher = watched((requested) => requested === 1);
-  const worker = createImageWorker({ spawn: watcher.spawn });
+  const { worker, watcher } = start({ lost: 1 });
   const image = upload(await speckledPng(16, 16));
   const inspection = worker.inspect(image, never);
   await until(() => watcher.requests.length === 1);
@@ -167,22 +165,18 @@ test("a process that dies during a job fails that request, and the next request 
   const error = await expectError(inspection, "overloaded", /SIGKILL/);
   expect(error.message).toContain("ended before it had processed the image");
   expect((await worker.inspect(image, never)).width).toBe(16);
-  await worker.close();
 });
 
 test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
-  const watcher = watched((requested) => requested === 1);
-  const worker = createImageWorker({ spawn: watcher.spawn, jobMs: 1500 });
+  const { worker, watcher } = start({ jobMs: 1500, lost: 1 });
   const image = upload(await speckledPng(16, 16));
   await expectError(worker.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => watcher.living.size === 0);
   expect((await worker.inspect(image, never)).width).toBe(16);
-  await worker.close();
 });
 
 test("a client that disconnects frees its worker at once", async () => {
-  const watcher = watched((requested) => requested <= 2);
-  const worker = createImageWorker({ spawn: watcher.spawn });
+  const { worker, watcher } = start({ lost: 2 });
   const image = upload(await speckledPng(16, 16));
   const controllers = [new AbortController(), new AbortController()] as const;
   const stuck = controllers.map(({ signal }) => worker.inspect(image, signal));
@@ -199,12 +193,10 @@ test("a client that disconnects frees its worker at once", async () => {
   await third;
   controllers[0].abort();
   await expectError(stuck[0] as Promise<unknown>, "client_closed", /closed the connection/);
-  await worker.close();
 });
 
 test("a client that disconnects while queued is never processed", async () => {
-  const watcher = watched((requested) => requested === 1);
-  const worker = createImageWorker({ spawn: watcher.spawn, maxRunning: 1 });
+  const { worker, watcher } = start({ maxRunning: 1, lost: 1 });
   const image = upload(await speckledPng(16, 16));
   const [first, second] = [new AbortController(), new AbortController()];
   const stuck = worker.inspect(image, first.signal);
@@ -216,13 +208,10 @@ test("a client that disconnects while queued is never processed", async () => {
   await expectError(stuck, "client_closed", /closed the connection/);
   expect((await worker.inspect(image, never)).width).toBe(16);
   expect(watcher.requests).toHaveLength(2);
-  await worker.close();
 });
 
 test("sixteen concurrent conversions run two at a time", async () => {
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn });
-  const temp = newRequestTemp();
+  const { worker, watcher, temp } = start();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
     Array.from({ length: 16 }, () => worker.convert(png, { format: "webp" }, never, temp)),
@@ -230,13 +219,10 @@ test("sixteen concurrent conversions run two at a time", async () => {
   expect(made).toHaveLength(16);
   expect(watcher.requests).toHaveLength(16);
   expect(watcher.most).toEqual({ processes: 2, jobs: 2 });
-  await temp.clear();
-  await worker.close();
 });
 
 test("jobs beyond the queue limit are shed at once, with a Retry-After", async () => {
-  const watcher = watched((requested) => requested <= 2);
-  const worker = createImageWorker({ spawn: watcher.spawn, maxWaiting: 3 });
+  const { worker } = start({ maxWaiting: 3, lost: 2 });
   const image = upload(await speckledPng(16, 16));
   const { signal, abort } = abortable();
   const jobs = Array.from({ length: 5 }, () => worker.inspect(image, signal));
@@ -244,19 +230,16 @@ test("jobs beyond the queue limit are shed at once, with a Retry-After", async (
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
   for (const job of jobs) await expectError(job, "client_closed", /closed the connection/);
-  await worker.close();
 });
 
 test("an idle process ends", async () => {
-  const watcher = watched();
-  const worker = createImageWorker({ spawn: watcher.spawn, idleMs: 20 });
+  const { worker, watcher } = start({ idleMs: 20 });
   await worker.inspect(upload(await speckledPng(16, 16)), never);
   await until(() => watcher.living.size === 0);
-  await worker.close();
 });
 
 test("a closed image worker accepts no more images", async () => {
-  const worker = createImageWorker();
+  const { worker } = start();
   await worker.close();
   const image = upload(await speckledPng(16, 16));
   await expectError(worker.inspect(image, never), "shutting_down", /closed/);

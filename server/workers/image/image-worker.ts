@@ -54,7 +54,7 @@ export interface ImageWorker {
   close(): Promise<void>;
 }
 
-interface ImageWorkerOptions {
+export interface ImageWorkerOptions {
   /** How long an idle process is kept. */
   readonly idleMs?: number;
   /** Maximum pixels, over all pages of an image. */
