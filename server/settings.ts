@@ -5,7 +5,10 @@ import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 import { parseAddressList } from "./lib/address-list.ts";
 import { describeConstraint } from "./lib/zod-message.ts";
 
-const bytes = (fallback: number) => z.coerce.number().int().min(1024).default(fallback);
+const text = z.string().default("");
+const wholeNumber = (fallback: number, min = 0, max = Number.POSITIVE_INFINITY) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const bytes = (fallback: number) => wholeNumber(fallback, 1024);
 const seconds = (fallback: number, min = 1) =>
   z.coerce.number().min(min).max(86_400).default(fallback);
 const MiB = 1024 * 1024;
@@ -14,7 +17,7 @@ const specialCharacters =
   "must be a valid URL; percent-encode special characters of the user and the password, such as / as %2F";
 
 export const settingsTable = {
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe("Port to listen on."),
+  PORT: wholeNumber(8080, 0, 65_535).describe("Port to listen on."),
   HOST: z
     .string()
     .min(1)
@@ -48,14 +51,10 @@ export const settingsTable = {
     .describe(
       "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits and budgets. Empty: each process counts for itself.",
     ),
-  REDIS_URL_FILE: z
-    .string()
-    .default("")
-    .describe("File with the URL of the Redis server, instead of the URL itself."),
-  DATABASE_URL_FILE: z
-    .string()
-    .default("")
-    .describe("File with the URL of the database, instead of the URL itself."),
+  REDIS_URL_FILE: text.describe(
+    "File with the URL of the Redis server, instead of the URL itself.",
+  ),
+  DATABASE_URL_FILE: text.describe("File with the URL of the database, instead of the URL itself."),
   BLOB_URL: z
     .string()
     .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
@@ -63,19 +62,10 @@ export const settingsTable = {
     .describe(
       "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
     ),
-  BLOB_URL_FILE: z
-    .string()
-    .default("")
-    .describe("File with the URL of the bucket, instead of the URL itself."),
-  VEXEL_WORKERS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(256)
-    .default(1)
-    .describe(
-      "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
-    ),
+  BLOB_URL_FILE: text.describe("File with the URL of the bucket, instead of the URL itself."),
+  VEXEL_WORKERS: wholeNumber(1, 1, 256).describe(
+    "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
+  ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -84,13 +74,9 @@ export const settingsTable = {
     .enum(["auto", "text", "json"])
     .default("auto")
     .describe("`auto`: readable lines on a terminal, JSON otherwise."),
-  VEXEL_METRICS_PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(0)
-    .describe("Port for metrics (`GET /metrics`) alone, on the address `HOST`. 0: none."),
+  VEXEL_METRICS_PORT: wholeNumber(0, 0, 65_535).describe(
+    "Port for metrics (`GET /metrics`) alone, on the address `HOST`. 0: none.",
+  ),
   VEXEL_METRICS_TOKEN: z
     .string()
     .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
@@ -98,10 +84,7 @@ export const settingsTable = {
     .describe(
       "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
     ),
-  VEXEL_METRICS_TOKEN_FILE: z
-    .string()
-    .default("")
-    .describe("File with the token, instead of the token itself."),
+  VEXEL_METRICS_TOKEN_FILE: text.describe("File with the token, instead of the token itself."),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/\S+)?$/i, "must be an http:// or https:// URL")
@@ -132,14 +115,8 @@ export const settingsTable = {
     .max(1)
     .default(0.01)
     .describe("The share of requests that `traceidratio` samples, from 0 to 1."),
-  VEXEL_TLS_CERT: z
-    .string()
-    .default("")
-    .describe("File with the TLS certificate, in PEM format. Empty: plain HTTP."),
-  VEXEL_TLS_KEY: z
-    .string()
-    .default("")
-    .describe("File with the private key of the TLS certificate, in PEM format."),
+  VEXEL_TLS_CERT: text.describe("File with the TLS certificate, in PEM format. Empty: plain HTTP."),
+  VEXEL_TLS_KEY: text.describe("File with the private key of the TLS certificate, in PEM format."),
   VEXEL_PUBLIC_URL: z
     .string()
     .regex(/^(https?:\/\/[^\s?#]+)?$/i, "must be an http:// or https:// URL")
@@ -157,12 +134,9 @@ export const settingsTable = {
     .describe(
       "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The console takes the client's address from their `X-Forwarded-For`, for the audit log and the limit of failed sign-ins. Empty: the address of the connection.",
     ),
-  VEXEL_CORS_ORIGINS: z
-    .string()
-    .default("")
-    .describe(
-      "Origins that browsers may send requests from (CORS), separated by commas, or `*`. Empty: none.",
-    ),
+  VEXEL_CORS_ORIGINS: text.describe(
+    "Origins that browsers may send requests from (CORS), separated by commas, or `*`. Empty: none.",
+  ),
   VEXEL_ADMIN_TOKEN: z
     .string()
     .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
@@ -170,10 +144,7 @@ export const settingsTable = {
     .describe(
       "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters. Empty: none.",
     ),
-  VEXEL_ADMIN_TOKEN_FILE: z
-    .string()
-    .default("")
-    .describe("File with the token, instead of the token itself."),
+  VEXEL_ADMIN_TOKEN_FILE: text.describe("File with the token, instead of the token itself."),
   VEXEL_SECRET: z
     .string()
     .regex(
@@ -184,10 +155,7 @@ export const settingsTable = {
     .describe(
       "Secret that protects stored credentials, such as the API keys of stored upstreams, and signs image links: the keys for both are derived from it. At least 16 characters; use a random text. Empty: generated keys in the data folder, `secret.key` and `links.secret`.",
     ),
-  VEXEL_SECRET_FILE: z
-    .string()
-    .default("")
-    .describe("File with the secret, instead of the secret itself."),
+  VEXEL_SECRET_FILE: text.describe("File with the secret, instead of the secret itself."),
   VEXEL_SECRET_PREVIOUS: z
     .string()
     .regex(
@@ -204,23 +172,16 @@ export const settingsTable = {
     .describe(
       "Whether the console (`/console`) is served and users can sign in to it. `off`: there are no sessions, and only the admin token opens the admin API (`/admin/api`).",
     ),
-  VEXEL_OIDC_ISSUER: z
-    .string()
-    .default("")
-    .describe(
-      "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
-    ),
-  VEXEL_OIDC_CLIENT_ID: z.string().default("").describe("Client id of Vexel at the issuer."),
-  VEXEL_OIDC_CLIENT_SECRET: z
-    .string()
-    .default("")
-    .describe(
-      "Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set.",
-    ),
-  VEXEL_OIDC_CLIENT_SECRET_FILE: z
-    .string()
-    .default("")
-    .describe("File with the client secret, instead of the secret itself."),
+  VEXEL_OIDC_ISSUER: text.describe(
+    "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
+  ),
+  VEXEL_OIDC_CLIENT_ID: text.describe("Client id of Vexel at the issuer."),
+  VEXEL_OIDC_CLIENT_SECRET: text.describe(
+    "Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set.",
+  ),
+  VEXEL_OIDC_CLIENT_SECRET_FILE: text.describe(
+    "File with the client secret, instead of the secret itself.",
+  ),
   VEXEL_OIDC_NAME: z
     .string()
     .min(1)
@@ -232,12 +193,9 @@ export const settingsTable = {
     .regex(/^openid\b/, "must begin with openid")
     .default("openid email profile")
     .describe("Scopes that are requested, separated by spaces."),
-  VEXEL_OIDC_DOMAINS: z
-    .string()
-    .default("")
-    .describe(
-      "E-mail domains whose users may sign in, separated by commas, or `*`. Required unless `VEXEL_OIDC_REQUIRED` is set.",
-    ),
+  VEXEL_OIDC_DOMAINS: text.describe(
+    "E-mail domains whose users may sign in, separated by commas, or `*`. Required unless `VEXEL_OIDC_REQUIRED` is set.",
+  ),
   VEXEL_OIDC_TRUST_EMAIL: z
     .enum(["on", "off"])
     .default("off")
@@ -251,28 +209,19 @@ export const settingsTable = {
     .describe(
       "Claim with the groups or roles of a user. Dots lead into objects: `realm_access.roles`.",
     ),
-  VEXEL_OIDC_REQUIRED: z
-    .string()
-    .default("")
-    .describe(
-      "Values of the claim, separated by commas. Only users with one of them may sign in. Empty: all users.",
-    ),
-  VEXEL_OIDC_ROLES: z
-    .string()
-    .default("")
-    .describe(
-      "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Empty: administrators set the roles in the console.",
-    ),
+  VEXEL_OIDC_REQUIRED: text.describe(
+    "Values of the claim, separated by commas. Only users with one of them may sign in. Empty: all users.",
+  ),
+  VEXEL_OIDC_ROLES: text.describe(
+    "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Empty: administrators set the roles in the console.",
+  ),
   VEXEL_OIDC_ROLE: z
     .enum(["none", "viewer", "developer", "admin"])
     .default("viewer")
     .describe("Role of users without a mapped role. `none`: they may not sign in."),
-  VEXEL_OIDC_PROJECTS: z
-    .string()
-    .default("")
-    .describe(
-      "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
-    ),
+  VEXEL_OIDC_PROJECTS: text.describe(
+    "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
+  ),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe(
     "Body size limit: the maximum size of a JSON request body.",
   ),
@@ -289,54 +238,25 @@ export const settingsTable = {
   VEXEL_TEMP_STORAGE_BYTES: bytes(4096 * MiB).describe(
     "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",
   ),
-  VEXEL_DISK_RESERVE_BYTES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(256 * MiB)
-    .describe(
-      "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
-    ),
+  VEXEL_DISK_RESERVE_BYTES: wholeNumber(256 * MiB).describe(
+    "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
+  ),
   VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe("Maximum size of an upstream response."),
-  VEXEL_MAX_INPUTS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(2048)
-    .describe("Maximum number of inputs in one embeddings request. OpenAI allows 2048."),
-  VEXEL_MAX_CONCURRENT: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(4096)
-    .describe("Maximum number of requests in flight, including queued requests."),
-  VEXEL_MAX_CONNECTIONS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(0)
-    .describe(
-      "Maximum number of client connections, including idle ones. 0: as many as the limit of open files allows, up to 10000.",
-    ),
-  VEXEL_MAX_IMAGE_REQUESTS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(256)
-    .describe(
-      "Maximum number of image requests in progress, so that capacity for embeddings is left.",
-    ),
-  VEXEL_MAX_QUEUE: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(100_000)
-    .default(1000)
-    .describe(
-      "Maximum number of requests queued for a concurrency slot. 0: no queue; a request without a free slot gets 429.",
-    ),
+  VEXEL_MAX_INPUTS: wholeNumber(2048, 1, 100_000).describe(
+    "Maximum number of inputs in one embeddings request. OpenAI allows 2048.",
+  ),
+  VEXEL_MAX_CONCURRENT: wholeNumber(4096, 1).describe(
+    "Maximum number of requests in flight, including queued requests.",
+  ),
+  VEXEL_MAX_CONNECTIONS: wholeNumber(0, 0, 1_000_000).describe(
+    "Maximum number of client connections, including idle ones. 0: as many as the limit of open files allows, up to 10000.",
+  ),
+  VEXEL_MAX_IMAGE_REQUESTS: wholeNumber(256, 1).describe(
+    "Maximum number of image requests in progress, so that capacity for embeddings is left.",
+  ),
+  VEXEL_MAX_QUEUE: wholeNumber(1000, 0, 100_000).describe(
+    "Maximum number of requests queued for a concurrency slot. 0: no queue; a request without a free slot gets 429.",
+  ),
   VEXEL_QUEUE_TIMEOUT: seconds(5, 0).describe(
     "Maximum seconds that an embeddings request waits in the queue for a concurrency slot.",
   ),
@@ -346,14 +266,9 @@ export const settingsTable = {
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
     "Seconds without a byte after which a request body times out.",
   ),
-  VEXEL_BODY_MIN_RATE: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(16 * 1024)
-    .describe(
-      "Bytes per second that a request body must deliver on average, once the gateway has waited `VEXEL_BODY_TIMEOUT` seconds for it. 0: no minimum.",
-    ),
+  VEXEL_BODY_MIN_RATE: wholeNumber(16 * 1024).describe(
+    "Bytes per second that a request body must deliver on average, once the gateway has waited `VEXEL_BODY_TIMEOUT` seconds for it. 0: no minimum.",
+  ),
   VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Timeout of an embeddings request in seconds."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Timeout of an image request in seconds."),
   VEXEL_ON_DISCONNECT: z
@@ -381,76 +296,40 @@ export const settingsTable = {
     .describe(
       "What the gateway does after an uncaught exception, once requests in flight are finished.",
     ),
-  VEXEL_CACHE_BYTES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(8 * MiB)
-    .describe("Memory for the embedding cache. 0: no cache."),
+  VEXEL_CACHE_BYTES: wholeNumber(8 * MiB).describe("Memory for the embedding cache. 0: no cache."),
   VEXEL_CACHE_PERSIST: z
     .enum(["memory", "disk"])
     .default("memory")
     .describe(
       "Where cached embeddings are stored: `memory`, until the gateway stops; `disk`, in memory and on disk, across restarts.",
     ),
-  VEXEL_CACHE_TTL: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(0)
-    .describe("Seconds after which a cached embedding expires. 0: never."),
-  VEXEL_CACHE_REDIS_TTL: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(86_400)
-    .describe(
-      "With `REDIS_URL`: seconds for which embeddings are also cached in Redis, for all replicas. 0: embeddings are cached by each replica only.",
-    ),
-  VEXEL_BATCH_WAIT_MS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1000)
-    .default(25)
-    .describe(
-      "Maximum milliseconds that a small embeddings request waits for a micro-batch while its target is busy. 0: micro-batching is off.",
-    ),
-  VEXEL_CANARY_HOURS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(8760)
-    .default(6)
-    .describe(
-      "Hours between two drift checks, which compare the vectors of all targets of an embedding model. 0: no drift checks.",
-    ),
+  VEXEL_CACHE_TTL: wholeNumber(0).describe(
+    "Seconds after which a cached embedding expires. 0: never.",
+  ),
+  VEXEL_CACHE_REDIS_TTL: wholeNumber(86_400).describe(
+    "With `REDIS_URL`: seconds for which embeddings are also cached in Redis, for all replicas. 0: embeddings are cached by each replica only.",
+  ),
+  VEXEL_BATCH_WAIT_MS: wholeNumber(25, 0, 1000).describe(
+    "Maximum milliseconds that a small embeddings request waits for a micro-batch while its target is busy. 0: micro-batching is off.",
+  ),
+  VEXEL_CANARY_HOURS: wholeNumber(6, 0, 8760).describe(
+    "Hours between two drift checks, which compare the vectors of all targets of an embedding model. 0: no drift checks.",
+  ),
   VEXEL_ON_LEDGER_ERROR: z
     .enum(["refuse", "serve"])
     .default("refuse")
     .describe(
       "When the ledger cannot be written: `refuse` requests (503), or `serve` them and report it in the header `vexel-ledger` and the log.",
     ),
-  VEXEL_LEDGER_DAYS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(365)
-    .describe("Retention: days for which a ledger row is kept. 0: forever."),
-  VEXEL_AUDIT_DAYS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(365)
-    .describe("Days for which an entry of the audit log is kept. 0: forever."),
-  VEXEL_LEDGER_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(0)
-    .describe(
-      "Maximum size of `ledger.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
-    ),
+  VEXEL_LEDGER_DAYS: wholeNumber(365).describe(
+    "Retention: days for which a ledger row is kept. 0: forever.",
+  ),
+  VEXEL_AUDIT_DAYS: wholeNumber(365).describe(
+    "Days for which an entry of the audit log is kept. 0: forever.",
+  ),
+  VEXEL_LEDGER_MAX_BYTES: wholeNumber(0).describe(
+    "Maximum size of `ledger.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
+  ),
   VEXEL_LEDGER_CHECK: seconds(3600, 0).describe(
     "Seconds between two integrity checks of `ledger.db` and `vexel.db`, in a separate process. 0: never.",
   ),
@@ -460,12 +339,9 @@ export const settingsTable = {
     "Maximum size of an image downloaded from a URL.",
   ),
   VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe("Timeout of an image download in seconds."),
-  VEXEL_DOWNLOAD_PRIVATE: z
-    .string()
-    .default("")
-    .describe(
-      "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
-    ),
+  VEXEL_DOWNLOAD_PRIVATE: text.describe(
+    "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
+  ),
   VEXEL_CHILD_PROCESS_IDLE: seconds(600).describe(
     "Seconds without work after which a child process ends: one that runs a built-in model or converts images.",
   ),
