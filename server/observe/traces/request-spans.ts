@@ -7,7 +7,6 @@ import {
   type HrTime,
   type SpanContext,
   SpanKind,
-  type SpanStatus,
   SpanStatusCode,
   TraceFlags,
 } from "@opentelemetry/api";
@@ -48,9 +47,9 @@ export function requestSpans(
   trace: RequestTrace,
   endedAt: number,
   origin: SpanOrigin,
-): FinishedSpan[] {
+): ReadableSpan[] {
   const unixTime = (monotonic: number): number => record.at + (monotonic - record.startedAt);
-  const spans = [new FinishedSpan(requestSpan(record, trace, unixTime(endedAt)), origin)];
+  const spans = [finishedSpan(requestSpan(record, trace, unixTime(endedAt)), origin)];
   const childOf = (values: Pick<SpanValues, "name" | "startedAt" | "endedAt">): SpanValues => ({
     kind: SpanKind.INTERNAL,
     traceId: trace.traceId,
@@ -64,7 +63,7 @@ export function requestSpans(
     // The spans of the attempts show this stage.
     if (stage === "upstream") return;
     const times = { startedAt: unixTime(from), endedAt: unixTime(to) };
-    spans.push(new FinishedSpan(childOf({ name: stage, ...times }), origin));
+    spans.push(finishedSpan(childOf({ name: stage, ...times }), origin));
   });
   for (const attempt of record.routing.timedAttempts ?? []) {
     const attemptEnd = attempt.endedAt ?? record.startedAt + record.outcome.latencyMs;
@@ -81,7 +80,7 @@ export function requestSpans(
       isError: error !== undefined && error !== canceled,
       attributes: attemptAttributes(attempt, record, error),
     };
-    spans.push(new FinishedSpan(span, origin));
+    spans.push(finishedSpan(span, origin));
   }
   return spans;
 }
@@ -224,48 +223,30 @@ interface SpanValues {
 const none: never[] = [];
 
 /** A span of a finished request, as the exporter of the OpenTelemetry SDK reads it. */
-class FinishedSpan implements ReadableSpan {
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly parentSpanContext?: SpanContext;
-  readonly startTime: HrTime;
-  readonly endTime: HrTime;
-  readonly duration: HrTime;
-  readonly status: SpanStatus;
-  readonly attributes: Attributes;
-  readonly resource: Resource;
-  readonly instrumentationScope: InstrumentationScope;
-  readonly links = none;
-  readonly events = none;
-  readonly ended = true;
-  readonly droppedAttributesCount = 0;
-  readonly droppedEventsCount = 0;
-  readonly droppedLinksCount = 0;
-  readonly #context: SpanContext;
-
-  constructor(values: SpanValues, origin: SpanOrigin) {
-    const { traceId, spanId, parentSpanId, startedAt, endedAt } = values;
-    this.name = values.name;
-    this.kind = values.kind;
-    this.#context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
-    if (parentSpanId !== undefined) {
-      this.parentSpanContext = {
-        traceId,
-        spanId: parentSpanId,
-        traceFlags: TraceFlags.SAMPLED,
-        isRemote: values.isParentRemote === true,
-      };
-    }
-    this.startTime = hrTime(startedAt);
-    this.endTime = hrTime(endedAt);
-    this.duration = hrTime(endedAt - startedAt);
-    this.status = { code: values.isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET };
-    this.attributes = values.attributes;
-    this.resource = origin.resource;
-    this.instrumentationScope = origin.instrumentationScope;
-  }
-
-  readonly spanContext = (): SpanContext => this.#context;
+function finishedSpan(values: SpanValues, origin: SpanOrigin): ReadableSpan {
+  const { name, kind, traceId, spanId, parentSpanId, startedAt, endedAt, attributes } = values;
+  const context: SpanContext = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
+  const isRemote = values.isParentRemote === true;
+  return {
+    name,
+    kind,
+    spanContext: () => context,
+    ...(parentSpanId !== undefined && {
+      parentSpanContext: { ...context, spanId: parentSpanId, isRemote },
+    }),
+    startTime: hrTime(startedAt),
+    endTime: hrTime(endedAt),
+    duration: hrTime(endedAt - startedAt),
+    status: { code: values.isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    attributes,
+    ...origin,
+    links: none,
+    events: none,
+    ended: true,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
 }
 
 /** Seconds and nanoseconds. */
@@ -273,5 +254,3 @@ function hrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
-
-export { SpanKind };
