@@ -5,10 +5,10 @@
 import { existsSync } from "node:fs";
 import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
+import { fromEnvironment } from "../server/config/environment.ts";
 import { describeOrigin } from "../server/config/origin.ts";
 import { describeProblems } from "../server/config/problem.ts";
-import { environmentSource } from "../server/config/sources/environment-source.ts";
-import { yamlSource } from "../server/config/sources/yaml-source.ts";
+import { readYaml } from "../server/config/sources/yaml-source.ts";
 import type { Settings } from "../server/settings.ts";
 import {
   type ConfigEntityStore,
@@ -83,15 +83,15 @@ function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntitie
     inspectFolder: inspectModelDirectory,
     now: Date.now,
     sources: async () => {
-      const environment = await environmentSource(env, Date.now).load();
+      const environment = fromEnvironment(env, Date.now());
       const provisioned = { environment: environment.upstreams, builtInModels };
-      const yaml = await yamlSource({
+      const yaml = readYaml({
         path: settings.VEXEL_CONFIG,
         namedBy: env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined,
         env,
         provisioned,
         inspectFolder: inspectModelDirectory,
-      }).load();
+      });
       if (!yaml.ok) {
         throw new EntityRefused(
           `the change cannot be validated, because ${describeProblems(yaml.problems)}`,

@@ -59,9 +59,12 @@ export function pollFiles(options: PollOptions): { close(): void } {
   };
 }
 
+/** An empty or absent file may be a write in progress, so it does not replace a configuration that works. */
+export type FilePresence = "present" | "empty" | "absent";
+
 /** The state of a file that is watched: whether it exists, and a fingerprint that shows changes. */
 interface FileState {
-  readonly state: "present" | "empty" | "absent";
+  readonly state: FilePresence;
   /** Changes whenever the file may have changed. */
   readonly fingerprint: string;
 }

@@ -1,14 +1,15 @@
 /** Hot reload: reloads the configuration file atomically when it changes. */
 import type { Loaded } from "./load-snapshot.ts";
+import type { FilePresence } from "./poll-files.ts";
 import { aboutFile, type Problem } from "./problem.ts";
 import { publishChanges } from "./publish-changes.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
-import type { ConfigSource, SourceState } from "./sources/config-source.ts";
 
-export interface WatchOptions {
+interface WatchOptions {
   /** The path of the file, which the reported problems contain. */
   readonly path: string;
-  readonly watch: ConfigSource<unknown>["watch"];
+  /** Calls `onChange` after each change of the file. Returns the function that ends the watch. */
+  watch(onChange: (state: FilePresence) => Promise<void>): () => void;
   readonly holder: SnapshotHolder;
   /**
    * The file was empty or absent at the start. Then an empty file is accepted; otherwise it counts as a write in
@@ -23,21 +24,20 @@ export interface WatchOptions {
   reloaded(changes: string, warnings: readonly string[]): void;
 }
 
-/** Watches the file for as long as the process runs, or until `close` is called. */
-export function watchConfig(options: WatchOptions): { close(): void } {
-  let applied: SourceState = options.startsEmpty ? "empty" : "present";
+/** Returns the function that ends the watch. */
+export function watchConfig(options: WatchOptions): () => void {
+  let applied: FilePresence = options.startsEmpty ? "empty" : "present";
   let hasFailed = false;
-  const stop = options.watch(async (now) => {
+  return options.watch(async (now) => {
     hasFailed = !(await applyChange(now, { applied, hasFailed }, options));
     if (!hasFailed) applied = now;
   });
-  return { close: stop };
 }
 
 /** Returns whether the configuration was applied. */
 async function applyChange(
-  current: SourceState,
-  previous: { readonly applied: SourceState; readonly hasFailed: boolean },
+  current: FilePresence,
+  previous: { readonly applied: FilePresence; readonly hasFailed: boolean },
   { path, holder, load, report, reloaded }: WatchOptions,
 ): Promise<boolean> {
   const refuse = (...problems: readonly Problem[]) => {

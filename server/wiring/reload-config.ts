@@ -7,6 +7,7 @@ import { withKeyChanges } from "../config/build-snapshot.ts";
 import { builtInUpstreams } from "../config/built-in-upstreams.ts";
 import { unknownReferenceWarnings } from "../config/config-warnings.ts";
 import { ConfigEntities } from "../config/entities/config-entities.ts";
+import { fromEnvironment } from "../config/environment.ts";
 import { KeyMap } from "../config/key-map.ts";
 import { composeSnapshot, type LoadedSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
@@ -14,10 +15,8 @@ import { publishChanges } from "../config/publish-changes.ts";
 import { StoredKeyReader } from "../config/read-stored-keys.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
-import { repeat } from "../config/sources/config-source.ts";
-import { environmentSource } from "../config/sources/environment-source.ts";
-import { storeSource } from "../config/sources/store-source.ts";
-import { yamlSource } from "../config/sources/yaml-source.ts";
+import { repeat, storeSource } from "../config/sources/store-source.ts";
+import { readYaml, watchFile } from "../config/sources/yaml-source.ts";
 import { StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-config.ts";
 import { createSerialize } from "../lib/tasks.ts";
@@ -73,19 +72,21 @@ export async function loadConfiguration(
   const { settings, configNamedBy, env, keys, entities, secrets, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
-  const environment = await environmentSource(env, options.now).load();
+  // Read once: variables do not change while the process runs.
+  const environment = fromEnvironment(env, options.now());
   const provisioned = {
     environment: environment.upstreams,
     builtInModels: builtInUpstreams({ migan }),
   };
-  const fileSource = yamlSource({ path, namedBy: configNamedBy, env, provisioned, inspectFolder });
+  const readFile = () =>
+    readYaml({ path, namedBy: configNamedBy, env, provisioned, inspectFolder });
   const entitySource = storeSource({
     store: entities,
     secrets,
     reportUnreadable: (error) => log.error("config-store-unreadable", { reason: String(error) }),
   });
 
-  const read = await fileSource.load();
+  const read = readFile();
   if (!read.ok) return { ok: false, problems: describeProblems(read.problems) };
   // The last valid file: changes in the store are applied while the file has an error.
   let yaml = read;
@@ -111,13 +112,13 @@ export async function loadConfiguration(
   const serialize = createSerialize();
 
   let fileProblem: string | undefined;
-  const watcher = watchConfig({
+  const stopWatchingFile = watchConfig({
     path,
-    watch: (onChange) => fileSource.watch((state) => serialize(() => onChange(state))),
+    watch: (apply) => watchFile({ path, onChange: (state) => serialize(() => apply(state)) }),
     holder,
     startsEmpty: Object.keys(read.raw).length === 0,
     load: async (version) => {
-      const loaded = await fileSource.load();
+      const loaded = readFile();
       if (!loaded.ok) return loaded;
       yaml = loaded;
       return compose(version);
@@ -168,7 +169,6 @@ export async function loadConfiguration(
       if (isReadable) log.error("keys-unreadable", { reason: String(error) });
       isReadable = false;
     }
-    return pollKeysEveryMs;
   });
 
   return {
@@ -196,7 +196,7 @@ export async function loadConfiguration(
       return text;
     },
     close: () => {
-      watcher.close();
+      stopWatchingFile();
       stopWatchingStore();
       stopPollingKeys();
     },

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
+import { fromEnvironment } from "../../server/config/environment.ts";
 import { composeSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeOrigin, originOf } from "../../server/config/origin.ts";
 import { describeProblems } from "../../server/config/problem.ts";
-import { environmentSource } from "../../server/config/sources/environment-source.ts";
 import { readStoredConfig, storeSource } from "../../server/config/sources/store-source.ts";
-import { yamlSource } from "../../server/config/sources/yaml-source.ts";
+import { readYaml } from "../../server/config/sources/yaml-source.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import {
@@ -52,12 +52,12 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
   cleanups.push(() => store.close());
   const secrets = new SecretBox({ folder, secret, previous: more.previous ?? [] });
   const sources = async () => {
-    const environment = await environmentSource(env, () => 0).load();
+    const environment = fromEnvironment(env, 0);
     const provisioned = {
       environment: environment.upstreams,
       builtInModels: builtInUpstreams({ migan: false }),
     };
-    const read = await yamlSource({ path, env, provisioned }).load();
+    const read = readYaml({ path, env, provisioned });
     if (!read.ok) throw new Error(describeProblems(read.problems));
     return { yaml: read, environment, builtInModels: provisioned.builtInModels };
   };

@@ -46,7 +46,7 @@ function watchAt(
   const holder = new SnapshotHolder(start.snapshot);
   const reports: (readonly Problem[])[] = [];
   const reloads: string[] = [];
-  const watch = watchConfig({
+  const stop = watchConfig({
     path,
     holder,
     startsEmpty: !existsSync(path),
@@ -56,11 +56,11 @@ function watchAt(
     watch: (onChange) => watchFile({ path, onChange, ...pace }),
   });
   open.push(() => {
-    watch.close();
+    stop();
     clean();
   });
   const has = (id: string) => holder.current().models.has(id);
-  return { holder, reports, reloads, has, watch };
+  return { holder, reports, reloads, has, stop };
 }
 
 /** The watch has seen the file: a change is in force. */
@@ -227,8 +227,8 @@ test.concurrent("a file that was only touched changes nothing", async () => {
 });
 
 test.concurrent("no change is applied after the watch was closed", async () => {
-  const { path, has, watch } = watching(model("a"));
-  watch.close();
+  const { path, has, stop } = watching(model("a"));
+  stop();
   writeFileSync(path, model("b"));
   await Bun.sleep(700);
   expect(has("b")).toBe(false);
@@ -238,7 +238,7 @@ test.concurrent("an internal error while loading is reported and does not end th
   const { path, holder } = watching(model("a"));
   const reports: string[] = [];
   let broken = true;
-  const { close } = watchConfig({
+  const stop = watchConfig({
     path,
     holder,
     startsEmpty: false,
@@ -250,7 +250,7 @@ test.concurrent("an internal error while loading is reported and does not end th
     reloaded: () => {},
     watch: (onChange) => watchFile({ path, onChange }),
   });
-  open.push(close);
+  open.push(stop);
   await until(() => reports.length > 0);
   expect(reports[0]).toContain("could not be applied: Error: a defect");
   broken = false;

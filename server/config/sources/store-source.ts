@@ -3,10 +3,9 @@ import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
 import { isEntityKind } from "../entities/entity-kinds.ts";
 import { decryptSecrets } from "../entities/secret-fields.ts";
-import { type ConfigSource, repeat } from "./config-source.ts";
 import type { LeftOutEntity, StoredConfig } from "./stored-config.ts";
 
-export interface StoreSourceOptions {
+interface StoreSourceOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
   /** Called once when the store becomes unreadable. The entities that were read before stay in force. */
@@ -16,28 +15,47 @@ export interface StoreSourceOptions {
 
 const pageSize = 500;
 
-export function storeSource(options: StoreSourceOptions): ConfigSource<StoredConfig> {
+export function storeSource(options: StoreSourceOptions) {
   const { store, secrets, reportUnreadable, pollMs = 500 } = options;
   let seenRevision: number | undefined;
   return {
-    load: async () => {
+    load: async (): Promise<StoredConfig> => {
       // The revision is read first, so that a change during the read is read again.
       seenRevision = await store.revision();
       return readStoredConfig(store, secrets);
     },
-    watch: (onChange) => {
+    /** Calls `onChange` after each change, one call at a time. Returns the function that ends the watch. */
+    watch: (onChange: () => Promise<void>): (() => void) => {
       let isReadable = true;
       return repeat(pollMs, async () => {
         try {
-          if ((await store.revision()) !== seenRevision) await onChange("present");
+          if ((await store.revision()) !== seenRevision) await onChange();
           isReadable = true;
         } catch (error) {
           if (isReadable) reportUnreadable(error);
           isReadable = false;
         }
-        return pollMs;
       });
     },
+  };
+}
+
+/**
+ * Polling: runs `work` repeatedly, one run at a time, with a pause of `ms` before each run. Returns the function that
+ * ends the polling.
+ */
+export function repeat(ms: number, work: () => Promise<void>): () => void {
+  let isStopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const schedule = (): void => {
+    if (isStopped) return;
+    timer = setTimeout(() => void work().then(schedule), ms);
+    timer.unref();
+  };
+  schedule();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
   };
 }
 

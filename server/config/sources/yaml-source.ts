@@ -1,21 +1,15 @@
 /** `vexel.yaml` as a source of the configuration. */
 
 import { fileText } from "../file-text.ts";
-import { pollFiles } from "../poll-files.ts";
+import { type FilePresence, pollFiles } from "../poll-files.ts";
 import { aboutFile } from "../problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig } from "../read-yaml.ts";
-import type { ConfigSource, SourceState } from "./config-source.ts";
 
 interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
   /** The setting or option that names the file: it must exist. Absent: the path is the default. */
   readonly namedBy?: string | undefined;
 }
-
-export const yamlSource = (options: YamlSourceOptions): ConfigSource<ReadConfig> => ({
-  load: async () => readYaml(options),
-  watch: (onChange) => watchFile({ path: options.path, onChange }),
-});
 
 /** An absent file at the default path counts as an empty one. */
 export function readYaml({ path, namedBy, ...options }: YamlSourceOptions): ReadConfig {
@@ -30,7 +24,8 @@ export function readYaml({ path, namedBy, ...options }: YamlSourceOptions): Read
 
 interface WatchFileOptions {
   readonly path: string;
-  onChange(state: SourceState): Promise<void>;
+  /** Called after each change, one call at a time. */
+  onChange(state: FilePresence): Promise<void>;
   readonly pollMs?: number;
   /** A changed file must stay unchanged for this long before it is read. */
   readonly settleMs?: number;
