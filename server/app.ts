@@ -2,12 +2,10 @@
  * Composition root: constructs every part once and wires the parts together. The clocks and the random numbers
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
-import { version } from "../package.json";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
 import type { Snapshot } from "./config/snapshot.ts";
-import type { Listener } from "./http/listen.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStores } from "./images/image-links.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
@@ -75,15 +73,18 @@ interface BuildOptions {
     "keys" | "applyKeyChanges" | "entities" | "applyEntityChanges"
   >;
   /** The storage that replicas share. Absent: everything is in the data folder. */
-  readonly shared?: SharedStorage;
+  readonly shared?: SharedStorage | undefined;
   /** The object store that replicas share. Absent: images and responses are in the data folder. */
-  readonly objects?: ObjectStorage;
+  readonly objects?: ObjectStorage | undefined;
   /** Absent: tracing is off. The gateway closes it. */
   readonly tracing?: Tracing | undefined;
   /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
-  readonly redis?: RedisConnection;
-  /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
-  readonly worker?: { readonly others: OtherWorkers };
+  readonly redis?: RedisConnection | undefined;
+  /**
+   * The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics.
+   * Absent: the gateway has one process.
+   */
+  readonly otherWorkers?: OtherWorkers | undefined;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The cost of a password hash. Absent: the cost in production. */
@@ -110,41 +111,62 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-export function build({
-  settings,
-  snapshot,
-  onReload,
-  fileProblem,
-  builtInModels,
-  log,
-  configChanges,
-  shared,
-  objects,
-  redis,
-  worker,
-  passwordCost,
-  tracing,
-  ...webhookOptions
-}: BuildOptions): Gateway {
+/** If a part cannot be created, the parts that were created before are closed. */
+export function build(options: BuildOptions): Gateway {
+  const resources = new AsyncDisposableStack();
+  try {
+    return assemble(options, resources);
+  } catch (error) {
+    ignoreRejection(resources.disposeAsync());
+    throw error;
+  }
+}
+
+function assemble(
+  {
+    settings,
+    snapshot,
+    onReload,
+    fileProblem,
+    builtInModels,
+    log,
+    configChanges,
+    shared,
+    objects,
+    redis,
+    otherWorkers,
+    passwordCost,
+    tracing,
+    webhookDelaysMs,
+  }: BuildOptions,
+  resources: AsyncDisposableStack,
+): Gateway {
   // First: if the certificate cannot be used, nothing has been opened yet.
   const configuredCertificate = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
   const clock = () => performance.now();
-  const withoutEvents = { settings, snapshot, log, now: Date.now, clock, random: Math.random };
+  const withoutEvents = {
+    settings,
+    snapshot,
+    log,
+    now: Date.now,
+    clock,
+    random: Math.random,
+    resources,
+  };
   const temp = wireTempStorage(withoutEvents);
   // Called only after the target registry below is created.
   const targets = () => showTargets(targetRegistry, Date.now);
-  const events = wireEvents({
-    ...withoutEvents,
-    version,
-    ...webhookOptions,
-    ...(shared && { shared }),
-  });
+  // First, so that it is closed last: the other parts may emit events while they close.
+  const events = wireEvents(withoutEvents, { shared, webhookDelaysMs });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
-  const ledgerWiring = wireLedger({ ...runtime, ...(shared && { shared }) });
-  const { ledger } = ledgerWiring;
   const replicas = redis && wireReplicas(runtime, redis);
+  const ledgerWiring = wireLedger(runtime, shared);
+  const { ledger } = ledgerWiring;
+  resources.defer(async () => {
+    await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
+  });
   const imageLinks = createImageLinks({
     folder,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
@@ -167,6 +189,7 @@ export function build({
       if (earlierResponsesSuspect) embeddings.clearCache();
     },
   });
+  resources.defer(transport.close);
   const targetRegistry = wireTargetRegistry(runtime);
   const upstreamClient = createUpstreamClient({
     adapters,
@@ -184,7 +207,6 @@ export function build({
     startedAt,
     gauges: () =>
       gatewayGauges({
-        version,
         targets,
         embeddings,
         isReady,
@@ -195,7 +217,7 @@ export function build({
         tracing,
         others: replicaGauges(replicas),
       }),
-    others: worker?.others.metrics,
+    others: otherWorkers?.metrics,
   });
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
@@ -230,13 +252,12 @@ export function build({
   });
   const observers = new Set<RequestObserver>();
   if (metrics) observers.add((record) => metrics.requests.observe(record, clock()));
-  if (tracing) observers.add((record) => tracing.observe(record));
-  const live = new LiveTail({ observers, others: worker?.others.liveRequests });
-  const content = wireStoredContent({
-    ...runtime,
-    disk: temp.disk,
-    objects: objects?.objects,
-  });
+  if (tracing) {
+    observers.add((record) => tracing.observe(record));
+    resources.defer(() => tracing.close());
+  }
+  const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
+  const content = wireStoredContent(runtime, { disk: temp.disk, objects: objects?.objects });
   const closing = new AbortController();
   const pipeline = createPipeline({
     snapshot,
@@ -269,6 +290,10 @@ export function build({
   });
 
   const { serve, inFlight } = pipeline;
+  resources.defer(() => limits.admission.close());
+  // Requests that were cut off still write their ledger row.
+  resources.defer(() => waitUntilIdle(inFlight));
+  resources.defer(() => closing.abort());
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
@@ -293,7 +318,6 @@ export function build({
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
     ...createStatusHandlers(runtime, {
-      version,
       hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
       isReady,
       isDraining: () => isDraining,
@@ -318,70 +342,52 @@ export function build({
   };
   const admin =
     configChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
-      ? wireAdmin({
-          settings,
-          snapshot,
-          targets: async () => mergeTargets(targets(), (await worker?.others.targets()) ?? []),
+      ? wireAdmin(runtime, {
+          targets: async () => mergeTargets(targets(), (await otherWorkers?.targets()) ?? []),
           ...configChanges,
-          log,
           eventViews: events.views,
-          ...(shared && { shared }),
+          shared,
           passwordCost,
-          connectionTests: wireConnectionTests({
+          ...wireConnectionTests(runtime, {
             send: transport.send,
             fetchOnly,
             upstreamClient,
-            now: Date.now,
-            clock,
             createTemp: temp.createTemp,
           }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
-          sources: {
-            queries: ledgerWiring.queries,
-            ledger,
-            live,
-            content,
-            fileProblems: () => ({
-              "vexel.yaml": fileProblem?.(),
-              "TLS certificate": certificate.problem(),
-            }),
-            clock,
-            budgets: budgets.budgets,
-            admission: limits.admission,
-            statistics: async () =>
-              mergeStatistics(reports.statistics(), (await worker?.others.statistics()) ?? []),
-          },
-          now: Date.now,
+          queries: ledgerWiring.queries,
+          ledger,
+          live,
+          content,
+          fileProblems: () => ({
+            "vexel.yaml": fileProblem?.(),
+            "TLS certificate": certificate.problem(),
+          }),
+          budgets: budgets.budgets,
+          admission: limits.admission,
+          statistics: async () =>
+            mergeStatistics(reports.statistics(), (await otherWorkers?.statistics()) ?? []),
         })
       : undefined;
-  const certificate = wireCertificate(configuredCertificate, log, events.emit);
-  let server: Listener;
-  try {
-    server = startListener(runtime, {
-      handlers,
-      mounts: admin?.mounts ?? [],
-      certificate,
-      temp,
-      metrics,
-      isWorker: worker !== undefined,
-    });
-  } catch (error) {
-    void metrics?.close();
-    certificate.close();
-    void admin?.close();
-    void embeddings.close();
-    void images.close();
-    void ledgerWiring.close();
-    void replicas?.close();
-    void events.close();
-    throw error;
-  }
+  const certificate = wireCertificate(runtime, configuredCertificate);
+  const server = startListener(runtime, {
+    handlers,
+    mounts: admin?.mounts ?? [],
+    certificate,
+    temp,
+    metrics,
+    isWorker: otherWorkers !== undefined,
+  });
+  resources.defer(() => server.stop(true));
 
   embeddings.startDriftChecks();
+  resources.defer(embeddings.stopDriftChecks);
   // While the object store is unreachable, expired images wait for the next sweep.
   const sweepImages = (): void => ignoreRejection(imageLinks.sweep());
   const sweeping = setInterval(sweepImages, 60_000);
+  resources.defer(() => clearInterval(sweeping));
+  resources.defer(() => live.close());
   sweepImages();
 
   return {
@@ -401,29 +407,7 @@ export function build({
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
       setTimeout(() => void server.stop(false), drainGraceMs);
     },
-    close: async () => {
-      clearInterval(sweeping);
-      live.close();
-      content.close();
-      certificate.close();
-      await admin?.close();
-      embeddings.stopDriftChecks();
-      await server.stop(true);
-      closing.abort();
-      await metrics?.close();
-      // Requests that were cut off still write their ledger row.
-      await waitUntilIdle(inFlight);
-      limits.admission.close();
-      await tracing?.close();
-      await embeddings.close();
-      transport.close();
-      await images.close();
-      await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
-      await ledgerWiring.close();
-      await replicas?.close();
-      // Last, because the other parts may emit events while they close.
-      await events.close();
-    },
+    close: () => resources.disposeAsync(),
   };
 }
 

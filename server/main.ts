@@ -5,18 +5,14 @@ import { releaseAll } from "./lib/tasks.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { refuseEarlierDataFolder } from "./storage/files/earlier-folder.ts";
-import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
-import type { KeyStore } from "./storage/ports/key-store.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
-import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
+import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { buildBuiltInModels } from "./wiring/built-in-models.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
-import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
-import type { SharedStorage } from "./wiring/shared-storage.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
 import { wireTracing } from "./wiring/tracing.ts";
@@ -46,24 +42,13 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     return superviseWorkers({ settings, env, log, clock, stop: watchStopSignals(clock) });
   }
   const crash = guardAgainstCrashes(log);
-  let keys: KeyStore;
-  let entities: ConfigEntityStore;
-  let lock: FolderLock;
-  let shared: SharedStorage | undefined;
-  let objects: ObjectStorage | undefined;
-  let redis: RedisConnection | undefined;
+  let stores: Stores;
   try {
-    // Before the database is opened, so that the message names the whole folder and not one file of it.
-    refuseEarlierDataFolder(settings.VEXEL_DATA);
-    objects = await openObjects(settings, env, log);
-    shared = await openShared(settings, log, clock);
-    redis = await openSharedRedis(settings);
-    keys = shared?.keys ?? openKeyStore(settings.VEXEL_DATA, Date.now);
-    entities = shared?.entities ?? openConfigEntityStore(settings.VEXEL_DATA, Date.now);
-    lock = lockFolder(settings.VEXEL_DATA);
+    stores = await openStores(settings, env, log, clock);
   } catch (error) {
     return fail(messageOf(error));
   }
+  const { keys, entities, shared, objects, redis, lock } = stores;
   const { models: builtInModels, migan } = buildBuiltInModels({
     idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
@@ -109,10 +94,10 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
         applyEntityChanges: () => applyEntityChanges().finally(() => notices?.publish()),
       },
       tracing: await wireTracing({ settings, log, clock, random: Math.random }),
-      ...(shared && { shared }),
-      ...(objects && { objects }),
-      ...(redis && { redis }),
-      ...(channel && { worker: { others: channel.others } }),
+      shared,
+      objects,
+      redis,
+      otherWorkers: channel?.others,
     });
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
     newKey = await configuration.firstKey();
@@ -152,32 +137,39 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   return endProcess({ stop, crash, settings, log, clock });
 }
 
-/** Loaded on demand: without a database, its code takes no time and no memory. */
-async function openShared(
-  settings: Settings,
-  log: Log,
-  clock: () => number,
-): Promise<SharedStorage | undefined> {
-  if (settings.DATABASE_URL === "") return undefined;
-  const { openSharedStorage } = await import("./wiring/shared-storage.ts");
-  return openSharedStorage({ settings, log, now: Date.now, clock });
-}
+type Stores = Awaited<ReturnType<typeof openStores>>;
 
-async function openObjects(
+/**
+ * The code of a database, a bucket and Redis is loaded on demand: a gateway without them spends no time and no memory
+ * on it.
+ */
+async function openStores(
   settings: Settings,
   env: RunOptions["env"],
   log: Log,
-): Promise<ObjectStorage | undefined> {
-  if (settings.BLOB_URL === "") return undefined;
-  const { openObjectStorage } = await import("./wiring/object-storage.ts");
-  return openObjectStorage({ settings, env, log, now: Date.now });
-}
-
-/** Loaded on demand, like the code of the database. */
-async function openSharedRedis(settings: Settings): Promise<RedisConnection | undefined> {
-  if (settings.REDIS_URL === "") return undefined;
-  const { openRedis } = await import("./wiring/redis.ts");
-  return openRedis(settings);
+  clock: () => number,
+) {
+  const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
+  const now = Date.now;
+  // Before the database is opened, so that the message names the whole folder and not one file of it.
+  refuseEarlierDataFolder(folder);
+  const objectStorage = BLOB_URL === "" ? undefined : await import("./wiring/object-storage.ts");
+  const objects = objectStorage?.openObjectStorage({ settings, env, log, now });
+  const sharedStorage =
+    DATABASE_URL === "" ? undefined : await import("./wiring/shared-storage.ts");
+  const shared = await sharedStorage?.openSharedStorage({ settings, log, now, clock });
+  const redisClient = REDIS_URL === "" ? undefined : await import("./storage/redis/client.ts");
+  const redis = redisClient && new redisClient.RedisConnection({ url: REDIS_URL });
+  // A gateway that starts while Redis is unavailable serves after the first attempt, and connects later.
+  await redis?.attempted();
+  return {
+    objects,
+    shared,
+    redis,
+    keys: shared?.keys ?? openKeyStore(folder, now),
+    entities: shared?.entities ?? openConfigEntityStore(folder, now),
+    lock: lockFolder(folder),
+  };
 }
 
 /** Changes of other replicas are applied at once, instead of at the next poll. */

@@ -56,5 +56,8 @@ export interface AdminRoute extends AdminOperation {
   readonly handle: (context: AdminApiContext) => Promise<Response>;
 }
 
-/** The client's IP address, for the audit log and the throttle of sign-ins. */
-export const addressOf = ({ env }: AdminApiContext): string => env.address;
+/** Who sends the request, and from which address: for the audit log. */
+export const senderOf = (context: AdminApiContext) => ({
+  actor: context.get("actor").name,
+  address: context.env.address,
+});

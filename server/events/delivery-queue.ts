@@ -20,7 +20,7 @@ export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> 
   readonly report: (report: DeliveryReport) => void;
   readonly timeoutMs?: number;
   /** The delay before each retry. After the last retry the delivery is abandoned. */
-  readonly delaysMs?: readonly number[];
+  readonly delaysMs?: readonly number[] | undefined;
   /** Runs a function after a delay; returns a function that cancels it. */
   readonly schedule?: Schedule;
 }

@@ -13,42 +13,38 @@ import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
-import type { AdminApiWiringOptions } from "./admin-api.ts";
+import type { AdminApiOptions } from "./admin-api.ts";
 import { stackOf } from "./crash-guard.ts";
+import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-export interface AdminOptions extends Omit<AdminApiWiringOptions, "users" | "auditLog" | "signIn"> {
-  /** The stores that replicas share. Absent: `vexel.db` in the data folder. */
-  readonly shared?: Pick<SharedStorage, "users" | "sessions" | "audit">;
+export interface AdminOptions
+  extends Omit<AdminApiOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {
+  /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
+  readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit"> | undefined;
 }
 
-export interface AdminWiring {
-  readonly mounts: readonly Mount[];
-  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
-  consolePath(): Promise<string | undefined>;
-  close(): Promise<void>;
-}
-
-export function wireAdmin(options: AdminOptions): AdminWiring {
-  const { settings, log, now } = options;
+export function wireAdmin(runtime: Runtime, options: AdminOptions) {
+  const { settings, log, now, resources } = runtime;
+  const { shared } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
-  const stores = options.shared
-    ? { ...options.shared, close: async () => undefined }
-    : openStores(settings.VEXEL_DATA, now);
-  const { users, audit: auditLog } = stores;
+  const { users, sessions: sessionStore, audit: auditLog } = shared ?? openStores(runtime);
   const stopRetention = startAuditRetention({
     auditLog,
     days: settings.VEXEL_AUDIT_DAYS,
     now,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
-  const setupToken = createSetupToken(options.shared && settings.VEXEL_SECRET);
-  const sessions = new Sessions({ sessions: stores.sessions, users, now });
+  resources.defer(stopRetention);
+  const setupToken = createSetupToken(shared && settings.VEXEL_SECRET);
+  const sessions = new Sessions({ sessions: sessionStore, users, now });
   const oidcSettings = readOidcSettings(settings);
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
-  const load = async (): Promise<Mount["handle"]> =>
-    (await import("./admin-api.ts")).createAdminApiHandler({ ...options, users, auditLog, signIn });
+  const load = async (): Promise<Mount["handle"]> => {
+    const { createAdminApiHandler } = await import("./admin-api.ts");
+    return createAdminApiHandler(runtime, { ...runtime, ...options, users, auditLog, signIn });
+  };
   let loading: ReturnType<typeof load> | undefined;
   const api: Mount = {
     name: "admin",
@@ -70,24 +66,21 @@ export function wireAdmin(options: AdminOptions): AdminWiring {
   };
   return {
     mounts: isConsoleOn ? [api, pages] : [api],
+    /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
     consolePath: async () => {
       if (!isConsoleOn) return undefined;
       return (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : "/console";
     },
-    close: async () => {
-      stopRetention();
-      await stores.close();
-    },
   };
 }
 
-function openStores(folder: string, now: () => number) {
-  const db = openGatewayDatabase(folder, now);
+function openStores({ settings, now, resources }: Runtime) {
+  const db = openGatewayDatabase(settings.VEXEL_DATA, now);
+  resources.defer(() => db.close());
   return {
     users: createUserStore(db),
     sessions: createSessionStore(db),
     audit: createAuditLog(db),
-    close: () => db.close(),
   };
 }
 

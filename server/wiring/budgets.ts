@@ -3,8 +3,8 @@
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../budgets/budget-counters.ts";
 import { BudgetQueue } from "../budgets/budget-queue.ts";
-import { type Budgets, createBudgets } from "../budgets/budgets.ts";
-import { createRequestCharging, type RequestCharging } from "../budgets/charge-request.ts";
+import { createBudgets } from "../budgets/budgets.ts";
+import { createRequestCharging } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -14,21 +14,16 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import type { LedgerWiring } from "./ledger.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface BudgetWiringOptions extends Pick<LedgerWiring, "spent" | "reservations"> {
+interface BudgetWiringOptions extends Pick<LedgerWiring, "spent" | "reservations"> {
   readonly capabilities: UpstreamClient["imageCapabilities"];
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly pools: SharedPools | undefined;
 }
 
-export interface BudgetWiring {
-  readonly budgets: Budgets;
-  readonly charging: RequestCharging;
-}
-
 export function wireBudgets(
   { settings, log, emit, clock }: Runtime,
   { spent, reservations, capabilities, pools }: BudgetWiringOptions,
-): BudgetWiring {
+) {
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);

@@ -5,20 +5,15 @@ import { createMinilm } from "../workers/embedding/minilm.ts";
 import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
 import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
-export interface BuiltInModels {
-  readonly models: ReadonlyMap<string, BuiltInModel>;
-  /** The optional inpainting model is installed. */
-  readonly migan: boolean;
-}
-
-export interface BuiltInModelOptions {
+interface BuiltInModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
   /** Called each time a model has been loaded, with its id and metadata of its runtime. */
   readonly onReady: (model: string, metadata: Readonly<Record<string, string | number>>) => void;
 }
 
-export function buildBuiltInModels({ idleMs, onReady }: BuiltInModelOptions): BuiltInModels {
+/** `migan`: whether the optional inpainting model is installed. */
+export function buildBuiltInModels({ idleMs, onReady }: BuiltInModelOptions) {
   const migan = isMiganInstalled();
   return {
     models: new Map<string, BuiltInModel>([

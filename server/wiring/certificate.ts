@@ -5,9 +5,8 @@ import {
   readCertificate,
   watchCertificate,
 } from "../config/certificate.ts";
-import type { Emit } from "../events/events.ts";
-import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** The certificate of the settings, read and checked. Undefined: plain HTTP. */
 export interface ConfiguredCertificate {
@@ -30,15 +29,13 @@ export interface CertificateWiring {
   readonly tls?: () => Certificate;
   /** Why the files were not applied. Undefined: the files are in force. */
   problem(): string | undefined;
-  close(): void;
 }
 
 export function wireCertificate(
+  { log, emit, resources }: Runtime,
   configured: ConfiguredCertificate | undefined,
-  log: Log,
-  emit: Emit,
 ): CertificateWiring {
-  if (!configured) return { problem: () => undefined, close: () => undefined };
+  if (!configured) return { problem: () => undefined };
   let current: string | undefined;
   const watcher = watchCertificate({
     ...configured,
@@ -53,5 +50,6 @@ export function wireCertificate(
       emit({ type: "config.rejected", data: { problems: [problem] } });
     },
   });
-  return { tls: watcher.current, problem: () => current, close: watcher.close };
+  resources.defer(watcher.close);
+  return { tls: watcher.current, problem: () => current };
 }

@@ -1,19 +1,16 @@
 /** Wires the connection tests of upstreams. */
-import type { ConnectionTestRoutesOptions } from "../admin/routes/connection-tests.ts";
+import type { AdminDependencies } from "../admin/admin-dependencies.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { systemResolve } from "../upstream/download/index.ts";
 import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/index.ts";
+import type { Runtime } from "./runtime.ts";
 
-export interface ConnectionTestsOptions {
+interface ConnectionTestsOptions {
   readonly send: SendUpstreamRequest;
   readonly fetchOnly: FetchOnly;
   readonly upstreamClient: Pick<UpstreamClient, "embeddings" | "generations">;
   readonly createTemp: (keyId: string) => RequestTemp;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
 }
 
 /** The timeout of each step. */
@@ -21,9 +18,9 @@ const timeoutMs = 8000;
 const text = "connection test";
 
 export function wireConnectionTests(
-  options: ConnectionTestsOptions,
-): Pick<ConnectionTestRoutesOptions, "testConnection" | "sendTestRequest"> {
-  const { send, fetchOnly, upstreamClient, createTemp, now, clock } = options;
+  { now, clock }: Runtime,
+  { send, fetchOnly, upstreamClient, createTemp }: ConnectionTestsOptions,
+): Pick<AdminDependencies, "testConnection" | "sendTestRequest"> {
   return {
     testConnection: async (upstream, { paidRequest }) => {
       // Loaded on demand: few gateways ever test a connection.

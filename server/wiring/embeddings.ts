@@ -42,7 +42,6 @@ export interface EmbeddingsWiring {
   statistics(): Pick<Statistics, "cache" | "batching">;
   /** Evicts every cached vector. */
   clearCache(): void;
-  close(): Promise<void>;
 }
 
 /** How long the first target serves alone while the others are compared with it. */
@@ -55,7 +54,7 @@ export function wireEmbeddings(
 ): EmbeddingsWiring {
   const { settings, snapshot, log, clock } = runtime;
   const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
-  const { cache, file } = createCache(runtime, shared);
+  const cache = createCache(runtime, shared);
 
   const canary = createCanary({
     snapshot,
@@ -138,14 +137,13 @@ export function wireEmbeddings(
       },
     }),
     clearCache: () => void cache.clear(),
-    close: async () => {
-      await file?.close();
-      await shared?.close();
-    },
   };
 }
 
-function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings | undefined) {
+function createCache(
+  { settings, log, now, resources }: Runtime,
+  shared: SharedEmbeddings | undefined,
+): EmbeddingCache {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
   const newCache = (file?: EmbeddingCacheStore) => {
@@ -156,9 +154,7 @@ function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings |
       ...(ttlMs > 0 && { expiry: { ttlMs, now } }),
     });
   };
-  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
-    return { cache: newCache(), file: undefined };
-  }
+  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") return newCache();
   const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
     maxBytes,
@@ -167,9 +163,10 @@ function createCache({ settings, log, now }: Runtime, shared: SharedEmbeddings |
     now,
     report: (reason) => log.error("cache-not-persisted", { reason }),
   });
+  resources.defer(() => file.close());
   const cache = newCache(file);
   void file.load((...row) => cache.restore(...row));
-  return { cache, file };
+  return cache;
 }
 
 const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({

@@ -1,4 +1,5 @@
 /** Wires events: the event store, webhook delivery and key events. */
+import { version } from "../../package.json";
 import type { Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
@@ -16,12 +17,11 @@ import { sendByFetch } from "../upstream/transport/index.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-interface EventsWiringOptions extends Omit<Runtime, "emit"> {
-  readonly version: string;
-  /** The stores that replicas share. Absent: `events.db` in the data folder. */
-  readonly shared?: Pick<SharedStorage, "events" | "deliveries">;
-  /** The delay before each attempt after the first. Absent: the defaults. */
-  readonly webhookDelaysMs?: readonly number[];
+interface EventsWiringOptions {
+  /** The stores that replicas share. Undefined: `events.db` in the data folder. */
+  readonly shared: Pick<SharedStorage, "events" | "deliveries"> | undefined;
+  /** The delay before each attempt after the first. Undefined: the defaults. */
+  readonly webhookDelaysMs: readonly number[] | undefined;
 }
 
 export interface EventsWiring {
@@ -30,31 +30,31 @@ export interface EventsWiring {
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
   /** For the admin API. */
   readonly views: EventViews;
-  close(): Promise<void>;
 }
 
 const none: ReadonlyMap<string, Webhook> = new Map();
 const pruneEveryMs = 60_000;
 
-export function wireEvents(options: EventsWiringOptions): EventsWiring {
-  const { settings, snapshot, log, version, now, clock, random, webhookDelaysMs } = options;
-  const stores = options.shared
-    ? { ...options.shared, close: async () => undefined }
-    : openStores(settings.VEXEL_DATA);
-  const { events: store, deliveries: queue } = stores;
+export function wireEvents(
+  { settings, snapshot, log, now, clock, random, resources }: Omit<Runtime, "emit">,
+  { shared, webhookDelaysMs }: EventsWiringOptions,
+): EventsWiring {
+  const { events: store, deliveries: queue } = shared ?? openStores(settings.VEXEL_DATA, resources);
   const webhooks = () => snapshot().webhooks ?? none;
   const deliver = createDeliveryQueue({
     queue,
     webhooks,
-    post: (request, signal) => post({ ...request, version }, signal),
+    post,
     now,
     random,
     report: (problem) => logDeliveryProblem(log, problem),
-    ...(webhookDelaysMs && { delaysMs: webhookDelaysMs }),
+    delaysMs: webhookDelaysMs,
   });
+  resources.defer(deliver.close);
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
   const report = (problem: EventsReport) => logRecordingProblem(log, problem);
   const events = createEvents({ store, deliver, webhooks, now, newId, report });
+  resources.defer(events.close);
   const views = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
   const logUnrecordedKeyEvents = (reason: string) =>
     log.error("event-not-recorded", { type: "key.*", reason });
@@ -78,6 +78,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
     void prune();
   }, pruneEveryMs);
   pruneTimer.unref();
+  resources.defer(() => clearInterval(pruneTimer));
   // Deliveries that an earlier process left pending.
   deliver.wake();
 
@@ -90,27 +91,18 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       report: logUnrecordedKeyEvents,
     }),
     views,
-    close: async () => {
-      clearInterval(pruneTimer);
-      await events.close();
-      await deliver.close();
-      await stores.close();
-    },
   };
 }
 
-function openStores(folder: string) {
+function openStores(folder: string, resources: AsyncDisposableStack) {
   const db = new SqliteDatabase(openEventFile(folder));
-  return {
-    events: createEventStore(db),
-    deliveries: createDeliveryStore(db),
-    close: () => db.close(),
-  };
+  resources.defer(() => db.close());
+  return { events: createEventStore(db), deliveries: createDeliveryStore(db) };
 }
 
 /** Only the status and one header of the response matter, so its body is not read. */
 async function post(
-  { version, ...request }: UpstreamRequest & { readonly version: string },
+  request: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<{ status: number; retryAfterMs?: number }> {
   const cancel = new AbortController();

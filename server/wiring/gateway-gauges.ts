@@ -1,5 +1,6 @@
 /** The metrics that are read from the parts of the gateway: targets, queues, cache, ledger, connections. */
 import type { ShownTarget } from "../../contract/admin.ts";
+import { version } from "../../package.json";
 import type { ConnectionCounts } from "../http/server/http-server.ts";
 import type { Gauge, Reading } from "../observe/metrics/gateway-gauges.ts";
 import { targetLabel } from "../observe/metrics/request-metrics.ts";
@@ -7,8 +8,7 @@ import type { Tracing } from "../observe/traces/open-tracing.ts";
 import type { EmbeddingsWiring } from "./embeddings.ts";
 import type { LedgerWiring } from "./ledger.ts";
 
-export interface GaugeSources {
-  readonly version: string;
+interface GaugeSources {
   readonly targets: () => readonly ShownTarget[];
   readonly inFlight: () => number;
   readonly queued: () => number;
@@ -16,8 +16,8 @@ export interface GaugeSources {
   readonly ledger: Pick<LedgerWiring, "ledger" | "forwarding">;
   readonly connections: () => ConnectionCounts;
   readonly isReady: () => boolean;
-  /** Absent: tracing is off. */
-  readonly tracing?: Pick<Tracing, "counts"> | undefined;
+  /** Undefined: tracing is off. */
+  readonly tracing: Pick<Tracing, "counts"> | undefined;
   /** Metrics of optional parts, such as the leases of shared counters. */
   readonly others: readonly Gauge[];
 }
@@ -30,7 +30,7 @@ const targetStates = [
 ] as const satisfies readonly ShownTarget["state"][];
 
 export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
-  const { version, targets, inFlight, queued, embeddings, ledger, connections } = sources;
+  const { targets, inFlight, queued, embeddings, ledger, connections } = sources;
   return [
     {
       name: "vexel_build_info",

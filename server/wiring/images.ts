@@ -8,7 +8,7 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
-import { imageStages, type StageLists } from "../pipeline/stages.ts";
+import { imageStages } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import {
@@ -40,28 +40,22 @@ interface ImagesWiringOptions {
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
   readonly execute: Execute;
-  /** The responses that all replicas replay. Absent: responses are in the data folder only. */
+  /** The responses that all replicas replay. Undefined: responses are in the data folder only. */
   readonly sharedResponses: SharedResponses | undefined;
-  /** The claims that replicas share. Absent: this is the only replica. */
-  readonly claims?: RequestClaims | undefined;
-}
-
-interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
-  readonly idempotencyStore: IdempotencyStore;
-  /** Downloads the image behind an upstream's link. A response is complete without it, so the timeout is short. */
-  readonly downloadLink: LinkTools["download"];
-  close(): Promise<void>;
+  /** The claims that replicas share. Undefined: this is the only replica. */
+  readonly claims: RequestClaims | undefined;
 }
 
 export function wireImages(
-  { settings, log, now, clock }: Runtime,
+  { settings, log, now, clock, resources }: Runtime,
   options: ImagesWiringOptions,
-): ImagesWiring {
+) {
   const { upstreamClient, registry, limits, isReachable, disk, execute, sharedResponses } = options;
   const imageWorker = createImageWorker({
     idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     clock,
   });
+  resources.defer(() => imageWorker.close());
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
     ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
@@ -84,6 +78,7 @@ export function wireImages(
   };
   const sweeping = setInterval(sweep, 60_000);
   sweeping.unref();
+  resources.defer(() => clearInterval(sweeping));
   sweep();
   const idempotencyStore = new IdempotencyStore(
     store ?? responses,
@@ -110,10 +105,6 @@ export function wireImages(
     }),
     idempotencyStore,
     downloadLink: createOptionalDownload(settings),
-    close: async () => {
-      clearInterval(sweeping);
-      await imageWorker.close();
-    },
   };
 }
 
@@ -156,9 +147,10 @@ function createTools(
   };
 }
 
-/** The client waits for a response that is complete without the download. */
+/** The client waits for a response that is complete without the download, so the timeout is short. */
 const optionalDownloadTimeoutMs = 10_000;
 
+/** Downloads the image behind an upstream's link. */
 function createOptionalDownload(settings: Settings): LinkTools["download"] {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,

@@ -22,11 +22,6 @@ import { forwardLedger, type LedgerForwarding } from "./forward-ledger.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
-export interface LedgerWiringOptions extends Runtime {
-  /** The ledger that replicas share. Absent: the ledger is in the data folder only. */
-  readonly shared?: Pick<SharedStorage, "ledger" | "queries" | "spend">;
-}
-
 export interface LedgerWiring {
   readonly ledger: Ledger;
   /** Requests with a budget reservation: charged by the next process if this one is killed. */
@@ -37,15 +32,17 @@ export interface LedgerWiring {
   spent(owner: BudgetOwner, period: string): number;
   /** Undefined: the ledger is in the data folder only. */
   readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
-  close(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
-export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
-  const { settings, log, emit, now, shared } = options;
+/** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
+export function wireLedger(
+  { settings, log, emit, now, clock, resources }: Runtime,
+  shared: Pick<SharedStorage, "ledger" | "queries" | "spend"> | undefined,
+): LedgerWiring {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const store = new SqliteLedgerStore({
     folder,
@@ -99,8 +96,7 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     },
   });
   const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
-  const forwarding =
-    shared && forwardLedger({ store, shared, pendingRows, log, emit, clock: options.clock });
+  const forwarding = shared && forwardLedger({ store, shared, pendingRows, log, emit, clock });
   const pruned = [store, ...(shared ? [shared.ledger] : [])].map((each) => ({
     store: each,
     pruning: createPruning(),
@@ -123,6 +119,24 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
       if (opened.problem === undefined) log.warn("ledger-check-failed", { reason });
     },
   });
+  resources.defer(async () => {
+    clearInterval(pruneTimer);
+    for (const { pruning } of pruned) pruning.stop();
+    clearInterval(verifyTimer);
+    integrity.close();
+    const { lost: unwritten } = await ledger.close();
+    if (opened.problem !== undefined)
+      saveRows(ledger.pendingRows, { folder, reason: opened.problem, log });
+    else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
+    logUnwritable.run(() => outbox.close());
+    await forwarding?.close();
+    try {
+      await queries.close();
+      await store.close();
+    } catch (error) {
+      log.error("ledger-not-closed", { reason: reasonOf(error) });
+    }
+  });
   return {
     ledger,
     queries,
@@ -133,24 +147,6 @@ export function wireLedger(options: LedgerWiringOptions): LedgerWiring {
     },
     spent: (owner, period) =>
       forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),
-    close: async () => {
-      clearInterval(pruneTimer);
-      for (const { pruning } of pruned) pruning.stop();
-      clearInterval(verifyTimer);
-      integrity.close();
-      const { lost: unwritten } = await ledger.close();
-      if (opened.problem !== undefined)
-        saveRows(ledger.pendingRows, { folder, reason: opened.problem, log });
-      else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
-      logUnwritable.run(() => outbox.close());
-      await forwarding?.close();
-      try {
-        await queries.close();
-        await store.close();
-      } catch (error) {
-        log.error("ledger-not-closed", { reason: reasonOf(error) });
-      }
-    },
   };
 }
 

@@ -25,7 +25,6 @@ export interface MetricsWiring {
   snapshot(): readonly MetricSnapshot[];
   /** Listens on VEXEL_METRICS_PORT, if it is set. Throws if the port cannot be opened. */
   listen(): void;
-  close(): Promise<void>;
 }
 
 /** The handler of `GET /metrics` if no token is configured or metrics are off: 404. */
@@ -35,20 +34,20 @@ export const noMetrics: Handler = async ({ method, path }) => {
 
 /** Undefined: metrics are off, and cost nothing. */
 export function wireMetrics(
-  { settings, clock }: Runtime,
+  { settings, clock, resources }: Runtime,
   { startedAt, gauges, others }: MetricsWiringOptions,
 ): MetricsWiring | undefined {
   const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   if (port === 0 && token === "") return undefined;
   const requests = new RequestMetrics();
   const lag = new EventLoopLag(clock);
+  resources.defer(() => lag.close());
   const collect = (): readonly MetricSnapshot[] => [
     ...requests.snapshot(),
     lag.snapshot(),
     ...[...gauges(), ...processGauges(startedAt)].map(readGauge),
   ];
   const collectAll = async () => mergeMetrics([collect(), ...(others ? [await others()] : [])]);
-  let server: ReturnType<typeof serveMetrics> | undefined;
   return {
     requests,
     handler:
@@ -59,15 +58,12 @@ export function wireMetrics(
     listen: () => {
       if (port === 0) return;
       try {
-        server = serveMetrics({ host, port }, { token, collect: async () => collect() });
+        const server = serveMetrics({ host, port }, { token, collect: async () => collect() });
+        resources.defer(server.close);
       } catch (cause) {
         // The listener's own error would be reported as a problem of PORT.
         throw new Error(`VEXEL_METRICS_PORT=${port} on ${host} cannot be used.`, { cause });
       }
-    },
-    close: async () => {
-      lag.close();
-      await server?.close();
     },
   };
 }

@@ -26,7 +26,6 @@ export interface Replicas {
   leases(): number;
   /** For `GET /readyz`. */
   health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
-  close(): Promise<void>;
 }
 
 const tickMs = 500;
@@ -35,7 +34,7 @@ const reportMs = 1000;
 const reportFailuresMs = 10_000;
 
 export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas {
-  const { settings, log, emit, clock } = runtime;
+  const { settings, log, emit, clock, resources } = runtime;
   const replica = randomUUID();
   const file = join(settings.VEXEL_DATA, "replicas");
   const registry = new ReplicaRegistry(redis, replica, readCount(file));
@@ -78,6 +77,14 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
     reportInBackground();
   });
 
+  resources.defer(async () => {
+    clearInterval(reporting);
+    clearInterval(ticking);
+    stopListening();
+    // All requests have ended: each pool reports its spending and gives its lease back.
+    await Promise.all([...scheduled].map((pool) => pool.giveBack()));
+    ignoreRejection(registry.leave());
+  });
   return {
     pools: {
       replica,
@@ -98,14 +105,6 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
       redis: redis.isAvailable ? "available" : "unavailable",
       replicas: registry.count,
     }),
-    close: async () => {
-      clearInterval(reporting);
-      clearInterval(ticking);
-      stopListening();
-      // All requests have ended: each pool reports its spending and gives its lease back.
-      await Promise.all([...scheduled].map((pool) => pool.giveBack()));
-      ignoreRejection(registry.leave());
-    },
   };
 }
 
@@ -134,12 +133,14 @@ export const replicaGauges = (
 
 function sharedEmbeddings(
   redis: RedisConnection,
-  { settings, now }: Runtime,
+  { settings, now, resources }: Runtime,
 ): SharedEmbeddings | undefined {
   const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
   if (sharedTtl === 0) return undefined;
   const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
-  return new RedisEmbeddings(redis, { ttlMs, now });
+  const embeddings = new RedisEmbeddings(redis, { ttlMs, now });
+  resources.defer(() => embeddings.close());
+  return embeddings;
 }
 
 function readCount(file: string): number {

@@ -1,4 +1,4 @@
-/** The dependencies of every part of the server: settings, configuration, log, clocks, randomness, and events. */
+/** The dependencies of every part of the server: settings, configuration, log, clocks, randomness, events and resources. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";
 import type { Log } from "../observe/log.ts";
@@ -14,4 +14,6 @@ export interface Runtime {
   readonly clock: () => number;
   readonly random: () => number;
   readonly emit: Emit;
+  /** Released in reverse order when the gateway closes, or if it cannot start. */
+  readonly resources: AsyncDisposableStack;
 }

@@ -1,4 +1,5 @@
 /** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the welcome page. */
+import { version } from "../../package.json";
 import { createWelcome } from "../api/welcome.ts";
 import type { Listener } from "../http/listen.ts";
 import { json } from "../http/route.ts";
@@ -7,8 +8,7 @@ import type { LedgerWiring } from "./ledger.ts";
 import type { Replicas } from "./replicas.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface StatusHandlerOptions {
-  readonly version: string;
+interface StatusHandlerOptions {
   readonly hasConsole: boolean;
   readonly isReady: () => boolean;
   readonly isDraining: () => boolean;
@@ -21,7 +21,7 @@ export function createStatusHandlers(
   { snapshot, now }: Pick<Runtime, "snapshot" | "now">,
   options: StatusHandlerOptions,
 ): Pick<Handlers, "health" | "ready" | "openapi" | "welcome"> {
-  const { version, hasConsole, isReady, isDraining, connections, replicas } = options;
+  const { hasConsole, isReady, isDraining, connections, replicas } = options;
   const { ledger, forwarding } = options.ledger;
   return {
     // Liveness: always succeeds.

@@ -13,25 +13,31 @@ import { S3Content } from "../storage/s3/s3-content.ts";
 import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./secret-box.ts";
 
-export interface StoredContentOptions
-  extends Pick<Runtime, "settings" | "snapshot" | "log" | "now"> {
+interface StoredContentOptions {
   readonly disk: ContentFilesOptions["disk"];
   /** Undefined: content stays in the data folder of this replica. */
-  readonly objects?: ObjectStore | undefined;
+  readonly objects: ObjectStore | undefined;
 }
 
 export interface StoredContent extends ContentRecording {
   /** Undefined: not stored, expired, or the model stores no content any more. */
   find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
-  close(): void;
 }
 
 /** A model that stores no content any more is noticed within this time. */
 const checkEveryMs = 1000;
 const sweepEveryMs = 60_000;
 
-export function wireStoredContent(options: StoredContentOptions): StoredContent {
-  const { settings, snapshot, log, disk, objects, now } = options;
+export function wireStoredContent(
+  {
+    settings,
+    snapshot,
+    log,
+    now,
+    resources,
+  }: Pick<Runtime, "settings" | "snapshot" | "log" | "now" | "resources">,
+  { disk, objects }: StoredContentOptions,
+): StoredContent {
   const secrets = secretBoxFor(settings);
   const maxBytes = settings.VEXEL_CONTENT_MAX_BYTES;
   const folder = join(settings.VEXEL_DATA, "content");
@@ -61,6 +67,7 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
   };
   const timer = setInterval(() => void check(), checkEveryMs);
   timer.unref();
+  resources.defer(() => clearInterval(timer));
   void check();
   return {
     begin: (model, requestId) => store.begin(model, requestId),
@@ -76,6 +83,5 @@ export function wireStoredContent(options: StoredContentOptions): StoredContent 
       const expiresAt = found.storedAt + ms;
       return expiresAt > now() ? { ...found, expiresAt } : undefined;
     },
-    close: () => clearInterval(timer),
   };
 }

@@ -32,26 +32,18 @@ export function createAdminFixture() {
   const audit = createAudit(auditLog, now);
   const sessions = new Sessions({ sessions: createSessionStore(db), users, now });
   const setupToken = createSetupToken();
-  const routes = [
-    ...sessionRoutes({
-      users,
-      sessions,
-      passwords,
-      throttle: new SignInThrottle(now),
-      setupToken,
-      audit,
-      oidc: undefined,
-      now,
-    }),
-    ...userRoutes({
-      snapshot: () => ({ projects: new Map([["web", { name: "web" }]]) }),
-      users,
-      sessions,
-      passwords,
-      audit,
-      now,
-    }),
-  ];
+  const dependencies = {
+    snapshot: () => ({ projects: new Map([["web", { name: "web" }]]) }),
+    users,
+    sessions,
+    passwords,
+    throttle: new SignInThrottle(now),
+    setupToken,
+    audit,
+    oidc: undefined,
+    now,
+  };
+  const routes = [...sessionRoutes(dependencies), ...userRoutes(dependencies)];
   const app = createAdminApi({
     routes,
     sessions,

@@ -119,6 +119,7 @@ const storing = (ms: number | undefined): Snapshot =>
 test("with an object store, another replica shows the content, and the disk of the first one keeps nothing", async () => {
   const s3 = startFakeS3();
   using folder = temporaryFolder();
+  await using resources = new AsyncDisposableStack();
   const replica = (name: string) => {
     const env = {
       BLOB_URL: s3.url(),
@@ -129,14 +130,8 @@ test("with an object store, another replica shows the content, and the disk of t
     mkdirSync(settings.VEXEL_DATA);
     const { objects } = openObjectStorage({ settings, env: {}, log: quietLog, now: Date.now });
     const snapshot = () => storing(60_000);
-    return wireStoredContent({
-      settings,
-      snapshot,
-      log: quietLog,
-      disk: unlimitedDisk,
-      objects,
-      now: Date.now,
-    });
+    const runtime = { settings, snapshot, log: quietLog, now: Date.now, resources };
+    return wireStoredContent(runtime, { disk: unlimitedDisk, objects });
   };
   const [first, second] = [replica("a"), replica("b")];
   const writer = first.begin("m", "req_1");
@@ -146,8 +141,6 @@ test("with an object store, another replica shows the content, and the disk of t
   const found = await second.find("m", "req_1");
   expect((await found?.read())?.toString()).toBe("text");
   expect(Math.abs((found?.expiresAt ?? 0) - Date.now() - 60_000)).toBeLessThan(30_000);
-  first.close();
-  second.close();
   await s3.stop();
 });
 
@@ -155,13 +148,15 @@ test("content is deleted when it expires, and when its model stores no content a
   using folder = temporaryFolder();
   let snapshot = storing(60_000);
   let now = Date.now();
-  const content = wireStoredContent({
+  await using resources = new AsyncDisposableStack();
+  const runtime = {
     settings: readSettings({ VEXEL_DATA: folder.path }),
     snapshot: () => snapshot,
     log: quietLog,
-    disk: unlimitedDisk,
     now: () => now,
-  });
+    resources,
+  };
+  const content = wireStoredContent(runtime, { disk: unlimitedDisk, objects: undefined });
   const store = (id: string): void => {
     const writer = content.begin("m", id);
     writer.append("text");
@@ -180,5 +175,4 @@ test("content is deleted when it expires, and when its model stores no content a
   snapshot = storing(undefined);
   expect(await content.find("m", "second")).toBeUndefined();
   await until(() => names() === 0);
-  content.close();
 });

@@ -4,13 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { type ConfigEntities, EntityRefused } from "../../config/entities/config-entities.ts";
+import { EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type JsonObject, VersionConflict } from "../../storage/ports/config-entity-store.ts";
-import { type AdminApiContext, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, senderOf } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
 import {
   alreadyExists,
@@ -20,20 +20,14 @@ import {
   versionConflict,
 } from "./entity-errors.ts";
 
-export interface EntityChangesOptions {
-  readonly entities: ConfigEntities;
-  /** Publishes changes of the store as a new config snapshot. */
-  readonly applyEntityChanges: () => Promise<void>;
-  readonly audit: Audit;
-}
-
 export type EntityChanges = ReturnType<typeof entityChanges>;
 
 const anyObject = z.looseObject({});
 
-export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
-  const { entities, applyEntityChanges, audit } = options;
-
+export function entityChanges(
+  kind: EntityKind,
+  { entities, applyEntityChanges, audit }: AdminDependencies,
+) {
   const list = async (): Promise<readonly EntityView[]> =>
     (await entities.list()).filter((view) => view.kind === kind);
 
@@ -76,12 +70,11 @@ export function entityChanges(kind: EntityKind, options: EntityChangesOptions) {
     await applyEntityChanges();
     const after = action === "deleted" ? undefined : await findById(id);
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: `${kind}.${action}`,
       subject: id,
       before: before?.value,
       after: after?.value,
-      address: addressOf(context),
     });
     if (after?.version !== undefined) context.header("etag", `"${after.version}"`);
     return after;

@@ -1,26 +1,11 @@
 /** Conditions that need attention, each with the page of the console where it is fixed. */
 import type { AttentionItem, ShownTarget } from "../../../contract/admin.ts";
 import type { EventData } from "../../../contract/events.ts";
-import type { Budgets } from "../../budgets/budgets.ts";
 import type { Key, Snapshot } from "../../config/snapshot.ts";
-import type { EventViews } from "../../events/show-events.ts";
 import type { Actor } from "../actor.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type BudgetOwnerEntry, projectOwner, showBudgets } from "./budget-status.ts";
 import { findKeys } from "./key-names.ts";
-
-export interface AttentionOptions {
-  readonly snapshot: () => Snapshot;
-  readonly targets: () => Promise<readonly ShownTarget[]>;
-  readonly budgets: Budgets;
-  readonly events: Pick<EventViews, "events">;
-  readonly ledger: { readonly writable: boolean };
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  readonly fileProblems: () => FileProblems;
-}
-
-/** Why a file was not applied. Undefined: the file is in force. */
-export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
 /**
  * `project`: only for actors who see it. `gateway`: for every actor. `operator`: for actors who see all projects.
@@ -42,7 +27,7 @@ const maxThresholds = 100;
 /** Each computation scans all keys, so several open consoles share one result. */
 const reuseMs = 2000;
 
-export function createAttention(options: AttentionOptions) {
+export function createAttention(options: AdminDependencies) {
   let computed: { readonly at: number; readonly items: Promise<readonly ScopedItem[]> } | undefined;
   return async (actor: Actor): Promise<AttentionItem[]> => {
     const at = options.now();
@@ -72,7 +57,7 @@ function maySee({ projects }: Actor, owner: ScopedItem["owner"]): boolean {
 }
 
 /** Errors first. */
-const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedItem[]> =>
+const itemsAt = async (options: AdminDependencies, at: number): Promise<ScopedItem[]> =>
   [
     ...ledgerItems(options),
     ...configItems(options),
@@ -84,7 +69,7 @@ const itemsAt = async (options: AttentionOptions, at: number): Promise<ScopedIte
 
 const rank = ({ item }: ScopedItem): number => (item.severity === "error" ? 0 : 1);
 
-function ledgerItems({ ledger }: AttentionOptions): ScopedItem[] {
+function ledgerItems({ ledger }: AdminDependencies): ScopedItem[] {
   if (ledger.writable) return [];
   const item: AttentionItem = {
     type: "ledger_unwritable",
@@ -96,7 +81,7 @@ function ledgerItems({ ledger }: AttentionOptions): ScopedItem[] {
   return [{ item, owner: "operator" }];
 }
 
-const configItems = ({ fileProblems }: AttentionOptions): ScopedItem[] =>
+const configItems = ({ fileProblems }: AdminDependencies): ScopedItem[] =>
   Object.entries(fileProblems()).flatMap(([file, problem]): ScopedItem[] => {
     if (problem === undefined) return [];
     const sentence = problem.replace(/\.?$/, ".");
@@ -131,7 +116,7 @@ const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
  * Checks the projects with a budget, at most `maxProjects`, and the keys that a budget event has named. The current
  * sums of their budgets decide.
  */
-async function budgetItems(options: AttentionOptions, at: number): Promise<ScopedItem[]> {
+async function budgetItems(options: AdminDependencies, at: number): Promise<ScopedItem[]> {
   const { snapshot, budgets } = options;
   const owners = [
     ...projectsWithBudget(snapshot()),
@@ -167,15 +152,15 @@ const keyOwner = ({ id, name, project, budget }: Key): BudgetOwnerEntry[] =>
   budget ? [{ scope: "key", id, name, project: project ?? null, budget }] : [];
 
 /** Keys that have recently reached a threshold of their budget. */
-async function reportedKeys({ events }: AttentionOptions): Promise<ReadonlySet<string>> {
-  const page = await events.events({ type: "budget.threshold", limit: maxThresholds });
+async function reportedKeys({ eventViews }: AdminDependencies): Promise<ReadonlySet<string>> {
+  const page = await eventViews.events({ type: "budget.threshold", limit: maxThresholds });
   const reported = (page?.data ?? [])
     .map(({ data }) => data as unknown as EventData["budget.threshold"])
     .filter(({ scope, percent }) => scope === "key" && percent >= nearlySpentShare * 100);
   return new Set(reported.map(({ id }) => id));
 }
 
-function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
+function keyItems({ snapshot }: AdminDependencies, at: number): ScopedItem[] {
   const items: ScopedItem[] = [];
   const counts = new Map<string | null, number>();
   for (const { name, project = null, expiresAt } of snapshot().keys.values()) {
@@ -195,7 +180,7 @@ function keyItems({ snapshot }: AttentionOptions, at: number): ScopedItem[] {
   return items;
 }
 
-const modelItems = ({ snapshot }: AttentionOptions, at: number): ScopedItem[] =>
+const modelItems = ({ snapshot }: AdminDependencies, at: number): ScopedItem[] =>
   [...snapshot().models.values()]
     .filter(
       ({ shutdownDate }) =>

@@ -1,25 +1,17 @@
 /** /budgets and /limits: the used, reserved and remaining amounts, and when they reset. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
-import type { Budgets } from "../../budgets/budgets.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
-import type { Admission } from "../../limits/admission.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { budgetOwners, limitOwners, showBudgets, showLimits } from "../reads/budget-status.ts";
 
-export interface BudgetRoutesOptions {
-  readonly snapshot: () => Snapshot;
-  readonly budgets: Budgets;
-  readonly admission: Pick<Admission, "usedScope">;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
-}
-
-export function budgetRoutes(options: BudgetRoutesOptions): readonly AdminRoute[] {
-  const { snapshot, budgets, admission, now, clock } = options;
-
+export function budgetRoutes({
+  snapshot,
+  budgets,
+  admission,
+  now,
+  clock,
+}: AdminDependencies): readonly AdminRoute[] {
   /**
    * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
    */

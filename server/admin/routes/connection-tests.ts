@@ -3,36 +3,18 @@ import { z } from "zod";
 import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
 import { guessModelKind } from "../../config/catalog-models.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { JsonObject } from "../../storage/ports/config-entity-store.ts";
 import type {
   ConnectionTestResult,
   TestConnectionOptions,
 } from "../../upstream/connection-test/test-connection.ts";
-import type { Target, Upstream } from "../../upstream/contract.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import {
-  type EntityChangesOptions,
-  entityErrorToGatewayError,
-  idOf,
-} from "../entities/change-entities.ts";
+import type { Upstream } from "../../upstream/contract.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import { entityErrorToGatewayError, idOf } from "../entities/change-entities.ts";
 import { notFound } from "../entities/entity-errors.ts";
 import { readBody } from "../read-body.ts";
-
-export interface ConnectionTestRoutesOptions extends EntityChangesOptions {
-  readonly snapshot: () => Snapshot;
-  readonly testConnection: (
-    upstream: Upstream,
-    options: Pick<TestConnectionOptions, "paidRequest">,
-  ) => Promise<ConnectionTestResult>;
-  /** Embeds a word or generates an image. Rejects if that fails. */
-  readonly sendTestRequest: (
-    target: Target,
-    kind: "embedding" | "image",
-    signal: AbortSignal,
-  ) => Promise<unknown>;
-}
 
 /** Each test takes seconds and several connections. */
 const maxConcurrent = 8;
@@ -51,8 +33,13 @@ const draftBody = storedBody.extend({
   upstream: z.looseObject({}).describe("As in POST /admin/api/upstreams."),
 });
 
-export function connectionTestRoutes(options: ConnectionTestRoutesOptions): readonly AdminRoute[] {
-  const { entities, snapshot, testConnection, sendTestRequest, audit } = options;
+export function connectionTestRoutes({
+  entities,
+  snapshot,
+  testConnection,
+  sendTestRequest,
+  audit,
+}: AdminDependencies): readonly AdminRoute[] {
   let running = 0;
 
   const run = async (
@@ -68,11 +55,10 @@ export function connectionTestRoutes(options: ConnectionTestRoutesOptions): read
     try {
       const result = await testConnection(upstream, { paidRequest });
       await audit.record({
-        actor: context.get("actor").name,
+        ...senderOf(context),
         action: "upstream.tested",
         subject: upstream.id,
         after: { credential: result.credential, may_have_cost: result.may_have_cost },
-        address: addressOf(context),
       });
       return context.json(shownTest(result, upstream));
     } finally {
@@ -127,7 +113,7 @@ export function connectionTestRoutes(options: ConnectionTestRoutesOptions): read
 function paidRequestFor(
   upstream: Upstream,
   { mayCost = false, model, modelKind }: z.output<typeof storedBody>,
-  send: ConnectionTestRoutesOptions["sendTestRequest"],
+  send: AdminDependencies["sendTestRequest"],
 ): TestConnectionOptions["paidRequest"] {
   if (!mayCost) return undefined;
   if (model === undefined) {

@@ -1,17 +1,12 @@
 /** /events: recorded events, newest first, page by page. */
 import { z } from "zod";
 import { eventTypes } from "../../../contract/events.ts";
-import { type EventViews, matchingTypes } from "../../events/show-events.ts";
+import { matchingTypes } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { defaultLimit, pageQuery } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
-
-export interface EventRoutesOptions {
-  readonly events: Pick<EventViews, "events" | "redeliver">;
-  readonly audit: Audit;
-}
 
 const eventsQuery = pageQuery.extend({
   cursor: z
@@ -30,10 +25,10 @@ const eventsQuery = pageQuery.extend({
     .describe("A glob pattern for event types, such as `budget.*`."),
 });
 
-export function eventRoutes({ events, audit }: EventRoutesOptions): readonly AdminRoute[] {
+export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { limit = defaultLimit, ...filter } = readQuery(context, eventsQuery);
-    const page = await events.events({ ...filter, limit });
+    const page = await eventViews.events({ ...filter, limit });
     if (page) return context.json(page);
     throw new GatewayError(
       "invalid_value",
@@ -43,18 +38,17 @@ export function eventRoutes({ events, audit }: EventRoutesOptions): readonly Adm
   };
   const redeliver = async (context: AdminApiContext): Promise<Response> => {
     const { id = "", webhook = "" } = context.req.param();
-    if (!(await events.redeliver(id, webhook))) {
+    if (!(await eventViews.redeliver(id, webhook))) {
       throw new GatewayError(
         "entity_not_found",
         "No delivery of this event to this webhook exists. GET /admin/api/events lists the deliveries of each event.",
       );
     }
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: "event.redelivered",
       subject: id,
       after: { webhook },
-      address: addressOf(context),
     });
     return context.body(null, 204);
   };

@@ -8,23 +8,13 @@ import { configuredLimits } from "../../config/limit-scopes.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
+import type { KeySettings, StoredKey } from "../../storage/ports/key-store.ts";
 import { maySeeProject } from "../actor.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
-
-export interface KeyRoutesOptions {
-  readonly keys: KeyStore;
-  readonly snapshot: () => Snapshot;
-  /** Applies key changes of the store to the snapshot now, instead of at the next poll. */
-  readonly applyKeyChanges: () => Promise<void>;
-  readonly audit: Audit;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
 
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
@@ -40,9 +30,13 @@ interface NewKey {
   readonly before?: StoredKey;
 }
 
-export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
-  const { keys, snapshot, applyKeyChanges, audit, now } = options;
-
+export function keyRoutes({
+  keys,
+  snapshot,
+  applyKeyChanges,
+  audit,
+  now,
+}: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const page = readPage(context);
     const { entries, next } = await keys.list(page);
@@ -84,12 +78,11 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     const after = { ...changed, id, hash, hint, createdAt, revokedAt: null };
     const shown = shownStored(after, now());
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: "key.updated",
       subject: after.name,
       before: shownStored(before, now()),
       after: shown,
-      address: addressOf(context),
     });
     return context.json(shown);
   };
@@ -119,11 +112,10 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     await keys.revoke(key.id, now());
     await applyKeyChanges();
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: "key.revoked",
       subject: key.name,
       before: shownStored(key, now()),
-      address: addressOf(context),
     });
     return context.body(null, 204);
   };
@@ -137,12 +129,11 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
     await applyKeyChanges();
     const shown = shownStored({ ...key, revokedAt: null }, now());
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action,
       subject: name,
       before: before && shownStored(before, now()),
       after: shown,
-      address: addressOf(context),
     });
     const created: CreatedApiKey = { ...shown, key: text };
     return context.json(created, 201);

@@ -1,24 +1,17 @@
 /** /model-access: which API keys may use a model. */
 import { z } from "zod";
 import type { ModelAccess } from "../../../contract/admin.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { maySeeProject } from "../actor.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 
 const query = z.object({ model: z.string().min(1).max(500).describe("The id of the model.") });
 const maxKeys = 100;
 
-export function modelAccessRoutes({
-  snapshot,
-  now,
-}: {
-  readonly snapshot: () => Snapshot;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}): readonly AdminRoute[] {
+export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonly AdminRoute[] {
   const get = async (context: AdminApiContext): Promise<Response> => {
     const { model } = readQuery(context, query);
     const { models, keys } = snapshot();

@@ -9,12 +9,13 @@ import type {
 } from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { originOf } from "../../config/origin.ts";
-import type { Model, Snapshot } from "../../config/snapshot.ts";
+import type { Model } from "../../config/snapshot.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
+import { entityChanges, idOf } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity, shownOrigin } from "../entities/show-entity.ts";
-import { type ImageCapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
+import { imageEdits, imageOptions } from "../image-options.ts";
 import { modelPrices } from "../model-prices.ts";
 
 const target = z.looseObject({ upstream: z.string(), model: z.string() });
@@ -24,14 +25,7 @@ const body = z.looseObject({
   targets: z.array(target).min(1).describe("The upstreams that serve it, with its name there."),
 });
 
-export interface ModelRoutesOptions extends EntityChangesOptions {
-  readonly snapshot: () => Snapshot;
-  /** The health of all targets. */
-  readonly targets: () => Promise<readonly ShownTarget[]>;
-  readonly capabilitiesOf: ImageCapabilitiesOf;
-}
-
-export function modelRoutes(options: ModelRoutesOptions): readonly AdminRoute[] {
+export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, targets, capabilitiesOf } = options;
   const models = entityChanges("model", options);
   const show = (model: Model, health: readonly ShownTarget[]): ShownModel => ({

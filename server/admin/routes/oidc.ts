@@ -1,31 +1,14 @@
 /** /session/oidc: sign-in with OpenID Connect. The browser goes to the issuer and comes back with a code. */
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { UserStore } from "../../storage/ports/user-store.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { Oidc, SignInDependencies } from "../admin-dependencies.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { setPendingSignIn, takePendingSignIn } from "../cookies.ts";
 import { accessOf } from "../sign-in/oidc/oidc-access.ts";
-import type { OidcClient, OidcIdentity } from "../sign-in/oidc/oidc-client.ts";
-import type { OidcSettings } from "../sign-in/oidc/oidc-settings.ts";
+import type { OidcIdentity } from "../sign-in/oidc/oidc-client.ts";
 import { type OidcUser, oidcUser } from "../sign-in/oidc/oidc-users.ts";
-import type { Sessions } from "../sign-in/sessions.ts";
-import type { SignInThrottle } from "../sign-in/sign-in-throttle.ts";
 import { startSession } from "../sign-in/start-session.ts";
 import { shownUser } from "./users.ts";
-
-export interface OidcRoutesOptions {
-  readonly users: UserStore;
-  readonly sessions: Sessions;
-  readonly throttle: SignInThrottle;
-  readonly audit: Audit;
-  readonly settings: OidcSettings;
-  readonly client: OidcClient;
-  /** Why a sign-in failed, for the log. The browser gets no details. */
-  readonly onFailure: (reason: string) => void;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
 
 const callbackPath = "/session/oidc/callback";
 /** Each sign-in holds a connection to the issuer. */
@@ -40,8 +23,11 @@ const callbackQuery = z.object({
 
 type SignInFailure = "expired" | "failed" | "refused";
 
-export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
-  const { throttle, audit, client, settings, onFailure } = options;
+export function oidcRoutes(
+  options: SignInDependencies,
+  { settings, client, onFailure }: Oidc,
+): readonly AdminRoute[] {
+  const { users, throttle, audit, now } = options;
   let concurrent = 0;
 
   const limited = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -72,7 +58,7 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
   };
 
   const finish = async (context: AdminApiContext): Promise<Response> => {
-    const address = addressOf(context);
+    const address = context.env.address;
     throttle.check({ address });
     const pending = takePendingSignIn(context);
     if (!pending) return fail(context, "expired", "the cookie of the sign-in is missing");
@@ -88,7 +74,7 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
     }
     const access = accessOf(identity.claims, settings);
     if (typeof access === "string") return refuse(context, identity, access);
-    const found = await oidcUser(identity.subject, access, options);
+    const found = await oidcUser(identity.subject, access, { users, settings, now });
     if (typeof found === "string") return refuse(context, identity, found);
     await recordChange(context, found);
     await startSession(context, found.user, options);
@@ -106,7 +92,7 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
       subject: user.name,
       before: before && shownUser(before),
       after: shownUser(user),
-      address: addressOf(context),
+      address: context.env.address,
     });
   };
 
@@ -120,7 +106,7 @@ export function oidcRoutes(options: OidcRoutesOptions): readonly AdminRoute[] {
       actor: actor.slice(0, 200),
       action: "session.refused",
       after: { reason },
-      address: addressOf(context),
+      address: context.env.address,
     });
     return fail(context, "refused", reason);
   };

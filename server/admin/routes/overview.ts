@@ -1,23 +1,17 @@
 /** /overview: totals, a series for the charts, conditions that need attention, and the first-run guide. */
 import { z } from "zod";
-import type { AttentionItem, Overview } from "../../../contract/admin.ts";
+import type { Overview } from "../../../contract/admin.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { LedgerFilter, LedgerQueries } from "../../storage/ports/ledger-queries.ts";
+import type { LedgerFilter } from "../../storage/ports/ledger-queries.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
+import { createAttention } from "../reads/attention.ts";
 import { time } from "../reads/request-filter.ts";
 import { noUsage, showSums, showUsage } from "../reads/show-usage.ts";
-
-export interface OverviewRoutesOptions {
-  readonly queries: Pick<LedgerQueries, "list" | "usage">;
-  readonly snapshot: () => Snapshot;
-  readonly attention: (actor: Actor) => Promise<readonly AttentionItem[]>;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
 
 const dayMs = 86_400_000;
 /** A range up to this length has hourly points, a longer range daily points. */
@@ -29,8 +23,9 @@ const overviewQuery = z.object({
   to: time("ISO 8601, exclusive. Default: now."),
 });
 
-export function overviewRoutes(options: OverviewRoutesOptions): readonly AdminRoute[] {
-  const { queries, snapshot, attention, now } = options;
+export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[] {
+  const { queries, snapshot, now } = options;
+  const attention = createAttention(options);
 
   const show = async (context: AdminApiContext): Promise<Response> => {
     const actor = context.get("actor");

@@ -4,23 +4,19 @@ import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+import type { StoredUser } from "../../storage/ports/user-store.ts";
 import { maySeeProject } from "../actor.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import { type EntityChangesOptions, entityChanges, idOf } from "../entities/change-entities.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import { entityChanges, idOf } from "../entities/change-entities.ts";
 import { notFound } from "../entities/entity-errors.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
 
-export interface ProjectRoutesOptions extends EntityChangesOptions {
-  readonly snapshot: () => Snapshot;
-  readonly users: UserStore;
-}
-
 const shownKeys = 5;
 
-export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRoute[] {
+export function projectRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, users, audit } = options;
   const projects = entityChanges("project", options);
 
@@ -78,12 +74,11 @@ export function projectRoutes(options: ProjectRoutesOptions): readonly AdminRout
     const { users: ids } = await readBody(context, membersBody);
     const { before, after } = await setMembers(view.id, ids);
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: "project.members_updated",
       subject: view.id,
       before,
       after,
-      address: addressOf(context),
     });
     return context.json(await showOne(view, context));
   };

@@ -3,26 +3,13 @@ import { z } from "zod";
 import type { RequestContent, RequestPage } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseContent } from "../../request/content-format.ts";
-import type { ExpiringContent } from "../../storage/ports/content-store.ts";
-import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
-import type { KeyNames } from "../reads/key-names.ts";
-import type { LiveTail } from "../reads/live-tail.ts";
 import { requestFilter, requestFilters, text, time } from "../reads/request-filter.ts";
 import { showRequest, showRequestDetail } from "../reads/show-request.ts";
-
-export interface RequestRoutesOptions {
-  readonly queries: Pick<LedgerQueries, "list">;
-  readonly keyNames: KeyNames;
-  readonly live: Pick<LiveTail, "open">;
-  /** The stored content of requests, for models with `storeContent`. */
-  readonly content: {
-    find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
-  };
-}
 
 const listQuery = pageQuery.extend({
   from: time("ISO 8601."),
@@ -32,9 +19,12 @@ const listQuery = pageQuery.extend({
 });
 const liveQuery = z.object(requestFilters);
 
-export function requestRoutes(options: RequestRoutesOptions): readonly AdminRoute[] {
-  const { queries, keyNames, live, content } = options;
-
+export function requestRoutes({
+  queries,
+  keyNames,
+  live,
+  content,
+}: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
     const { entries, next, scannedUntil } = await queries.list({

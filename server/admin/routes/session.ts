@@ -2,39 +2,21 @@
 import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
 import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { UserStore } from "../../storage/ports/user-store.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { SignInDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readDeviceCookie, setDeviceCookie } from "../cookies.ts";
 import { newUser } from "../new-user.ts";
 import { readBody } from "../read-body.ts";
 import { deviceOf } from "../sign-in/device-cookie.ts";
-import type { OidcClient } from "../sign-in/oidc/oidc-client.ts";
-import type { Passwords } from "../sign-in/passwords.ts";
-import type { ActiveSession, Sessions } from "../sign-in/sessions.ts";
-import type { SetupToken } from "../sign-in/setup-token.ts";
-import type { SignInThrottle } from "../sign-in/sign-in-throttle.ts";
+import type { ActiveSession } from "../sign-in/sessions.ts";
 import { startSession } from "../sign-in/start-session.ts";
 
-export interface SessionRoutesOptions {
-  readonly users: UserStore;
-  readonly sessions: Sessions;
-  readonly passwords: Passwords;
-  readonly throttle: SignInThrottle;
-  readonly setupToken: SetupToken;
-  readonly audit: Audit;
-  /** Undefined: there is no sign-in with OpenID Connect. */
-  readonly oidc: { readonly name: string; readonly client: OidcClient } | undefined;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
-
-export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRoute[] {
+export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[] {
   const { users, sessions, passwords, throttle, setupToken, audit, oidc, now } = options;
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
     const { name, password } = await readBody(context, signInBody);
-    const address = addressOf(context);
+    const address = context.env.address;
     const user = await users.findByName(name);
     const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
     const attempt = { name, address, device };
@@ -55,7 +37,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
     const { name, password, token } = await readBody(context, setupBody);
-    const address = addressOf(context);
+    const address = context.env.address;
     throttle.check({ address });
     if (!setupToken.matches(token)) {
       throttle.fail({ address });
@@ -96,9 +78,8 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     const user = context.get("session")?.user;
     if (user) await sessions.endOfUser(user.id);
     await audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action: "session.ended",
-      address: addressOf(context),
     });
     const isOidcUser = user?.passwordHash === null;
     const signedOut: SignedOut = {
@@ -122,7 +103,7 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
     const shown: SignInOptions = {
       object: "sign_in_options",
       needs_setup: await users.isEmpty(),
-      oidc: oidc ? { name: oidc.name } : null,
+      oidc: oidc ? { name: oidc.settings.name } : null,
     };
     return context.json(shown);
   };

@@ -1,15 +1,9 @@
 /** /statistics: requests in flight and queued, the embedding cache, micro-batching. */
 import type { Statistics } from "../../../contract/admin.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
-import type { ShownStatistics } from "../reads/merge-workers.ts";
 
-export interface StatisticsRoutesOptions {
-  readonly statistics: () => Promise<ShownStatistics>;
-}
-
-export const statisticsRoutes = ({
-  statistics,
-}: StatisticsRoutesOptions): readonly AdminRoute[] => [
+export const statisticsRoutes = ({ statistics }: AdminDependencies): readonly AdminRoute[] => [
   {
     method: "GET",
     path: "/statistics",

@@ -1,12 +1,8 @@
 /** /targets: the health of every target. */
-import type { ShownTarget } from "../../../contract/admin.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
 
-export interface TargetRoutesOptions {
-  readonly targets: () => Promise<readonly ShownTarget[]>;
-}
-
-export const targetRoutes = ({ targets }: TargetRoutesOptions): readonly AdminRoute[] => [
+export const targetRoutes = ({ targets }: AdminDependencies): readonly AdminRoute[] => [
   {
     method: "GET",
     path: "/targets",

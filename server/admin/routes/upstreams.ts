@@ -1,8 +1,9 @@
 /** /upstreams: the vendors and servers of models, and /upstream-kinds. The credentials of upstreams are write-only. */
 import { z } from "zod";
 import type { UpstreamValue } from "../../../contract/admin.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
-import { type EntityChangesOptions, entityChanges } from "../entities/change-entities.ts";
+import { entityChanges } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
 import { upstreamKinds } from "../upstream-kinds.ts";
@@ -14,7 +15,7 @@ const body = z.looseObject({
   apiKey: z.string().optional().describe('Write-only. {"$secret": true} keeps the stored one.'),
 });
 
-export function upstreamRoutes(options: EntityChangesOptions): readonly AdminRoute[] {
+export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const routes = entityRoutes({
     changes: entityChanges("upstream", options),
     path: "/upstreams",

@@ -11,20 +11,13 @@ import {
   usageIntervals,
 } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { LedgerQueries, UsageQuery } from "../../storage/ports/ledger-queries.ts";
+import type { UsageQuery } from "../../storage/ports/ledger-queries.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
-import type { KeyNames } from "../reads/key-names.ts";
 import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
 import { ledgerDimensionsOf, showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
-
-export interface UsageRoutesOptions {
-  readonly queries: Pick<LedgerQueries, "usage">;
-  readonly keyNames: KeyNames;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
 
 const dayMs = 86_400_000;
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
@@ -50,9 +43,7 @@ const usageQuery = z.object({
   ...ownerFilters,
 });
 
-export function usageRoutes(options: UsageRoutesOptions): readonly AdminRoute[] {
-  const { queries, keyNames, now } = options;
-
+export function usageRoutes({ queries, keyNames, now }: AdminDependencies): readonly AdminRoute[] {
   const read = async (context: AdminApiContext) => {
     const given = readQuery(context, usageQuery);
     const { to = now(), from = to - 7 * dayMs, interval = "day" } = given;

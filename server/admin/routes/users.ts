@@ -1,29 +1,21 @@
 /** /users: the users who may sign in to the console. */
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
-import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser, UserChanges, UserStore } from "../../storage/ports/user-store.ts";
-import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { StoredUser, UserChanges } from "../../storage/ports/user-store.ts";
+import type { SignInDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { newUser } from "../new-user.ts";
 import { readBody } from "../read-body.ts";
-import type { Passwords } from "../sign-in/passwords.ts";
-import type { Sessions } from "../sign-in/sessions.ts";
 
-export interface UserRoutesOptions {
-  readonly snapshot: () => Pick<Snapshot, "projects">;
-  readonly users: UserStore;
-  readonly sessions: Pick<Sessions, "endOfUser">;
-  readonly passwords: Passwords;
-  readonly audit: Audit;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
-
-export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
-  const { snapshot, users, sessions, passwords, audit, now } = options;
-
+export function userRoutes({
+  snapshot,
+  users,
+  sessions,
+  passwords,
+  audit,
+  now,
+}: SignInDependencies): readonly AdminRoute[] {
   const record = (
     context: AdminApiContext,
     action: string,
@@ -31,12 +23,11 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
     after?: StoredUser,
   ) =>
     audit.record({
-      actor: context.get("actor").name,
+      ...senderOf(context),
       action,
       subject: (after ?? before)?.name ?? null,
       before: before && shownUser(before),
       after: after && shownUser(after),
-      address: addressOf(context),
     });
 
   const find = async (context: AdminApiContext): Promise<StoredUser> => {

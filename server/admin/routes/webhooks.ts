@@ -2,16 +2,12 @@
 import { z } from "zod";
 import type { ShownWebhook, WebhookEntity, WebhookValue } from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
-import type { EventViews } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { type EntityChangesOptions, entityChanges } from "../entities/change-entities.ts";
+import { entityChanges } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
-
-export interface WebhookRoutesOptions extends EntityChangesOptions {
-  readonly webhooks: Pick<EventViews, "webhooks" | "testWebhook">;
-}
 
 const body = z.looseObject({
   name: z.string().optional().describe("The name in the store. Absent: generated."),
@@ -20,18 +16,18 @@ const body = z.looseObject({
   events: z.array(z.string()).optional().describe("Globs over event types. Absent: all events."),
 });
 
-export function webhookRoutes(options: WebhookRoutesOptions): readonly AdminRoute[] {
-  const { webhooks } = options;
+export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[] {
+  const { eventViews } = options;
 
   const show = async (view: EntityView): Promise<WebhookEntity> => {
     const { id: name, object: _, ...entity } = shownEntity<WebhookValue>(view);
-    const inForce = (await webhooks.webhooks()).data.find(({ id }) => id === view.webhookId);
+    const inForce = (await eventViews.webhooks()).data.find(({ id }) => id === view.webhookId);
     const status = inForce ?? webhookNotInForce(view);
     return { ...status, name: view.readOnly ? null : name, ...entity };
   };
 
   const testOne = async (context: AdminApiContext): Promise<Response> => {
-    const result = await webhooks.testWebhook(context.req.param("id") ?? "");
+    const result = await eventViews.testWebhook(context.req.param("id") ?? "");
     if (result) return context.json(result);
     throw new GatewayError("entity_not_found", "No webhook has this ID.");
   };

@@ -1,22 +1,17 @@
 /** Starts the session of an authenticated user: a new token in a cookie, and an entry in the audit log. */
 import type { StoredUser } from "../../storage/ports/user-store.ts";
-import { type AdminApiContext, addressOf } from "../admin-route.ts";
-import type { Audit } from "../audit.ts";
+import type { SignInDependencies } from "../admin-dependencies.ts";
+import type { AdminApiContext } from "../admin-route.ts";
 import { setSessionCookie } from "../cookies.ts";
-import type { ActiveSession, Sessions } from "./sessions.ts";
-
-export interface StartSessionOptions {
-  readonly sessions: Sessions;
-  readonly audit: Audit;
-}
+import type { ActiveSession } from "./sessions.ts";
 
 export async function startSession(
   context: AdminApiContext,
   user: StoredUser,
-  { sessions, audit }: StartSessionOptions,
+  { sessions, audit }: SignInDependencies,
 ): Promise<ActiveSession> {
   const issued = await sessions.issue(user);
   setSessionCookie(context, issued);
-  await audit.record({ actor: user.name, action: "session.created", address: addressOf(context) });
+  await audit.record({ actor: user.name, action: "session.created", address: context.env.address });
   return issued;
 }

@@ -1,0 +1,91 @@
+/** The parts of the gateway that the routes of the admin API read and change. */
+import type { ShownTarget } from "../../contract/admin.ts";
+import type { Budgets } from "../budgets/budgets.ts";
+import type { ConfigEntities } from "../config/entities/config-entities.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { EventViews } from "../events/show-events.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { ExpiringContent } from "../storage/ports/content-store.ts";
+import type { KeyStore } from "../storage/ports/key-store.ts";
+import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
+import type { UserStore } from "../storage/ports/user-store.ts";
+import type {
+  ConnectionTestResult,
+  TestConnectionOptions,
+} from "../upstream/connection-test/test-connection.ts";
+import type { Target, Upstream } from "../upstream/contract.ts";
+import type { Audit } from "./audit.ts";
+import type { ImageCapabilitiesOf } from "./image-options.ts";
+import type { KeyNames } from "./reads/key-names.ts";
+import type { LiveTail } from "./reads/live-tail.ts";
+import type { ShownStatistics } from "./reads/merge-workers.ts";
+import type { OidcClient } from "./sign-in/oidc/oidc-client.ts";
+import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
+import type { Passwords } from "./sign-in/passwords.ts";
+import type { Sessions } from "./sign-in/sessions.ts";
+import type { SetupToken } from "./sign-in/setup-token.ts";
+import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
+
+/** Why a file was not applied. Undefined: the file is in force. */
+export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
+
+export interface AdminDependencies {
+  readonly snapshot: () => Snapshot;
+  readonly fileProblems: () => FileProblems;
+  /** The health of all targets, of all workers together. */
+  readonly targets: () => Promise<readonly ShownTarget[]>;
+  /** The statistics of all workers together. */
+  readonly statistics: () => Promise<ShownStatistics>;
+  readonly eventViews: EventViews;
+  readonly keys: KeyStore;
+  readonly keyNames: KeyNames;
+  /** Applies key changes of the store to the snapshot now, instead of at the next poll. */
+  readonly applyKeyChanges: () => Promise<void>;
+  readonly entities: ConfigEntities;
+  /** Publishes changes of stored entities as a new config snapshot now, instead of at the next poll. */
+  readonly applyEntityChanges: () => Promise<void>;
+  readonly users: UserStore;
+  readonly audit: Audit;
+  readonly queries: Pick<LedgerQueries, "list" | "usage">;
+  readonly ledger: { readonly writable: boolean };
+  readonly live: Pick<LiveTail, "open">;
+  /** The stored content of requests, for models with `storeContent`. */
+  readonly content: {
+    find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
+  };
+  readonly budgets: Budgets;
+  readonly admission: Pick<Admission, "usedScope">;
+  readonly capabilitiesOf: ImageCapabilitiesOf;
+  readonly testConnection: (
+    upstream: Upstream,
+    options: Pick<TestConnectionOptions, "paidRequest">,
+  ) => Promise<ConnectionTestResult>;
+  /** Embeds a word or generates an image. Rejects if that fails. */
+  readonly sendTestRequest: (
+    target: Target,
+    kind: "embedding" | "image",
+    signal: AbortSignal,
+  ) => Promise<unknown>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** For the routes of users and their sessions, which exist while the console is on. */
+export interface SignInDependencies extends Pick<AdminDependencies, "users" | "audit" | "now"> {
+  readonly snapshot: () => Pick<Snapshot, "projects">;
+  readonly sessions: Sessions;
+  readonly passwords: Passwords;
+  readonly throttle: SignInThrottle;
+  readonly setupToken: SetupToken;
+  /** Undefined: there is no sign-in with OpenID Connect. */
+  readonly oidc: Oidc | undefined;
+}
+
+export interface Oidc {
+  readonly settings: OidcSettings;
+  readonly client: OidcClient;
+  /** Why a sign-in failed, for the log. The browser gets no details. */
+  readonly onFailure: (reason: string) => void;
+}
