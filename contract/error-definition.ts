@@ -57,6 +57,18 @@ export const upstreamError = (
   description: string,
 ): ErrorDefinition => ({ status, type, code, causedBy: "upstream", retry, description });
 
+/** The gateway fails over to another target. */
+export const failoverError = (
+  status: number,
+  type: string,
+  code: string,
+  description: string,
+  flags: Pick<ErrorDefinition, "clientShouldNotRetry" | "transient" | "mayBeBilled">,
+): ErrorDefinition => ({
+  ...upstreamError(status, type, code, "elsewhere", description),
+  ...flags,
+});
+
 export const temporaryGatewayError = (
   status: number,
   type: string,
