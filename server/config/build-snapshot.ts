@@ -3,6 +3,7 @@
  * built-in models.
  */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
+import { durationMs } from "../../contract/schemas/models.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
 import { secretHash } from "../lib/secret-hash.ts";
@@ -23,7 +24,6 @@ import { configuredLimits, limitTable, modelLimits, targetLimits } from "./limit
 import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
-import { storedContentOf } from "./store-content.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 import { orderOf } from "./target-order.ts";
 import type { Config } from "./validate-config.ts";
@@ -226,7 +226,7 @@ function configuredModel(
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
-    ...storedContentOf(row.storeContent),
+    ...(row.storeContent && { storeContentMs: durationMs(row.storeContent.for) }),
     ...modelLimits(row.id, row.limits),
     ...(row.kind === "embedding" && vectorProperties(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),

@@ -5,7 +5,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode, errorMessage } from "../lib/error-code.ts";
 import { pollFiles } from "./poll-files.ts";
 
 export interface CertificateFiles {
@@ -149,7 +149,7 @@ export function watchCertificate({ files, first, reloaded, rejected }: WatchCert
         current = next;
       } catch (error) {
         hasFailed = true;
-        rejected(error instanceof Error ? error.message : String(error));
+        rejected(errorMessage(error));
         return;
       }
       reloaded(current);

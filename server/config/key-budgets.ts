@@ -1,10 +1,8 @@
 /** `budget` in vexel.yaml, and the budgets that the requests of an API key are charged to. */
 import type { z } from "zod";
 import type { Budget, BudgetedOwner } from "../../contract/limits-and-budgets.ts";
-import { budget } from "../../contract/schemas/limits.ts";
+import type { budget } from "../../contract/schemas/limits.ts";
 import type { Key, Snapshot } from "./snapshot.ts";
-
-export const budgetKeys: readonly string[] = Object.keys(budget.shape);
 
 type ConfiguredBudget = z.output<typeof budget> | undefined;
 

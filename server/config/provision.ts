@@ -3,6 +3,7 @@
  * variable provisions it.
  */
 import type { Upstream } from "../upstream/contract.ts";
+import type { CatalogModel } from "./catalog-models.ts";
 
 export interface ProvisionedUpstream {
   /** The environment variable that provisions it. Absent for built-in models. */
@@ -11,12 +12,8 @@ export interface ProvisionedUpstream {
   readonly models: readonly ProvisionedModel[];
 }
 
-export interface ProvisionedModel {
-  readonly id: string;
-  readonly kind: "embedding" | "image";
+export interface ProvisionedModel extends CatalogModel {
   /** Its name at the upstream. */
   readonly name: string;
   readonly description?: string;
-  readonly dimensions?: number;
-  readonly maxImages?: number;
 }

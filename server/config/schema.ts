@@ -1,16 +1,20 @@
 /** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
 import { defaults, key, parameters, project } from "../../contract/schemas/keys.ts";
-import { dimensions, modelMembers, targetMembers } from "../../contract/schemas/models.ts";
+import { budget, limits } from "../../contract/schemas/limits.ts";
+import {
+  dimensions,
+  modelMembers,
+  storeContent,
+  targetMembers,
+} from "../../contract/schemas/models.ts";
 import { id } from "../../contract/schemas/names.ts";
 import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
+import { webhook } from "../../contract/schemas/webhooks.ts";
 import type { Kind } from "../upstream/adapter.ts";
 import { kinds } from "../upstream/kinds.ts";
-import { budgetKeys } from "./key-budgets.ts";
-import { limitKeys } from "./limit-scopes.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";
-import { storeContentKeys } from "./store-content.ts";
-import { webhookKeys, webhooksSchema } from "./webhooks.ts";
+import { webhooksSchema } from "./webhooks.ts";
 
 /** The schema of an upstream of this kind. The console renders its form from this schema. */
 export const upstreamOf = (kind: Kind) =>
@@ -137,13 +141,13 @@ export type ConfigFile = z.output<typeof fileSchema>;
 export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
   const [list] = path;
   if (path.length === 0) return Object.keys(fileSchema.shape);
-  if (path.at(-1) === "limits") return limitKeys;
-  if (path.at(-1) === "budget") return budgetKeys;
-  if (path.at(-1) === "storeContent") return storeContentKeys;
+  if (path.at(-1) === "limits") return Object.keys(limits.shape);
+  if (path.at(-1) === "budget") return Object.keys(budget.shape);
+  if (path.at(-1) === "storeContent") return Object.keys(storeContent.shape);
   if (path.at(-1) === "defaults") return Object.keys(defaults.shape);
   if (list === "keys") return Object.keys(key.shape);
   if (list === "projects") return Object.keys(project.shape);
-  if (list === "webhooks") return webhookKeys;
+  if (list === "webhooks") return Object.keys(webhook.shape);
   if (list === "upstreams")
     return Object.keys(
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,

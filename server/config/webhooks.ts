@@ -22,7 +22,6 @@ const glob = webhookSchema.shape.events.unwrap().element.superRefine((text, cont
 const webhook = webhookSchema.extend({ events: z.array(glob).min(1).max(100).default(["*"]) });
 
 export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
-export const webhookKeys = Object.keys(webhook.shape);
 
 /** Derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
 export const webhookId = (address: string): string => `wh_${secretHash(address).slice(0, 16)}`;

@@ -1,4 +1,5 @@
 /** The store as a source of the configuration: entities that were created at runtime, with their secrets decrypted. */
+import { errorMessage } from "../../lib/error-code.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
 import { isEntityKind } from "../entities/entity-kinds.ts";
@@ -74,7 +75,7 @@ export async function readStoredConfig(
         if (!isEntityKind(kind)) throw new Error(`${kind} is not a kind of entity`);
         entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorMessage(error);
         leftOut.push({ kind, id, field: "", reason });
       }
     }
