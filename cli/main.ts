@@ -1,4 +1,5 @@
 /** The `vexel` command. */
+import { errorStack } from "../server/lib/error-code.ts";
 import { runCommand } from "./run-command.ts";
 
 /**
@@ -6,8 +7,7 @@ import { runCommand } from "./run-command.ts";
  * code 0.
  */
 function reportFailure(error: unknown): number {
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${errorStack(error)}\n`);
   return 1;
 }
 

@@ -1,6 +1,7 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import { build, type Gateway } from "./app.ts";
 import { fileText } from "./config/file-text.ts";
+import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { releaseAll } from "./lib/tasks.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
@@ -10,7 +11,7 @@ import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { buildBuiltInModels } from "./wiring/built-in-models.ts";
-import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
+import { guardAgainstCrashes } from "./wiring/crash-guard.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
@@ -46,7 +47,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   try {
     stores = await openStores(settings, env, log, clock);
   } catch (error) {
-    return fail(messageOf(error));
+    return fail(errorMessage(error));
   }
   const { keys, entities, shared, objects, redis, lock } = stores;
   const { models: builtInModels, migan } = buildBuiltInModels({
@@ -131,7 +132,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       async () => lock.release(),
     ]);
   } catch (error) {
-    log.error("internal-error", { error: stackOf(error) });
+    log.error("internal-error", { error: errorStack(error) });
   }
   log.flush();
   return endProcess({ stop, crash, settings, log, clock });
@@ -199,9 +200,6 @@ function openLog(settings: Settings): Log {
 
 const noSuchAddressCodes: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAIL", "ENOTFOUND"]);
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 function startupError(error: unknown, { HOST, PORT }: Settings): string {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (code === "EADDRINUSE") {
@@ -213,11 +211,11 @@ function startupError(error: unknown, { HOST, PORT }: Settings): string {
   // For a host name that cannot be resolved, Bun gives no code, only this message.
   if (
     noSuchAddressCodes.has(String(code)) ||
-    (!code && messageOf(error) === `Failed to listen at ${HOST}`)
+    (!code && errorMessage(error) === `Failed to listen at ${HOST}`)
   ) {
     return `HOST=${HOST} is not an address of this machine.`;
   }
-  return `The gateway could not start: ${messageOf(error)}`;
+  return `The gateway could not start: ${errorMessage(error)}`;
 }
 
 /** Prints the message and returns the exit code of a failed start. */

@@ -2,6 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import type { StoredEvent } from "../storage/ports/event-store.ts";
 
 interface PostResponse {
@@ -73,7 +74,7 @@ export async function attemptDelivery(
     return {
       delivered: false,
       status: null,
-      problem: reason instanceof Error ? reason.message : String(reason),
+      problem: errorMessage(reason),
     };
   } finally {
     clearTimeout(timer);

@@ -5,6 +5,7 @@
  * queue: abandoned events stay in the event list and can be redelivered.
  */
 import type { Webhook } from "../config/snapshot.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import type {
   ClaimedDelivery,
   DeliveryOutcome,
@@ -243,7 +244,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   /** Reported once; retried every few seconds. */
   const onStorageError = (error: unknown): void => {
     if (closed) return;
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorMessage(error);
     if (!isStallReported) report({ kind: "stalled", problem });
     isStallReported = true;
     dispatchIn(storageRetryMs);
@@ -279,7 +280,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         // The claims of these deliveries expire, and the next process sends them again.
         report({
           kind: "stalled",
-          problem: error instanceof Error ? error.message : String(error),
+          problem: errorMessage(error),
         });
       }
     },

@@ -5,6 +5,7 @@
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/ports/event-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
@@ -118,7 +119,7 @@ export function createEvents(options: EventsOptions): Events {
   };
 
   const onFailure = ({ event }: QueuedEvent, error: unknown): void => {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorMessage(error);
     // Only the first failure is reported.
     if (failure === undefined) report({ kind: "not-recorded", type: event.type, problem });
     failure = problem;

@@ -4,6 +4,7 @@
  * which events were emitted.
  */
 import type { Snapshot } from "../config/snapshot.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import type { EventStore } from "../storage/ports/event-store.ts";
 import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
 import type { Emit, EmittedEvent, Events } from "./events.ts";
@@ -31,7 +32,7 @@ export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions
     try {
       await store.setMark(markName, position);
     } catch (error) {
-      report(messageOf(error));
+      report(errorMessage(error));
     }
   };
 
@@ -63,7 +64,7 @@ export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions
     // One after the other: two readers of the same changes would emit them twice.
     previous = previous
       .then(() => emitChanges(keys))
-      .catch((error: unknown) => report(messageOf(error)));
+      .catch((error: unknown) => report(errorMessage(error)));
     return previous;
   };
 }
@@ -94,9 +95,6 @@ function eventsOf({ key, isNew }: KeyChange): TimedEvent[] {
   }
   return events;
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 interface ExpiringKeysOptions {
   readonly snapshot: () => Snapshot;

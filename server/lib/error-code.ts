@@ -1,4 +1,4 @@
-/** The code and the message of a value that was thrown. */
+/** The code, the message and the stack trace of a value that was thrown. */
 
 /** The code that Node, Bun and SQLite put on their errors, such as ENOENT. Empty if there is none. */
 export const errorCode = (error: unknown): string =>
@@ -6,3 +6,7 @@ export const errorCode = (error: unknown): string =>
 
 export const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+/** The message with its stack trace, for the log: never for a client. */
+export const errorStack = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -3,6 +3,7 @@
  * never its content.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
+import { errorStack } from "../lib/error-code.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Fields, Log } from "./log.ts";
@@ -47,8 +48,5 @@ export const reportRequests =
 
 /** The stack trace goes to the log and never to a client. */
 export function logInternalError(log: Log, requestId: string, error: unknown): void {
-  log.error("internal-error", {
-    requestId,
-    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  });
+  log.error("internal-error", { requestId, error: errorStack(error) });
 }

@@ -50,7 +50,7 @@ interface SignInOptions extends Pick<SignInDependencies, "sessions" | "setupToke
   readonly oidcSettings: OidcSettings | undefined;
 }
 
-export interface AdminApiOptions extends Omit<AdminDependencies, "audit" | "keyNames"> {
+export interface AdminApiWiringOptions extends Omit<AdminDependencies, "audit" | "keyNames"> {
   readonly auditLog: AuditLog;
   /** Serves requests of the playgrounds. */
   readonly serve: PlaygroundOptions["serve"];
@@ -60,7 +60,10 @@ export interface AdminApiOptions extends Omit<AdminDependencies, "audit" | "keyN
   readonly signIn: SignInOptions | undefined;
 }
 
-export function createAdminApiHandler(runtime: Runtime, options: AdminApiOptions): Mount["handle"] {
+export function createAdminApiHandler(
+  runtime: Runtime,
+  options: AdminApiWiringOptions,
+): Mount["handle"] {
   const { settings } = runtime;
   const { snapshot, serve, signIn } = options;
   const authentication = { sessions: signIn?.sessions, adminToken: settings.VEXEL_ADMIN_TOKEN };
@@ -85,7 +88,7 @@ export function createAdminApiHandler(runtime: Runtime, options: AdminApiOptions
   };
 }
 
-function adminRoutes(runtime: Runtime, options: AdminApiOptions): readonly AdminRoute[] {
+function adminRoutes(runtime: Runtime, options: AdminApiWiringOptions): readonly AdminRoute[] {
   const { snapshot, users, keys, now, auditLog, signIn, capabilitiesOf } = options;
   const dependencies: AdminDependencies = {
     ...options,
@@ -122,7 +125,7 @@ function adminRoutes(runtime: Runtime, options: AdminApiOptions): readonly Admin
 /** Users and their sessions. */
 function signInRoutes(
   { log }: Runtime,
-  options: AdminDependencies & SignInOptions & Pick<AdminApiOptions, "passwordCost">,
+  options: AdminDependencies & SignInOptions & Pick<AdminApiWiringOptions, "passwordCost">,
 ): readonly AdminRoute[] {
   const { oidcSettings: settings } = options;
   const onFailure = (reason: string) => log.warn("oidc-sign-in-failed", { reason });

@@ -7,19 +7,19 @@ import { createSetupToken } from "../admin/sign-in/setup-token.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
+import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
-import type { AdminApiOptions } from "./admin-api.ts";
-import { stackOf } from "./crash-guard.ts";
+import type { AdminApiWiringOptions } from "./admin-api.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
 export interface AdminOptions
-  extends Omit<AdminApiOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {
+  extends Omit<AdminApiWiringOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
   readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit"> | undefined;
 }
@@ -61,7 +61,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     headers: pageHeaders,
     handle: createServeConsole({
       load: loadConsole,
-      onBuildError: (error) => log.error("console-not-built", { error: stackOf(error) }),
+      onBuildError: (error) => log.error("console-not-built", { error: errorStack(error) }),
     }),
   };
   return {

@@ -2,6 +2,7 @@
  * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. The error is
  * logged with its stack, requests in flight are finished, and the process restarts, unless it is in a crash loop.
  */
+import { errorStack } from "../lib/error-code.ts";
 import { ownArguments } from "../lib/executable.ts";
 import type { Log } from "../observe/log.ts";
 
@@ -34,10 +35,10 @@ export function guardAgainstCrashes(log: Log): CrashGuard {
     return ++count <= maxLogged;
   };
   process.on("uncaughtException", (thrown: unknown) => {
-    if (recordCrash()) log.error("uncaught-exception", { error: stackOf(thrown) });
+    if (recordCrash()) log.error("uncaught-exception", { error: errorStack(thrown) });
   });
   process.on("unhandledRejection", (thrown: unknown) => {
-    if (recordCrash()) log.error("unhandled-rejection", { error: stackOf(thrown) });
+    if (recordCrash()) log.error("unhandled-rejection", { error: errorStack(thrown) });
   });
   return {
     crashed,
@@ -46,9 +47,6 @@ export function guardAgainstCrashes(log: Log): CrashGuard {
     },
   };
 }
-
-export const stackOf = (thrown: unknown): string =>
-  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 
 export interface RestartPlan {
   /** Crashes in a row, this one included. */

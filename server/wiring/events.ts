@@ -5,6 +5,7 @@ import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-que
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys, createKeyEvents } from "../events/key-events.ts";
 import { createEventViews, type EventViews } from "../events/show-events.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
@@ -69,7 +70,7 @@ export function wireEvents(
       deliver.wake();
     } catch (error) {
       // The file is locked or the disk is full: pruning is retried, and the next write logs the problem.
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       log.debug("events-not-pruned", { reason });
     }
   };

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { Ledger } from "../ledger/ledger.ts";
+import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../observe/log.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
@@ -134,7 +135,7 @@ export function wireLedger(
       await queries.close();
       await store.close();
     } catch (error) {
-      log.error("ledger-not-closed", { reason: reasonOf(error) });
+      log.error("ledger-not-closed", { reason: errorMessage(error) });
     }
   });
   return {
@@ -154,7 +155,7 @@ export function wireLedger(
 function logOnce(write: (reason: string) => void) {
   let works = true;
   const failed = (error: unknown): void => {
-    if (works) write(reasonOf(error));
+    if (works) write(errorMessage(error));
     works = false;
   };
   const run = (action: () => void): void => {
@@ -176,7 +177,7 @@ function checkpointRows(store: SqliteLedgerStore, log: Log): void {
   try {
     store.checkpoint();
   } catch (error) {
-    log.warn("ledger-not-checkpointed", { reason: reasonOf(error) });
+    log.warn("ledger-not-checkpointed", { reason: errorMessage(error) });
   }
 }
 
@@ -192,7 +193,7 @@ async function prune({ store, pruning, before, log }: PruneOptions): Promise<voi
     await pruning.run((limit) => store.prune(before, limit));
   } catch (error) {
     // The file is locked or the disk is full: the next write reports it, and pruning is retried.
-    log.warn("ledger-not-pruned", { reason: reasonOf(error) });
+    log.warn("ledger-not-pruned", { reason: errorMessage(error) });
   }
 }
 
@@ -211,6 +212,3 @@ function saveRows(
     log.error("ledger-rows-lost", { rows: rows.length, reason });
   }
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

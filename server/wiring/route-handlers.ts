@@ -7,23 +7,12 @@ import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
 import { decodePathSegment } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
-import type { Send } from "../request/stage.ts";
-import type {
-  EditQuery,
-  EmbeddingsQuery,
-  EmbeddingsResponse,
-  GenerationQuery,
-  ImageResponse,
-} from "../upstream/contract.ts";
+import type { StageLists } from "../pipeline/stages.ts";
 
-export interface ModelHandlerOptions extends ModelsOptions {
+interface ModelHandlerOptions extends ModelsOptions {
   readonly serve: Serve;
   readonly maxInputs: number;
-  readonly send: {
-    readonly embeddings: Send<EmbeddingsQuery, EmbeddingsResponse>;
-    readonly generations: Send<GenerationQuery, ImageResponse>;
-    readonly edits: Send<EditQuery, ImageResponse>;
-  };
+  readonly send: StageLists;
 }
 
 type ModelRoute =

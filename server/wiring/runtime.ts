@@ -1,4 +1,4 @@
-/** The dependencies of every part of the server: settings, configuration, log, clocks, randomness, events and resources. */
+/** The dependencies of every part: settings, configuration, log, clocks, randomness, events and resources. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";
 import type { Log } from "../observe/log.ts";

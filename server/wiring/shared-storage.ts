@@ -2,6 +2,7 @@
  * Wires the storage that replicas share: PostgreSQL behind the storage ports. Loaded only with `DATABASE_URL`. The data
  * folder keeps a copy of the configuration, for a start while the database is unreachable.
  */
+import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
@@ -96,7 +97,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
 /** The error of the driver has more detail than the message for clients. */
 function reasonOf(error: unknown): string {
   const cause = isUnavailable(error) && error instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return errorMessage(cause);
 }
 
 const startRefused = (error: unknown): string =>

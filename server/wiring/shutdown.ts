@@ -3,6 +3,7 @@
  * flight, then closes.
  */
 import { drainGraceMs, type Gateway } from "../app.ts";
+import { errorStack } from "../lib/error-code.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import {
@@ -11,7 +12,6 @@ import {
   crashExitCode,
   planRestart,
   restartProcess,
-  stackOf,
 } from "./crash-guard.ts";
 
 export interface Stop {
@@ -95,7 +95,7 @@ async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
   try {
     await Promise.race([gateway.close(), Bun.sleep(closeMs)]);
   } catch (error) {
-    log.error("internal-error", { error: stackOf(error) });
+    log.error("internal-error", { error: errorStack(error) });
   }
 }
 

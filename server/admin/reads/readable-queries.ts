@@ -2,6 +2,7 @@
  * Ledger queries for the admin API: a query that cannot run now fails with an error that names the fix, not with an
  * internal error.
  */
+import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 
@@ -15,6 +16,6 @@ export const readableQueries = (queries: ReadableQueries): ReadableQueries => ({
 /** An error of the gateway, such as `storage_unavailable`, already names its fix. */
 function fail(cause: unknown): never {
   if (cause instanceof GatewayError) throw cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = errorMessage(cause);
   throw new GatewayError("ledger_unavailable", message, { retryAfterMs: 1000, cause });
 }

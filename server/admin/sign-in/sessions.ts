@@ -93,10 +93,6 @@ export class Sessions {
     return isReplaced ? { ...active(replacement, user), token } : undefined;
   }
 
-  async end(tokenHash: string): Promise<void> {
-    await this.#sessions.delete(tokenHash);
-  }
-
   async endOfUser(userId: string, except?: string): Promise<void> {
     await this.#sessions.deleteOfUser(userId, except);
   }
