@@ -1,18 +1,9 @@
 /** An upstream without credentials is refused at load, also if it accepts one of several kinds of credentials. */
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
-import { temporaryFolder } from "../harness.ts";
+import { problemsOf } from "./load-yaml.ts";
 
-function problemsWith(upstream: string): string {
-  using folder = temporaryFolder();
-  const path = join(folder.path, "vexel.yaml");
-  writeFileSync(path, `upstreams:\n  - { id: u, ${upstream} }\n`);
-  const loaded = loadSnapshot({ path, env: {} });
-  return loaded.ok ? "" : describeProblems(loaded.problems);
-}
+const problemsWith = (upstream: string): string =>
+  problemsOf(`upstreams:\n  - { id: u, ${upstream} }\n`);
 
 test.each([
   ["kind: bedrock, region: us-east-1", "needs apiKey, or accessKeyId and secretAccessKey"],

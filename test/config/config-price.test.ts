@@ -1,19 +1,10 @@
 /** `price` in vexel.yaml is applied as written, and errors in it are explained. */
-import { afterAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { temporaryFolder } from "../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { loadYaml, problemsOf } from "./load-yaml.ts";
 
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
-
-function load(kind: "embedding" | "image", price: string, ofTarget = "") {
-  const path = join(folder.path, "vexel.yaml");
+function fileWith(kind: "embedding" | "image", price: string, ofTarget = ""): string {
   const model = kind === "embedding" ? "text-embedding-3-small" : "gpt-image-2";
-  writeFileSync(
-    path,
-    `upstreams: [{ id: openai, kind: openai, apiKey: sk-1 }]
+  return `upstreams: [{ id: openai, kind: openai, apiKey: sk-1 }]
 models:
   - id: ours
     kind: ${kind}
@@ -21,20 +12,12 @@ models:
     targets:
       - { upstream: openai, model: ${model} }
       - { upstream: openai, model: ${model}${ofTarget} }
-`,
-  );
-  return loadSnapshot({ path, env: {} });
+`;
 }
-const pricesOf = (...options: Parameters<typeof load>) => {
-  const loaded = load(...options);
-  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
-  return loaded.snapshot.models.get("ours")?.targets.map(({ price }) => price);
-};
-const refused = (...options: Parameters<typeof load>): string => {
-  const loaded = load(...options);
-  if (loaded.ok) throw new Error("was accepted");
-  return loaded.problems.map(({ key, message }) => `${key}: ${message}`).join("\n");
-};
+const pricesOf = (...file: Parameters<typeof fileWith>) =>
+  loadYaml(fileWith(...file))
+    .snapshot.models.get("ours")
+    ?.targets.map(({ price }) => price);
 
 test("a model's price applies to its targets, unless they have their own", () => {
   expect(pricesOf("embedding", "{ input: 0.02 }", ", price: { input: 0 }")).toEqual([
@@ -95,6 +78,6 @@ describe("a price is refused with its location:", () => {
       /price\.picture: unknown key; known here: input/,
     ],
   ])("%s", (_, kind, written, message) => {
-    expect(refused(kind, written)).toMatch(message);
+    expect(problemsOf(fileWith(kind, written))).toMatch(message);
   });
 });

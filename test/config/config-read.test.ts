@@ -6,29 +6,14 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Loaded, loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
 import { knownEmbedding } from "../../server/upstream/catalog/index.ts";
+import { loadYaml, problemsOf } from "./load-yaml.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "vexel-config-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const path = join(folder, "vexel.yaml");
-const load = (text: string | Uint8Array, env: Record<string, string> = {}): Loaded => {
-  writeFileSync(path, text);
-  return loadSnapshot({ path, env });
-};
-/** The problems as printed, without the folder. */
-const refused = (text: string | Uint8Array, env: Record<string, string> = {}): string[] => {
-  const loaded = load(text, env);
-  if (loaded.ok) throw new Error("was accepted");
-  return describeProblems(loaded.problems).replaceAll(`${folder}/`, "").split("\n");
-};
-const accepted = (text: string, env: Record<string, string> = {}) => {
-  const loaded = load(text, env);
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
-  return loaded.snapshot;
-};
+const refused = (text: string | Uint8Array): string[] => problemsOf(text).split("\n");
+const accepted = (text: string, env: Record<string, string> = {}) =>
+  loadYaml(text, { env }).snapshot;
 
 const example = `upstreams:
   - id: openai
@@ -303,6 +288,8 @@ describe("an entry with an unknown kind is checked for its other problems:", () 
 });
 
 describe("a file that cannot be read", () => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-config-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
   const missing = join(folder, "missing.yaml");
   test("is ignored if it is optional and missing", () => {
     expect(loadSnapshot({ path: missing, env: {} }).ok).toBe(true);
@@ -317,12 +304,12 @@ describe("a file that cannot be read", () => {
     const circle = join(folder, "circle");
     symlinkSync(circle, circle);
     mkdirSync(join(folder, "d"));
+    writeFileSync(join(folder, "file"), "");
     for (const [at, says] of [
       [join(folder, "d"), "is not a regular file"],
-      [join(path, "below"), "a part of its path is not a directory"],
+      [join(folder, "file", "below"), "a part of its path is not a directory"],
       [circle, "cannot be read (ELOOP)"],
     ] as const) {
-      writeFileSync(path, "");
       const loaded = loadSnapshot({ path: at, env: {} });
       expect(!loaded.ok && describeProblems(loaded.problems)).toContain(says);
     }

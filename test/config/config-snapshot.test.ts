@@ -2,27 +2,15 @@
  * The snapshot: the file wins over the environment and the built-in models, keys are hashed, nothing in it can change.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
-import { type LoadOptions, loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
+import { loadYaml } from "./load-yaml.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "vexel-snapshot-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-const path = join(folder, "vexel.yaml");
-
-function load(text: string, rest: Partial<LoadOptions> = {}) {
-  writeFileSync(path, text);
-  const loaded = loadSnapshot({ path, env: {}, ...rest });
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
-  return loaded;
-}
 const stored: Key = {
   id: "k1",
   name: "made in the console",
@@ -40,7 +28,7 @@ test("the example file is valid", () => {
     WEB_KEY: "0123456789abcdef",
     STUDIO_KEY: "fedcba9876543210",
   };
-  const { snapshot, warnings } = load(example, { env });
+  const { snapshot, warnings } = loadYaml(example, { env });
   expect(warnings).toEqual([]);
   expect([...snapshot.models.keys()]).toEqual([
     "text-embedding-3-small",
@@ -54,7 +42,7 @@ test("the example file is valid", () => {
 });
 
 test("an empty configuration has the built-in models", () => {
-  const { snapshot } = load("", { migan: true, version: 7 });
+  const { snapshot } = loadYaml("", { migan: true, version: 7 });
   expect(snapshot.version).toBe(7);
   expect(
     [...snapshot.models.values()].map(({ id, source, ownedBy }) => [id, source, ownedBy]),
@@ -68,7 +56,7 @@ test("an empty configuration has the built-in models", () => {
 describe("the file has precedence:", () => {
   const env = { OPENAI_API_KEY: "from-env" };
   test("a model in the file replaces a provisioned model of the same id", () => {
-    const { snapshot } = load(
+    const { snapshot } = loadYaml(
       `models:
   - { id: text-embedding-3-small, kind: embedding, targets: [{ upstream: vexel-minilm, model: x }] }
   - { id: vexel-sketch, kind: image, targets: [{ upstream: openai, model: gpt-image-2 }] }
@@ -80,31 +68,33 @@ describe("the file has precedence:", () => {
     expect(snapshot.models.get("text-embedding-3-large")).toMatchObject({ source: "environment" });
   });
   test("an upstream in the file replaces a provisioned upstream of the same id, with its models", () => {
-    const { snapshot } = load("upstreams: [{ id: openai, kind: openai, apiKey: from-file }]", {
+    const { snapshot } = loadYaml("upstreams: [{ id: openai, kind: openai, apiKey: from-file }]", {
       env,
     });
     expect(snapshot.upstreams.get("openai")?.apiKey).toBe("from-file");
     expect(snapshot.models.has("text-embedding-3-small")).toBe(false);
   });
   test("the file can remove the built-in models and the environment", () => {
-    const none = load("builtInModels: false\nenvironment: false\n", { env }).snapshot;
+    const none = loadYaml("builtInModels: false\nenvironment: false\n", { env }).snapshot;
     expect([none.models.size, none.upstreams.size]).toEqual([0, 0]);
-    expect(load("builtInModels: false", { env }).snapshot.models.has("vexel-sketch")).toBe(false);
+    expect(loadYaml("builtInModels: false", { env }).snapshot.models.has("vexel-sketch")).toBe(
+      false,
+    );
   });
   test("incomplete variables of a provider that the file defines cause no warning", () => {
     const half = { AZURE_OPENAI_API_KEY: "k" };
-    expect(load("", { env: half }).warnings).toHaveLength(1);
-    expect(load("environment: false", { env: half }).warnings).toHaveLength(0);
+    expect(loadYaml("", { env: half }).warnings).toHaveLength(1);
+    expect(loadYaml("environment: false", { env: half }).warnings).toHaveLength(0);
     const defined =
       "upstreams: [{ id: azure, kind: azure, apiKey: ${AZURE_OPENAI_API_KEY}, baseUrl: http://z }]";
-    expect(load(defined, { env: half }).warnings).toHaveLength(0);
+    expect(loadYaml(defined, { env: half }).warnings).toHaveLength(0);
   });
 });
 
 describe("keys", () => {
   const text = "keys: [{ name: web, key: vx-file-0123456789 }]";
   test("are found by the hash of the client's API key, from the file and from the store", () => {
-    const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
+    const { snapshot } = loadYaml(text, { storedKeys: storedKeys(stored) });
     expect(snapshot.keys.get(secretHash("vx-file-0123456789"))).toMatchObject({
       id: "file:web",
       models: ["*"],
@@ -112,7 +102,7 @@ describe("keys", () => {
     expect(snapshot.keys.get(secretHash("vx-stored-0123456789"))?.id).toBe("k1");
   });
   test("of the store can be replaced without reading the file, and keys of the file have precedence", () => {
-    const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
+    const { snapshot } = loadYaml(text, { storedKeys: storedKeys(stored) });
     const twin: Key = { ...stored, id: "k2", hash: secretHash("vx-file-0123456789") };
     const next = withKeyChanges(snapshot, [
       { key: stored, isRevoked: true },
@@ -124,11 +114,11 @@ describe("keys", () => {
     expect(snapshot.keys.has(stored.hash)).toBe(true);
   });
   test("are not in the snapshot, only their hashes", () => {
-    const { snapshot } = load(text);
+    const { snapshot } = loadYaml(text);
     expect(JSON.stringify([...snapshot.keys])).not.toContain("vx-file");
   });
   test("that may use no existing model cause a warning", () => {
-    const { warnings } = load(
+    const { warnings } = loadYaml(
       "keys: [{ name: web, key: vx-file-0123456789, models: [txt-*, '*'] }]",
     );
     expect(warnings).toEqual(['the key "web" may use txt-*, but no model id matches it']);
@@ -137,10 +127,13 @@ describe("keys", () => {
 
 test("a snapshot is frozen, and shares no mutable object with its sources", () => {
   const own = { ...stored, models: ["a"] };
-  const { snapshot } = load("upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]", {
-    storedKeys: storedKeys(own),
-    env: { MISTRAL_API_KEY: "k" },
-  });
+  const { snapshot } = loadYaml(
+    "upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]",
+    {
+      storedKeys: storedKeys(own),
+      env: { MISTRAL_API_KEY: "k" },
+    },
+  );
   own.models.push("*");
   expect(snapshot.keys.get(stored.hash)?.models).toEqual(["a"]);
   const visited = new Set<unknown>();

@@ -1,14 +1,6 @@
 /** The targets of an embedding model have one vector space, by the catalog or by the author's declaration. */
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "vexel-spaces-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-const path = join(folder, "vexel.yaml");
+import { describe, expect, test } from "bun:test";
+import { loadYaml, problemsOf } from "./load-yaml.ts";
 
 const upstreams = `upstreams:
   - { id: openai, kind: openai, apiKey: k }
@@ -22,33 +14,22 @@ const upstreams = `upstreams:
 `;
 
 /** Targets as `upstream model`. */
-function load(targets: readonly string[], rest = "", env: Record<string, string> = {}) {
+function fileWith(targets: readonly string[], rest: string): string {
   const rows = targets.map((target) => {
     const [upstream, model] = target.split(" ");
     return `      - { upstream: ${upstream}, model: "${model}" }\n`;
   });
-  writeFileSync(
-    path,
-    `${upstreams}models:\n  - id: m\n    kind: embedding\n${rest}    targets:\n${rows.join("")}`,
-  );
-  return loadSnapshot({ path, env });
+  return `${upstreams}models:\n  - id: m\n    kind: embedding\n${rest}    targets:\n${rows.join("")}`;
 }
 function refused(targets: readonly string[], rest = "", env: Record<string, string> = {}): string {
-  const loaded = load(targets, rest, env);
-  if (loaded.ok) throw new Error("was accepted");
-  expect(loaded.problems).toHaveLength(1);
-  return describeProblems(loaded.problems);
+  const problem = problemsOf(fileWith(targets, rest), { env });
+  expect(problem.split("\n")).toHaveLength(1);
+  return problem;
 }
-function model(targets: readonly string[], rest = "") {
-  const loaded = load(targets, rest);
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
-  return loaded.snapshot.models.get("m");
-}
-const warnings = (targets: readonly string[], rest = ""): readonly string[] => {
-  const loaded = load(targets, rest);
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
-  return loaded.warnings;
-};
+const model = (targets: readonly string[], rest = "") =>
+  loadYaml(fileWith(targets, rest)).snapshot.models.get("m");
+const warnings = (targets: readonly string[], rest = ""): readonly string[] =>
+  loadYaml(fileWith(targets, rest)).warnings;
 const vouched = "    sameSpace: true\n";
 
 describe("one vector space", () => {
@@ -160,13 +141,11 @@ describe("the known model of the targets", () => {
 });
 
 test("every embedding model has a space, provisioned and built-in models too", () => {
-  writeFileSync(path, "");
-  const loaded = loadSnapshot({ path, env: { OPENAI_API_KEY: "k", MISTRAL_API_KEY: "k" } });
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
-  const models = [...loaded.snapshot.models.values()];
-  for (const { kind, space } of models)
+  const env = { OPENAI_API_KEY: "k", MISTRAL_API_KEY: "k" };
+  const { models } = loadYaml("", { env }).snapshot;
+  for (const { kind, space } of models.values())
     expect(typeof space).toBe(kind === "embedding" ? "string" : "undefined");
-  expect(loaded.snapshot.models.get("all-minilm-l6-v2")?.space).toBe("all-minilm-l6-v2");
+  expect(models.get("all-minilm-l6-v2")?.space).toBe("all-minilm-l6-v2");
 });
 
 describe("a valid model that cannot serve any request gets a warning", () => {
