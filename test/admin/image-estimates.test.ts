@@ -1,7 +1,7 @@
 /** Estimates of the cost of image requests. */
 import { afterAll, expect, test } from "bun:test";
 import type { ImageEstimate, Page, ShownModel } from "../../contract/admin.ts";
-import { adminToken, startWithAdmin } from "../events/webhooks-fixture.ts";
+import { asOperator, startWithAdmin } from "../events/webhooks-fixture.ts";
 import { configFor } from "../harness.ts";
 import { expectError } from "../http/gateway-fixture.ts";
 
@@ -10,19 +10,9 @@ const gateway = startWithAdmin({
 });
 afterAll(() => gateway.close());
 
-const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
+const defaults = { prompt: "a red boat", options: {}, references: 0, mask: false };
 const send = (body: object): Promise<Response> =>
-  fetch(`${gateway.url}/admin/api/image-estimates`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify({
-      prompt: "a red boat",
-      options: {},
-      references: 0,
-      mask: false,
-      ...body,
-    }),
-  });
+  asOperator(gateway.url, "/admin/api/image-estimates", "POST", { ...defaults, ...body });
 const estimate = async (body: object): Promise<ImageEstimate> =>
   (await send(body)).json() as Promise<ImageEstimate>;
 
@@ -67,8 +57,7 @@ test("a built-in model is free, and an embedding model is no image model", async
 });
 
 test("the catalog says which models edit, with how many images, and with a mask", async () => {
-  const response = await fetch(`${gateway.url}/admin/api/models`, { headers });
-  const { data } = (await response.json()) as Page<ShownModel>;
+  const { data } = await gateway.getAdmin<Page<ShownModel>>("/admin/api/models");
   const editsOf = (id: string) => data.find((model) => model.id === id)?.edits;
   expect(editsOf("dall-e-3")).toBeNull();
   expect(editsOf("gpt-image-2")).toMatchObject({ max_images: 16, mask: true });
@@ -76,8 +65,7 @@ test("the catalog says which models edit, with how many images, and with a mask"
 });
 
 test("the options of the built-in image model are lists of values, and not free text", async () => {
-  const response = await fetch(`${gateway.url}/admin/api/models`, { headers });
-  const { data } = (await response.json()) as Page<ShownModel>;
+  const { data } = await gateway.getAdmin<Page<ShownModel>>("/admin/api/models");
   const { options, edits } = data.find(({ id }) => id === "vexel-sketch")!;
   expect(options).toMatchObject({
     quality: expect.arrayContaining(["low", "max"]),

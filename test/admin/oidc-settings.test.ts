@@ -16,6 +16,18 @@ const base = {
   VEXEL_OIDC_DOMAINS: "example.com",
 };
 
+/** The first user. */
+const ada = {
+  id: "user_1",
+  name: "ada@example.com",
+  role: "admin",
+  projects: null,
+  createdAt: 0,
+  passwordHash: "hash",
+  oidcSubject: null,
+  lastSignInAt: null,
+} as const;
+
 function settingsOf(variables: Readonly<Record<string, string>> = {}) {
   const settings = readOidcSettings(readSettings({ ...base, ...variables }));
   if (!settings) throw new Error("OpenID Connect is off");
@@ -71,16 +83,7 @@ test("an e-mail address without email_verified is trusted only with VEXEL_OIDC_T
   const access = accessOf(claims, settings);
   if (typeof access === "string") throw new Error(access);
   const { users } = createAdminFixture();
-  await users.create({
-    id: "user_1",
-    name: "ada@example.com",
-    role: "admin",
-    projects: null,
-    createdAt: 0,
-    passwordHash: "hash",
-    oidcSubject: null,
-    lastSignInAt: null,
-  });
+  await users.create(ada);
   expect(await oidcUser("issuer sub", access, { users, settings, now: () => 0 })).toContain(
     "does not say that the address is verified",
   );
@@ -103,16 +106,7 @@ test("while there is no user, only an administrator can sign in, so the one-time
 test("a new user without mapped projects has none", async () => {
   const { users } = createAdminFixture();
   const settings = settingsOf({ VEXEL_OIDC_ROLE: "developer" });
-  await users.create({
-    id: "user_1",
-    name: "Ada",
-    role: "admin",
-    projects: null,
-    createdAt: 0,
-    passwordHash: "hash",
-    oidcSubject: null,
-    lastSignInAt: null,
-  });
+  await users.create(ada);
   const access = accessOf({ email: "bob@example.com", email_verified: true }, settings);
   if (typeof access === "string") throw new Error(access);
   const found = await oidcUser("issuer bob", access, { users, settings, now: () => 0 });

@@ -1,10 +1,10 @@
 /** Sign-in with OpenID Connect against a real issuer process. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { AuditEntry, Page, Session, SignedOut, User } from "../../contract/admin.ts";
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
 import { CookieBrowser, clientId, clientSecret, type Issuer, startIssuer } from "./oidc-issuer.ts";
 
-const adminToken = "admin-0123456789abcdef";
 const password = "correct horse battery";
 let issuer: Issuer;
 let gateway: TestGateway;
@@ -48,14 +48,8 @@ async function signIn(login: string) {
   return { browser, page };
 }
 
-async function asAdmin<Body>(path: string, method = "GET", body?: unknown): Promise<Body> {
-  const response = await fetch(`${gateway.url}/admin/api${path}`, {
-    method,
-    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return (await response.json()) as Body;
-}
+const asAdmin = async <Body>(path: string, method = "GET", body?: object): Promise<Body> =>
+  (await asOperator(gateway.url, `/admin/api${path}`, method, body)).json() as Promise<Body>;
 
 const sessionOf = async (browser: CookieBrowser): Promise<Session> =>
   (await (await browser.fetch(`${gateway.url}/admin/api/session`)).json()) as Session;

@@ -1,8 +1,8 @@
 /** A gateway with two projects, and users who see one of them or all. */
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
 
-export const adminToken = "admin-0123456789abcdef";
 const password = "correct horse battery";
 
 export const keys = {
@@ -52,9 +52,7 @@ export function startReads({ more = "", settings = {} } = {}): ReadsSetup {
         { authorization: `Bearer ${keys[key]}` },
       ),
     admin: async <T>(path: string) => {
-      const response = await fetch(`${gateway.url}/admin/api${path}`, {
-        headers: { authorization: `Bearer ${adminToken}` },
-      });
+      const response = await asOperator(gateway.url, `/admin/api${path}`);
       const text = await response.text();
       if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
       return JSON.parse(text) as T;
@@ -76,11 +74,7 @@ export async function signInAs(
   },
 ) {
   const api = `${gateway.url}/admin/api`;
-  const created = await fetch(`${api}/users`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
-    body: JSON.stringify({ ...user, password }),
-  });
+  const created = await asOperator(api, "/users", "POST", { ...user, password });
   if (created.status !== 201) throw new Error(await created.text());
   const session = await fetch(`${api}/session`, {
     method: "POST",

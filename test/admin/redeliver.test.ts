@@ -1,15 +1,9 @@
 /** Delivering an event to a webhook again. */
 import { afterAll, expect, test } from "bun:test";
+import type { AuditEntry, Page, ShownEvent } from "../../contract/admin.ts";
+import { asOperator } from "../events/webhooks-fixture.ts";
 import { until } from "../until.ts";
-import { adminToken, startReads } from "./reads-fixture.ts";
-
-interface Events {
-  readonly data: readonly {
-    readonly id: string;
-    readonly type: string;
-    readonly deliveries: readonly { readonly webhook: string; readonly state: string }[];
-  }[];
-}
+import { startReads } from "./reads-fixture.ts";
 
 const received: string[] = [];
 const receiver = Bun.serve({
@@ -29,27 +23,24 @@ afterAll(async () => {
 });
 
 const post = (path: string): Promise<Response> =>
-  fetch(`${setup.gateway.url}/admin/api${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${adminToken}` },
-  });
+  asOperator(setup.gateway.url, `/admin/api${path}`, "POST");
 
 test("a delivered event is redelivered to the webhook, and the audit log names the user", async () => {
   setup.gateway.events.emit({ type: "config.reloaded", data: { changes: "the file" } });
   await until(() => received.length === 1);
   const isDelivered = async () => {
-    const { data } = await setup.admin<Events>("/events");
+    const { data } = await setup.admin<Page<ShownEvent>>("/events");
     return data[0]?.deliveries[0]?.state === "delivered";
   };
   await until(isDelivered);
-  const { data } = await setup.admin<Events>("/events");
+  const { data } = await setup.admin<Page<ShownEvent>>("/events");
   const [event] = data;
   const webhook = event!.deliveries[0]!.webhook;
   expect((await post(`/events/${event!.id}/deliveries/${webhook}`)).status).toBe(204);
   await until(() => received.length === 2);
   expect(received[1]).toBe(received[0]!);
   await until(isDelivered);
-  const audit = await setup.admin<{ data: readonly { action: string; actor: string }[] }>("/audit");
+  const audit = await setup.admin<Page<AuditEntry>>("/audit");
   expect(audit.data[0]).toMatchObject({ action: "event.redelivered", actor: "admin token" });
 });
 

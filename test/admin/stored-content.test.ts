@@ -8,11 +8,12 @@ import { createLog } from "../../server/observe/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import { openObjectStorage } from "../../server/wiring/object-storage.ts";
 import { wireStoredContent } from "../../server/wiring/stored-content.ts";
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, unlimitedDisk } from "../harness.ts";
 import { until } from "../until.ts";
-import { adminToken, signInAs } from "./reads-fixture.ts";
+import { signInAs } from "./reads-fixture.ts";
 
 const key = "sk-alpha-0123456789abcdef";
 const fake = startFake();
@@ -33,8 +34,7 @@ afterAll(async () => {
   fake.close();
 });
 
-const admin = (path: string): Promise<Response> =>
-  fetch(`${gateway.url}/admin/api${path}`, { headers: { authorization: `Bearer ${adminToken}` } });
+const admin = (path: string): Promise<Response> => asOperator(gateway.url, `/admin/api${path}`);
 
 async function send(path: string, body: unknown): Promise<string> {
   const response = await gateway.post(path, body, { authorization: `Bearer ${key}` });

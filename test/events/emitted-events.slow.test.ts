@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page, ShownEvent } from "../../contract/admin.ts";
 import type { EventStore } from "../../server/storage/ports/event-store.ts";
 import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
@@ -16,8 +17,6 @@ import { until } from "../until.ts";
 import {
   adminToken,
   getAdmin,
-  type Page,
-  type ShownEvent,
   startReceiver,
   startWithAdmin,
   type Watched,
@@ -29,7 +28,7 @@ const open = closeAfterEach();
 const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S]*/m, "");
 
 const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
-  (await gateway.getAdmin<Page>("/admin/api/events")).data;
+  (await gateway.getAdmin<Page<ShownEvent>>("/admin/api/events")).data;
 
 test("config.reloaded and config.rejected are emitted, and the webhooks of the new configuration get them", async () => {
   using folder = temporaryFolder();
@@ -46,7 +45,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
   const { problems } = receiver.received[1]!.data as { problems: string[] };
   expect(problems.join("\n")).toContain("did you mean `models`?");
   expect(problems.length).toBe(3);
-  const { data } = await getAdmin<Page>(gateway.url, "/admin/api/events?type=config.*");
+  const { data } = await getAdmin<Page<ShownEvent>>(gateway.url, "/admin/api/events?type=config.*");
   expect(data.map(({ type }) => type)).toEqual(["config.rejected", "config.reloaded"]);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);

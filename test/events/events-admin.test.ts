@@ -1,12 +1,12 @@
 /** Events and webhooks in the admin API, and the admin token that opens it. */
 import { afterEach, describe, expect, test } from "bun:test";
+import type { Page, ShownEvent } from "../../contract/admin.ts";
 import { readSettings, SettingsError } from "../../server/settings.ts";
 import { startGateway, testKey } from "../harness.ts";
 import {
   adminToken,
   asOperator,
   emitEvent,
-  type Page,
   startWithAdmin,
   webhookYaml,
 } from "./webhooks-fixture.ts";
@@ -106,7 +106,7 @@ describe("GET /admin/api/events", () => {
     const received: unknown[] = [];
     let cursor = "";
     for (let pages = 0; pages < 4; pages++) {
-      const page = await gateway.getAdmin<Page>(`/admin/api/events?limit=7${cursor}`);
+      const page = await gateway.getAdmin<Page<ShownEvent>>(`/admin/api/events?limit=7${cursor}`);
       received.push(...page.data.map(({ data }) => data.changes));
       expect(page.next_cursor).toBe(pages < 3 ? page.data.at(-1)!.id : null);
       cursor = `&cursor=${page.next_cursor}`;
@@ -125,7 +125,7 @@ describe("GET /admin/api/events", () => {
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
     gateway.events.emit({ type: "config.rejected", data: { problems: ["p"] } });
     const types = async (query: string) =>
-      (await gateway.getAdmin<Page>(`/admin/api/events?type=${query}`)).data.map(
+      (await gateway.getAdmin<Page<ShownEvent>>(`/admin/api/events?type=${query}`)).data.map(
         ({ type }) => type,
       );
     expect(await types("config.*")).toEqual(["config.rejected", "config.reloaded"]);

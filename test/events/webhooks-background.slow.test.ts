@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Page, ShownEvent } from "../../contract/admin.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
@@ -12,7 +13,6 @@ import {
   emitEvent,
   getAdmin,
   isGenuine,
-  type Page,
   secret,
   startReceiver,
   startWithAdmin,
@@ -51,7 +51,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   // The first start creates a key, which emits an event.
   await until(() => down.of("key.created").length === 1);
   await until(async () => {
-    const { data } = await getAdmin<Page>(first.url, "/admin/api/events");
+    const { data } = await getAdmin<Page<ShownEvent>>(first.url, "/admin/api/events");
     return data[0]?.deliveries[0]?.attempts === 1;
   });
   first.kill("SIGKILL");
@@ -65,7 +65,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   expect(up.received[0]?.id).toBe(down.received[0]!.id);
   expect(isGenuine(up.received[0]!, secret)).toBeTrue();
   await until(async () => {
-    const { data } = await getAdmin<Page>(second.url, "/admin/api/events");
+    const { data } = await getAdmin<Page<ShownEvent>>(second.url, "/admin/api/events");
     return data[0]?.deliveries[0]?.state === "delivered";
   });
   second.kill("SIGTERM");

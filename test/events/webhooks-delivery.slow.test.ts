@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
+import type { Page, ShownEvent, ShownWebhook } from "../../contract/admin.ts";
 import { signWebhook } from "../../server/events/attempt-delivery.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { until } from "../until.ts";
@@ -9,10 +10,8 @@ import {
   asOperator,
   emitEvent,
   isGenuine,
-  type Page,
   type Received,
   type Respond,
-  type ShownWebhook,
   secret,
   startReceiver,
   startWithAdmin,
@@ -34,7 +33,8 @@ function setUp({ respond, events, delays = [30, 30, 30] }: SetupOptions = {}) {
   open(receiver, gateway);
   const webhookStatus = async (): Promise<ShownWebhook> =>
     (await gateway.getAdmin<{ data: [ShownWebhook] }>("/admin/api/webhooks")).data[0];
-  const newest = async () => (await gateway.getAdmin<Page>("/admin/api/events")).data[0]!;
+  const newest = async () =>
+    (await gateway.getAdmin<Page<ShownEvent>>("/admin/api/events")).data[0]!;
   return { receiver, gateway, webhookStatus, newest };
 }
 
@@ -241,7 +241,7 @@ describe("a receiver that", () => {
     expect(receiver.of("webhook.test")).toHaveLength(1);
     expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
     // A test event is not recorded.
-    expect((await gateway.getAdmin<Page>("/admin/api/events")).data).toEqual([]);
+    expect((await gateway.getAdmin<Page<ShownEvent>>("/admin/api/events")).data).toEqual([]);
     const none = await asOperator(gateway.url, "/admin/api/webhooks/wh_nothing/test", "POST");
     expect(none.status).toBe(404);
   });

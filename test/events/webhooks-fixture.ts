@@ -105,45 +105,18 @@ export async function getAdmin<T>(url: string, path: string, method = "GET"): Pr
   return (await response.json()) as T;
 }
 
-export const asOperator = (url: string, path: string, method = "GET"): Promise<Response> =>
-  fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${adminToken}` } });
-
-export interface ShownEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly deliveries: readonly {
-    readonly webhook: string;
-    readonly state: string;
-    readonly attempts: number;
-    readonly status: number | null;
-    readonly problem: string | null;
-    readonly next_attempt_at: string | null;
-  }[];
-}
-
-export interface Page {
-  readonly data: readonly ShownEvent[];
-  readonly next_cursor: string | null;
-}
-
-export interface ShownWebhook {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly state: "active" | "gone";
-  readonly waiting: number;
-  readonly delivered: number;
-  readonly abandoned: number;
-  readonly consecutive_failures: number;
-  readonly last_attempt: {
-    readonly event: string;
-    readonly delivered: boolean;
-    readonly status: number | null;
-    readonly problem: string | null;
-  } | null;
-}
+/** A request with the admin token. `body`: sent as JSON. */
+export const asOperator = (
+  url: string,
+  path: string,
+  method = "GET",
+  body?: object,
+): Promise<Response> =>
+  fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
 
 /** A numbered event without side effects. */
 export const emitEvent = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
