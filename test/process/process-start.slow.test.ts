@@ -1,9 +1,10 @@
 /** The first start: one command prints an address, an API key, and a curl command that works. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import type { Session } from "../../contract/admin.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { startupMessage } from "../../server/wiring/startup-message.ts";
 import {
@@ -34,37 +35,85 @@ const keyIn = (text: string): string | undefined => /API key {3}(sk-\S+)/.exec(t
 const modelsWith = (gateway: GatewayProcess, key: string) =>
   fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
-test("the first start prints an address, a key and a curl command that works in bash", async () => {
-  using folder = temporaryFolder();
-  const gateway = await start({ folder: folder.path });
-  const text = gateway.output();
-  expect(text).toContain(`Base URL  ${gateway.url}/v1`);
-  const key = keyIn(text);
-  expect(key).toMatch(/^sk-vx-[\w-]{43}$/);
-  expect((await modelsWith(gateway, key!)).status).toBe(200);
-
-  const curl = text.slice(text.indexOf("curl "), text.indexOf("}'") + 2);
-  expect(curl).toContain(key!);
-  const bash = Bun.spawn(["bash", "-c", `set -eu; ${curl}`], {
-    env: cleanEnvironment(),
-    stdout: "pipe",
-    stderr: "ignore",
+describe("a gateway that is started without settings", () => {
+  const folder = temporaryFolder();
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    gateway = await startProcess({ folder: folder.path });
   });
-  const response = JSON.parse(await new Response(bash.stdout).text()) as {
-    data: { embedding: number[] }[];
-  };
-  expect(response.data[0]?.embedding).toHaveLength(384);
+  afterAll(async () => {
+    await stop(gateway);
+    folder[Symbol.dispose]();
+  });
+
+  test("prints an address, a key and a curl command that works in bash", async () => {
+    const text = gateway.output();
+    expect(text).toContain(`Base URL  ${gateway.url}/v1`);
+    const key = keyIn(text);
+    expect(key).toMatch(/^sk-vx-[\w-]{43}$/);
+    expect((await modelsWith(gateway, key!)).status).toBe(200);
+
+    const curl = text.slice(text.indexOf("curl "), text.indexOf("}'") + 2);
+    expect(curl).toContain(key!);
+    const bash = Bun.spawn(["bash", "-c", `set -eu; ${curl}`], {
+      env: cleanEnvironment(),
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    const response = JSON.parse(await new Response(bash.stdout).text()) as {
+      data: { embedding: number[] }[];
+    };
+    expect(response.data[0]?.embedding).toHaveLength(384);
+  });
+
+  test("names the base URL and the models for a browser, in the page at /", async () => {
+    const page = await (await fetch(`${gateway.url}/`)).text();
+    expect(page).toContain("all-minilm-l6-v2");
+    expect(page).toContain(`${gateway.url}/v1`);
+    expect(page).not.toContain("sk-vx-");
+  });
+
+  test("has a data folder that only its owner can read", () => {
+    expect(statSync(join(folder.path, "data")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(folder.path, "data")).sort()).toContain("vexel.db");
+  });
+
+  test("keeps its port: another gateway on this port ends with exit code 1", async () => {
+    const { port } = new URL(gateway.url);
+    const env = { PORT: port, VEXEL_DATA: join(folder.path, "other") };
+    const { code, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
+    expect(code).toBe(1);
+    expect(err).toContain("already in use");
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+  });
 });
 
-test("the second start prints no key, and the first key still works", async () => {
+const consoleLine = /^ {2}Console {3}(\S+)(.*)$/m;
+
+test("the first start prints a key and a link that creates the administrator; the second prints neither, and both still work", async () => {
   using folder = temporaryFolder();
   const first = await start({ folder: folder.path });
   const key = keyIn(first.output())!;
+  const [, link = "", hint] = consoleLine.exec(first.output()) ?? [];
+  expect(link).toStartWith(`${first.url}/console/setup#`);
+  expect(hint).toContain("works once");
+  expect(await (await fetch(`${first.url}/`)).text()).toContain('<a href="/console">');
+  const response = await fetch(`${first.url}/admin/api/session/setup`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      name: "Ada",
+      password: "correct horse battery",
+      token: link.split("#")[1],
+    }),
+  });
+  expect(((await response.json()) as Session).user.role).toBe("admin");
   await stop(first);
   const second = await start({ folder: folder.path });
   expect(second.output()).not.toContain("sk-vx-");
   expect(second.output()).toContain("1 in use");
   expect((await modelsWith(second, key)).status).toBe(200);
+  expect(consoleLine.exec(second.output())?.[1]).toBe(`${second.url}/console`);
 });
 
 test("a second gateway cannot use a locked data folder, and commands can", async () => {
@@ -88,10 +137,13 @@ test("a second gateway cannot use a locked data folder, and commands can", async
   expect((await modelsWith(third, key)).status).toBe(200);
 });
 
-test("a configuration with keys needs no generated key", async () => {
+test("a configuration with keys needs no generated key, and VEXEL_CONSOLE=off removes the console from the start message and from the landing page", async () => {
   using folder = temporaryFolder();
-  const gateway = await start({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
+  const yaml = configFor("http://127.0.0.1:9/v1");
+  const gateway = await start({ folder: folder.path, yaml, env: { VEXEL_CONSOLE: "off" } });
   expect(gateway.output()).not.toContain("sk-vx-");
+  expect(gateway.output()).not.toContain("Console");
+  expect(await (await fetch(`${gateway.url}/`)).text()).not.toContain("/console");
 });
 
 describe("a built-in model whose folder has no model", () => {
@@ -162,66 +214,35 @@ test("an unknown VEXEL_ variable causes a warning that suggests a setting", asyn
   );
 });
 
-test("the page at / names the base URL and the models for a browser", async () => {
+test("a port that is in use ends the start with exit code 1 and advice, and no key is lost", async () => {
   using folder = temporaryFolder();
-  const gateway = await start({ folder: folder.path });
-  const page = await (await fetch(`${gateway.url}/`)).text();
-  expect(page).toContain("all-minilm-l6-v2");
-  expect(page).toContain(`${gateway.url}/v1`);
-  expect(page).not.toContain("sk-vx-");
-});
-
-test("files in the data folder are readable by their owner only", async () => {
-  using folder = temporaryFolder();
-  await start({ folder: folder.path });
-  expect(statSync(join(folder.path, "data")).mode & 0o777).toBe(0o700);
-  expect(readdirSync(join(folder.path, "data")).sort()).toContain("vexel.db");
-});
-
-describe("a port that is in use", () => {
-  test("ends the start with exit code 1 and advice, and no key is lost", async () => {
-    using folder = temporaryFolder();
-    const portOwner = createServer().listen(0, "127.0.0.1");
-    const { port } = portOwner.address() as { port: number };
-    const env = { PORT: String(port), VEXEL_DATA: join(folder.path, "data") };
-    const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
-    expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toBe(
-      `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
-    );
-    portOwner.close();
-    // The generated key is shown by the first start that succeeds; otherwise no client could authenticate.
-    const gateway = await start({ folder: folder.path });
-    expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);
-  });
-
-  test("ends the start also if another gateway uses it", async () => {
-    using folder = temporaryFolder();
-    const first = await start({ folder: folder.path });
-    const { port } = new URL(first.url);
-    const env = { PORT: port, VEXEL_DATA: join(folder.path, "other") };
-    const { code, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
-    expect(code).toBe(1);
-    expect(err).toContain("already in use");
-    expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
-  });
-});
-
-describe("an address that is not local", () => {
-  test.each(["nope.invalid", "203.0.113.7"])(
-    "HOST=%s ends the start with exit code 1",
-    async (HOST) => {
-      using folder = temporaryFolder();
-      const env = { HOST, PORT: "0", VEXEL_DATA: join(folder.path, "data") };
-      const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
-      expect({ code, out, err }).toEqual({
-        code: 1,
-        out: "",
-        err: `HOST=${HOST} is not an address of this machine.\n`,
-      });
-    },
+  const portOwner = createServer().listen(0, "127.0.0.1");
+  const { port } = portOwner.address() as { port: number };
+  const env = { PORT: String(port), VEXEL_DATA: join(folder.path, "data") };
+  const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toBe(
+    `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
   );
+  portOwner.close();
+  // The generated key is shown by the first start that succeeds; otherwise no client could authenticate.
+  const gateway = await start({ folder: folder.path });
+  expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);
 });
+
+test.each(["nope.invalid", "203.0.113.7"])(
+  "an address that is not local, HOST=%s, ends the start with exit code 1",
+  async (HOST) => {
+    using folder = temporaryFolder();
+    const env = { HOST, PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+    const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: "",
+      err: `HOST=${HOST} is not an address of this machine.\n`,
+    });
+  },
+);
 
 describe("an invalid setting ends the start with exit code 2 and its name", () => {
   test.each<[Record<string, string>, string]>([
