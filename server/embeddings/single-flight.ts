@@ -221,8 +221,8 @@ export function waitForInFlight(
 }
 
 /**
- * Why a request no longer waits for others. Its timeout does not mean that an upstream did not respond: the request that
- * it waited for may have been sent much later, or not yet.
+ * Why a request no longer waits for others. Its timeout does not mean that an upstream did not respond: the request
+ * that it waited for may have been sent much later, or not yet.
  */
 export function waitAbortError({ signal: { reason }, record }: EmbeddingsRequest): unknown {
   if (!(reason instanceof GatewayError) || reason.kind !== "upstream_timeout") return reason;
