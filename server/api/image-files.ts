@@ -36,7 +36,7 @@ interface ImageFilesOptions {
 
 export const createImageFiles =
   ({ store, check, now, stallMs = 30_000 }: ImageFilesOptions): Handler<"name"> =>
-  async (incoming, { name }): Promise<OutgoingResponse> => {
+  async (incoming, { name }) => {
     const expires = check(name, incoming.search);
     const found = expires === undefined ? undefined : await store.find(name);
     if (expires === undefined || !found) throw notFound();

@@ -4,12 +4,11 @@
  */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import { decodePathSegment, json } from "../http/route.ts";
+import { decodePathSegment, type Handler, json } from "../http/route.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
-export interface ImageResultsOptions {
+interface ImageResultsOptions {
   readonly snapshot: () => Snapshot;
   readonly store: IdempotencyStore;
   /** Unix milliseconds. */
@@ -20,11 +19,8 @@ export interface ImageResultsOptions {
 const retryAfterSeconds = 2;
 
 export const createImageResultHandler =
-  ({ snapshot, store, now }: ImageResultsOptions) =>
-  async (
-    incoming: IncomingRequest,
-    { id: encodedId }: { readonly id: string },
-  ): Promise<OutgoingResponse> => {
+  ({ snapshot, store, now }: ImageResultsOptions): Handler<"id"> =>
+  async (incoming, { id: encodedId }) => {
     const caller = authenticate(incoming.headers, snapshot(), now());
     const id = decodePathSegment(encodedId);
     const found = await store.findById(caller.id, id);
@@ -41,11 +37,9 @@ export const createImageResultHandler =
         "No response is stored for this request ID. Responses are stored for a limited time, for image requests with an Idempotency-Key and for image requests whose client disconnected before the end.",
       );
     }
-    const replayHeader = { "vexel-replayed-from": found.requestId };
-    const close = async (): Promise<void> => undefined;
     return {
       status: 200,
-      headers: { ...found.headers, ...replayHeader },
-      body: { ...found, close },
+      headers: { ...found.headers, "vexel-replayed-from": found.requestId },
+      body: { ...found, close: async () => undefined },
     };
   };

@@ -1,25 +1,19 @@
 /** Examples for operations of the OpenAPI document. Tests send the requests and validate the responses. */
 import type { RouteName } from "../http/routes.ts";
 
+const embeddingsExample = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
+  model: "all-minilm-l6-v2",
+  usage: { prompt_tokens: 5, total_tokens: 5 },
+};
+
 export const examples: Partial<Record<RouteName, { request?: unknown; response?: unknown }>> = {
   embeddings: {
     request: { model: "all-minilm-l6-v2", input: ["a red boat", "a small ship"] },
-    response: {
-      object: "list",
-      data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
-      model: "all-minilm-l6-v2",
-      usage: { prompt_tokens: 5, total_tokens: 5 },
-    },
+    response: embeddingsExample,
   },
-  engineEmbeddings: {
-    request: { input: "a red boat" },
-    response: {
-      object: "list",
-      data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
-      model: "all-minilm-l6-v2",
-      usage: { prompt_tokens: 5, total_tokens: 5 },
-    },
-  },
+  engineEmbeddings: { request: { input: "a red boat" }, response: embeddingsExample },
   generations: {
     request: {
       model: "vexel-sketch",

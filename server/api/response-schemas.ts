@@ -48,7 +48,7 @@ export const imagesResponse = z.looseObject({
 
 const day = z.string().regex(/^\d{4}-\d\d-\d\d$/);
 
-const model = z.looseObject({
+export const modelResponse = z.looseObject({
   id: z.string(),
   object: z.literal("model"),
   created: z.int(),
@@ -58,16 +58,17 @@ const model = z.looseObject({
   shutdown_date: day.optional().describe("The same day, under OpenAI's name."),
 });
 
-export const modelResponse = model;
-const engine = z.object({
+export const engineResponse = z.object({
   id: z.string(),
   object: z.literal("engine"),
   owner: z.string(),
   ready: z.boolean(),
 });
-export const engineResponse = engine;
-export const enginesResponse = z.object({ object: z.literal("list"), data: z.array(engine) });
-export const modelsResponse = z.object({ object: z.literal("list"), data: z.array(model) });
+export const enginesResponse = z.object({
+  object: z.literal("list"),
+  data: z.array(engineResponse),
+});
+export const modelsResponse = z.object({ object: z.literal("list"), data: z.array(modelResponse) });
 
 export const errorResponse = z.object({
   error: z.looseObject({

@@ -1,10 +1,11 @@
 /** GET /: the start page for browsers. It has no scripts and loads nothing from other hosts. */
 import { authenticate, mayUse } from "../auth/authenticate.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
+import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import type { IncomingRequest } from "../request/http-types.ts";
 
-export interface WelcomeOptions {
+interface WelcomeOptions {
   readonly snapshot: () => Snapshot;
   readonly ready: () => boolean;
   readonly version: string;
@@ -15,8 +16,8 @@ export interface WelcomeOptions {
 }
 
 export const createWelcome =
-  ({ snapshot, ready, version, hasConsole, now }: WelcomeOptions) =>
-  async (incoming: IncomingRequest): Promise<OutgoingResponse> => {
+  ({ snapshot, ready, version, hasConsole, now }: WelcomeOptions): Handler =>
+  async (incoming) => {
     const current = snapshot();
     const { publicUrl } = incoming;
     const models = visibleModels(incoming, current, now());

@@ -35,7 +35,7 @@ export interface BatchOptions {
   readonly maxInputsPerRequest?: number;
   /** The most requests that wait for one target; further requests are not batched. */
   readonly maxQueued?: number;
-  /** A target whose responses usually take less is never busy. */
+  /** A target whose responses usually take less is never busy: waiting for a batch would cost more than it saves. */
   readonly fastMs?: number;
   /** Called with the number of requests of each batch of at least two. */
   readonly onBatch?: (requests: number) => void;
@@ -96,21 +96,13 @@ export const batch =
     };
   };
 
-interface BatcherOptions {
+interface BatcherOptions
+  extends Required<
+    Pick<BatchOptions, "concurrency" | "maxWaitMs" | "maxQueued" | "fastMs" | "onBatch" | "clock">
+  > {
   readonly next: EmbeddingsSend;
   /** The most inputs, tokens and bytes of one batch. */
   readonly limits: RequestLoad;
-  /** With this many upstream requests in flight the target counts as busy. */
-  readonly concurrency: number;
-  readonly maxWaitMs: number;
-  /** The most requests that wait at the same time. */
-  readonly maxQueued: number;
-  /** A target that responds faster than this is never busy: waiting for a batch would cost more than it saves. */
-  readonly fastMs: number;
-  /** Called with the number of requests of each batch of at least two. */
-  readonly onBatch: (requests: number) => void;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
 }
 
 /** A batch that is being filled: requests of one priority with equal parameters. */

@@ -155,33 +155,27 @@ const vectorsPerStep = (vectors: readonly Vector[]): number =>
 const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
   vectors.length > vectorsPerStep(vectors);
 
-/** Like `writeBase64Response`, in steps, for a long response. */
-export async function writeLongBase64Response(
-  { vectors }: Pick<EmbeddingsResponse, "vectors">,
-  tail: ResponseTail,
-  runInTurns: RunInTurns,
-): Promise<ChunkedBytes> {
-  const end = `"}${endOf(tail)}`;
-  const copy = (from: number, to: number) => joinChunks(base64Range(vectors, from, to, end));
-  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, copy)));
-}
-
 /** Runs steps of a computation in turns with those of other requests. */
 export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
 
 /**
- * Writes the response with vectors as JSON numbers. A long response is printed in steps, and the responses of one API
- * key one after the other: printed at the same time, many of them would all be in memory before the first one is sent.
+ * Writes a response with vectors as JSON numbers, or a long one in base64. A long response is written in steps, and the
+ * responses of one API key one after the other: written at the same time, many of them would all be in memory before
+ * the first one is sent.
  */
-export async function writeFloatResponse(
+export async function writeInSteps(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
+  encoding: EmbeddingsQuery["encoding"],
   tail: ResponseTail,
   runInTurns: RunInTurns,
 ): Promise<ChunkedBytes> {
-  const end = `}${endOf(tail)}`;
-  const print = (from: number, to: number) => printRange(vectors, from, to, end);
-  if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([print(0, vectors.length)]);
-  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, print)));
+  const end = endOf(tail);
+  const writeRange = (from: number, to: number): Buffer =>
+    encoding === "float"
+      ? printRange(vectors, from, to, `}${end}`)
+      : joinChunks(base64Range(vectors, from, to, `"}${end}`));
+  if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([writeRange(0, vectors.length)]);
+  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, writeRange)));
 }
 
 function* writeSteps(
@@ -241,8 +235,7 @@ const areFloat32 = (numbers: readonly number[]): boolean =>
   numbers.every((number) => Math.fround(number) === number);
 
 /**
- * Whether the upstream sent only float32 numbers, which `writeFloatResponse` prints in fewer digits than JSON.stringify
- * does.
+ * Whether the upstream sent only float32 numbers, which `printFloats` prints in fewer digits than `JSON.stringify`.
  */
 const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
   vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
@@ -277,8 +270,7 @@ export async function longBodyOf(
   tail: ResponseTail,
   runInTurns: RunInTurns,
 ): Promise<ResponseBody> {
-  const write = encoding === "float" ? writeFloatResponse : writeLongBase64Response;
-  return releasedAfterSending(await write(response, tail, runInTurns));
+  return releasedAfterSending(await writeInSteps(response, encoding, tail, runInTurns));
 }
 
 const largeBodyBytes = 64 * 1024;

@@ -90,14 +90,13 @@ export class IdempotentRequest {
       const { response } = claim;
       record.addStep(`replayed: ${response.requestId}`);
       record.outcome.bytesOut = response.length;
-      const replayHeaders = {
-        "idempotent-replayed": "true",
-        "vexel-replayed-from": response.requestId,
-      };
-      const close = async (): Promise<void> => undefined;
       return {
-        headers: { ...response.headers, ...replayHeaders },
-        body: { ...response, close },
+        headers: {
+          ...response.headers,
+          "idempotent-replayed": "true",
+          "vexel-replayed-from": response.requestId,
+        },
+        body: { ...response, close: async () => undefined },
       };
     }
     if (claim.kind === "failed") {

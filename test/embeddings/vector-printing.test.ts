@@ -3,8 +3,7 @@ import { expect, test } from "bun:test";
 import {
   type RunInTurns,
   writeBase64Response,
-  writeFloatResponse,
-  writeLongBase64Response,
+  writeInSteps,
 } from "../../server/embeddings/vector-formats.ts";
 import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
@@ -22,7 +21,7 @@ const inTurns: RunInTurns = (steps) => {
 };
 
 async function printed(vectors: readonly Vector[]) {
-  const chunks = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 }, inTurns);
+  const chunks = await writeInSteps({ vectors }, "float", { model: "m\u00e9", tokens: 7 }, inTurns);
   const response = JSON.parse(chunks.toBuffer().toString());
   return { response, chunks: chunks.list.length };
 }
@@ -46,7 +45,7 @@ test.each([66, 200])(
     const expected = Array.from({ length: count }, (_, at) => floats(at, 1536));
     const tail = { model: "m\u00e9", tokens: 7 };
     const vectors = expected.map((vector, at) => (at % 2 ? packed(vector) : vector));
-    const bytes = await writeLongBase64Response({ vectors }, tail, inTurns);
+    const bytes = await writeInSteps({ vectors }, "base64", tail, inTurns);
     expect(bytes.list.length).toBeGreaterThan(1);
     const parts = writeBase64Response({ vectors }, tail);
     expect(bytes.toBuffer().toString()).toBe(parts.map(String).join(""));
@@ -66,7 +65,7 @@ test.each([66, 200])(
 test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
-    (await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }, inTurns))
+    (await writeInSteps({ vectors: [sent] }, "float", { model: "m", tokens: 1 }, inTurns))
       .toBuffer()
       .toString();
   expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
@@ -136,9 +135,8 @@ test("long responses of one API key are printed one after the other, and take tu
           return printing.next();
         },
       });
-    const response = await writeFloatResponse({ vectors }, { model: "m", tokens: 1 }, runInTurns);
+    await writeInSteps({ vectors }, "float", { model: "m", tokens: 1 }, runInTurns);
     steps.push(`${name} done`);
-    return response;
   };
   await Promise.all([print("a1", "a"), print("a2", "a"), print("b1", "b")]);
   expect(steps.indexOf("a1 done")).toBeLessThan(steps.indexOf("a2"));
