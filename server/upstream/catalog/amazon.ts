@@ -1,24 +1,12 @@
 /** Amazon's embedding models. Sources of prices: price-sources.ts. */
-import { type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { catalogRow, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const source = unproven("docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html");
 
 export const amazon: readonly KnownEmbedding[] = [
-  {
-    name: "titan-embed-text-v1",
-    dimensions: 1536,
-    maxTokens: 8192,
-    price: { bedrock: 0.1 },
-    source,
-  },
-  {
-    // It supports 512 and 256 too, but Amazon does not document these as prefixes of the 1024.
-    name: "titan-embed-text-v2",
-    dimensions: 1024,
-    maxTokens: 8192,
-    price: { bedrock: 0.02 },
-    source,
-  },
+  catalogRow("titan-embed-text-v1", 1536, 8192, source, { price: { bedrock: 0.1 } }),
+  // It supports 512 and 256 too, but Amazon does not document these as prefixes of the 1024.
+  catalogRow("titan-embed-text-v2", 1024, 8192, source, { price: { bedrock: 0.02 } }),
   {
     // The same applies to its shorter vectors.
     name: "titan-embed-image-v1",

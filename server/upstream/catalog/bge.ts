@@ -1,5 +1,11 @@
 /** BAAI's BGE models. Sources of prices: price-sources.ts. */
-import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import {
+  benchmark,
+  catalogRow,
+  confirmed,
+  type KnownEmbedding,
+  unproven,
+} from "./known-embedding.ts";
 
 const v15 = (
   what: string,
@@ -49,27 +55,13 @@ export const bge: readonly KnownEmbedding[] = [
   v15("small-zh", 512),
   v15("base-zh", 768),
   v15("large-zh", 1024),
-  {
-    name: "bge-m3",
+  catalogRow("bge-m3", 1024, 8192, benchmark, {
     also: ["bge-m3:567m"],
     at: { venice: ["text-embedding-bge-m3"] },
-    dimensions: 1024,
-    maxTokens: 8192,
     price: { cloudflare: 0.012, deepinfra: 0.01, novita: 0.01 },
-    source: benchmark,
-  },
-  {
-    name: "bge-en-icl",
-    dimensions: 4096,
-    maxTokens: 32_768,
-    price: { nebius: 0.01, deepinfra: 0.01 },
-    source: benchmark,
-  },
-  {
-    name: "bge-multilingual-gemma2",
-    dimensions: 3584,
-    maxTokens: 8192,
+  }),
+  catalogRow("bge-en-icl", 4096, 32_768, benchmark, { price: { nebius: 0.01, deepinfra: 0.01 } }),
+  catalogRow("bge-multilingual-gemma2", 3584, 8192, benchmark, {
     price: { nebius: 0.01, scaleway: 0.1 },
-    source: benchmark,
-  },
+  }),
 ];

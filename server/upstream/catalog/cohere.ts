@@ -1,26 +1,20 @@
 /** Cohere's embedding models. Sources of prices: price-sources.ts. */
-import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { catalogRow, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const page = "docs.cohere.com/docs/cohere-embed";
 
 /** Azure and Hugging Face prefix the owner's name, Bedrock omits `.0`. */
-const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
-  name: `embed-${what}-v3.0`,
-  also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],
-  dimensions: 1024,
-  maxTokens: 512,
-  price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1, oci: 0.1 },
-  source: confirmed(page),
-});
+const v3 = (what: "english" | "multilingual"): KnownEmbedding =>
+  catalogRow(`embed-${what}-v3.0`, 1024, 512, confirmed(page), {
+    also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],
+    price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1, oci: 0.1 },
+  });
 
-const light = (what: "english" | "multilingual"): KnownEmbedding => ({
-  name: `embed-${what}-light-v3.0`,
-  also: [`embed-${what}-light-v3`, `cohere-embed-${what}-light-v3.0`],
-  dimensions: 384,
-  maxTokens: 512,
-  price: { cohere: 0.1, oci: 0.1 },
-  source: unproven(page),
-});
+const light = (what: "english" | "multilingual"): KnownEmbedding =>
+  catalogRow(`embed-${what}-light-v3.0`, 384, 512, unproven(page), {
+    also: [`embed-${what}-light-v3`, `cohere-embed-${what}-light-v3.0`],
+    price: { cohere: 0.1, oci: 0.1 },
+  });
 
 /**
  * According to Cohere, both share one vector space. Their vectors are not identical: switching from one to the other
@@ -39,15 +33,11 @@ const v5 = (what: "pro" | "fast", price: number): KnownEmbedding => ({
 export const cohere: readonly KnownEmbedding[] = [
   v5("pro", 0.12),
   v5("fast", 0.08),
-  {
-    name: "embed-v4.0",
+  catalogRow("embed-v4.0", 1536, 128_000, confirmed(page), {
     also: ["embed-v4", "embed-v-4-0", "cohere-embed-v-4-0", "cohere-embed-v4"],
-    dimensions: 1536,
     matryoshka: [256, 512, 1024],
-    maxTokens: 128_000,
     price: { cohere: 0.12, bedrock: 0.12, "azure-ai": 0.12, oci: 0.12 },
-    source: confirmed(page),
-  },
+  }),
   v3("english"),
   v3("multilingual"),
   light("english"),

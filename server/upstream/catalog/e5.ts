@@ -1,5 +1,5 @@
 /** Microsoft's E5 models. Sources of prices: price-sources.ts. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, catalogRow, type KnownEmbedding } from "./known-embedding.ts";
 
 const e5Model = (name: string, dimensions: number, price?: number): KnownEmbedding => ({
   name,
@@ -17,11 +17,5 @@ export const e5: readonly KnownEmbedding[] = [
   e5Model("multilingual-e5-base", 768),
   e5Model("multilingual-e5-large", 1024, 0.01),
   e5Model("multilingual-e5-large-instruct", 1024),
-  {
-    name: "e5-mistral-7b-instruct",
-    dimensions: 4096,
-    maxTokens: 32_768,
-    price: { nebius: 0.01 },
-    source: benchmark,
-  },
+  catalogRow("e5-mistral-7b-instruct", 4096, 32_768, benchmark, { price: { nebius: 0.01 } }),
 ];

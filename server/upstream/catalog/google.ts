@@ -1,5 +1,5 @@
 /** Google's embedding models. Sources of prices: price-sources.ts. */
-import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { catalogRow, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const vertex = confirmed(
   "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings",
@@ -34,21 +34,9 @@ export const google: readonly KnownEmbedding[] = [
     source: confirmed("openrouter.ai/google/gemini-embedding-2-preview"),
   },
   // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).
-  { name: "text-embedding-004", dimensions: 768, maxTokens: 2048, source: vertex },
-  {
-    name: "text-embedding-005",
-    dimensions: 768,
-    maxTokens: 2048,
-    price: { vertex: 0.1 },
-    source: vertex,
-  },
-  {
-    name: "text-multilingual-embedding-002",
-    dimensions: 768,
-    maxTokens: 2048,
-    price: { vertex: 0.1 },
-    source: vertex,
-  },
+  catalogRow("text-embedding-004", 768, 2048, vertex),
+  catalogRow("text-embedding-005", 768, 2048, vertex, { price: { vertex: 0.1 } }),
+  catalogRow("text-multilingual-embedding-002", 768, 2048, vertex, { price: { vertex: 0.1 } }),
   {
     name: "embeddinggemma-300m",
     // Ollama's copy has 16 bits per weight.

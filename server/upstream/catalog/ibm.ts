@@ -1,18 +1,13 @@
 /** IBM's embedding models: Granite and Slate. */
-import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { benchmark, catalogRow, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const granite = (
   name: string,
   dimensions: number,
   maxTokens: number,
   rest: Partial<KnownEmbedding> = {},
-): KnownEmbedding => ({
-  name: `granite-embedding-${name}`,
-  dimensions,
-  maxTokens,
-  source: benchmark,
-  ...rest,
-});
+): KnownEmbedding =>
+  catalogRow(`granite-embedding-${name}`, dimensions, maxTokens, benchmark, rest);
 
 const slate = (name: string, dimensions: number): KnownEmbedding => ({
   name: `slate-${name}`,

@@ -21,6 +21,15 @@ export interface KnownEmbedding {
   readonly source: string;
 }
 
+/** A row of the catalog in one line, where its source is short. */
+export const catalogRow = (
+  name: string,
+  dimensions: number,
+  maxTokens: number,
+  source: string,
+  more: Partial<KnownEmbedding> = {},
+): KnownEmbedding => ({ name, dimensions, maxTokens, source, ...more });
+
 /** A source: the model metadata of the Massive Text Embedding Benchmark (MTEB). */
 export const benchmark = "embeddings-benchmark/mteb, mteb/models/model_implementations, 2026-08-22";
 

@@ -1,16 +1,10 @@
 /**
  * Nomic's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json.
  */
-import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { benchmark, catalogRow, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 export const nomic: readonly KnownEmbedding[] = [
-  {
-    name: "nomic-embed-text-v1",
-    dimensions: 768,
-    maxTokens: 8192,
-    price: { fireworks: 0.008 },
-    source: benchmark,
-  },
+  catalogRow("nomic-embed-text-v1", 768, 8192, benchmark, { price: { fireworks: 0.008 } }),
   {
     name: "nomic-embed-text-v1.5",
     // Ollama's copy is this model with 16 bits per weight, which is the same space. It encodes positions beyond 2048
@@ -29,16 +23,6 @@ export const nomic: readonly KnownEmbedding[] = [
     maxTokens: 512,
     source: unproven("huggingface.co/nomic-ai/nomic-embed-text-v2-moe"),
   },
-  {
-    name: "nomic-embed-code",
-    dimensions: 3584,
-    maxTokens: 32_768,
-    source: benchmark,
-  },
-  {
-    name: "modernbert-embed-base",
-    dimensions: 768,
-    maxTokens: 8192,
-    source: benchmark,
-  },
+  catalogRow("nomic-embed-code", 3584, 32_768, benchmark),
+  catalogRow("modernbert-embed-base", 768, 8192, benchmark),
 ];

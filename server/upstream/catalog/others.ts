@@ -1,5 +1,11 @@
 /** Families of one or two models. Sources of prices: price-sources.ts. */
-import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
+import {
+  benchmark,
+  catalogRow,
+  confirmed,
+  type KnownEmbedding,
+  unproven,
+} from "./known-embedding.ts";
 
 /** A query model and a passage model: made for each other, but not interchangeable. */
 const solar = (version: string, dimensions: number, maxTokens: number): KnownEmbedding[] =>
@@ -72,13 +78,7 @@ export const others: readonly KnownEmbedding[] = [
   doubao("text-240715", 2560, [512, 1024, 2048]),
   doubao("large-text-240915", 4096, [512, 1024, 2048]),
   doubao("large-text-250515", 2048, [256, 512, 1024]),
-  {
-    name: "uae-large-v1",
-    dimensions: 1024,
-    maxTokens: 512,
-    price: { fireworks: 0.016 },
-    source: benchmark,
-  },
+  catalogRow("uae-large-v1", 1024, 512, benchmark, { price: { fireworks: 0.016 } }),
   {
     name: "bce-embedding-base_v1",
     dimensions: 768,

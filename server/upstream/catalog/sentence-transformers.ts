@@ -1,5 +1,5 @@
 /** The sentence-transformers project's models. Prices as listed by DeepInfra on 2026-02-20 in chonkie-inc/catsu. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, catalogRow, type KnownEmbedding } from "./known-embedding.ts";
 
 const cheap = { deepinfra: 0.005 };
 
@@ -8,13 +8,7 @@ const sbert = (
   dimensions: number,
   maxTokens: number,
   rest: Partial<KnownEmbedding> = {},
-): KnownEmbedding => ({
-  name,
-  dimensions,
-  maxTokens,
-  source: benchmark,
-  ...rest,
-});
+): KnownEmbedding => catalogRow(name, dimensions, maxTokens, benchmark, rest);
 
 export const sentenceTransformers: readonly KnownEmbedding[] = [
   sbert("all-minilm-l6-v2", 384, 256, {

@@ -1,25 +1,14 @@
 /** Voyage AI's embedding models. Sources of prices: price-sources.ts. */
-import { type KnownEmbedding, unproven } from "./known-embedding.ts";
+import { catalogRow, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const source = unproven("docs.voyageai.com/docs/embeddings");
 
 /** Models with vectors of four lengths. They also support 2048, which is longer than their default. */
-const flexible = (name: string, price: number): KnownEmbedding => ({
-  name,
-  dimensions: 1024,
-  matryoshka: [256, 512],
-  maxTokens: 32_000,
-  price: { voyage: price },
-  source,
-});
+const flexible = (name: string, price: number): KnownEmbedding =>
+  catalogRow(name, 1024, 32_000, source, { matryoshka: [256, 512], price: { voyage: price } });
 
-const fixed = (name: string, dimensions: number, maxTokens: number, price: number) => ({
-  name,
-  dimensions,
-  maxTokens,
-  price: { voyage: price },
-  source,
-});
+const fixed = (name: string, dimensions: number, maxTokens: number, price: number) =>
+  catalogRow(name, dimensions, maxTokens, source, { price: { voyage: price } });
 
 export const voyage: readonly KnownEmbedding[] = [
   // Voyage calls vectors of the 4 series compatible. They are not identical: switching from one to the other changes

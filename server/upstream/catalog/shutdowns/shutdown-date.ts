@@ -13,3 +13,10 @@ export interface ShutdownRow extends ShutdownDate {
   /** The models that are shut down, in lower case, by the name a target has. */
   readonly models: readonly string[];
 }
+
+export const shutdownRow = (
+  kind: string,
+  on: string,
+  source: string,
+  models: readonly string[],
+): ShutdownRow => ({ kind, on, source, models });
