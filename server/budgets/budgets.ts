@@ -9,8 +9,7 @@ import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
-import type { BudgetStatus } from "./budget-status.ts";
-import { overBudgetError, priceUnknownError } from "./over-budget.ts";
+import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
 /** The estimated cost of a request. */
 export interface Estimate {

@@ -9,7 +9,6 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type {
   EmbeddingsQuery,
   GenerationQuery,
@@ -55,6 +54,11 @@ interface ChargedRequest {
   readonly model: PermittedModel;
   readonly record: RequestRecord;
 }
+
+type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
+
+const hasBudgets = (caller: Caller | undefined): caller is BudgetedCaller =>
+  caller?.budgets !== undefined;
 
 /** `must_wait`: only the reservations of other requests exceed the budget, so `waitAndReserve` may succeed. */
 type ReserveOutcome = "reserved" | "must_wait";
@@ -127,31 +131,17 @@ export function createRequestCharging({
     return estimateWithHistory(operation, query as GenerationQuery, model, record);
   };
 
-  const startReservation = (
-    reservation: Reservation,
-    record: RequestRecord,
-    caller: Caller,
-    mayWait: boolean,
-  ): void => {
-    record.cost.reservation = reservation;
-    const { estimate } = reservation;
-    if (!estimate) return;
-    const { requestId, at, endpoint, model = null } = record;
-    const { id: keyId, project = null } = caller;
-    reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
-  };
-
   type Estimated = ReturnType<typeof estimateOf>;
 
   /** Throws GatewayError if the budget is too small. */
   const reserve = (
     { operation, record }: ChargedRequest,
-    caller: Caller,
-    charged: readonly BudgetedOwner[],
-    { estimate, observe }: Estimated,
+    caller: BudgetedCaller,
+    { estimate: estimatedCost, observe }: Estimated,
   ): void => {
-    const reservation = budgets.reserve(charged, estimate, record.at);
-    const observed: Reservation = observe
+    const { requestId, at, endpoint, model = null } = record;
+    const reservation = budgets.reserve(caller.budgets, estimatedCost, at);
+    record.cost.reservation = observe
       ? {
           estimate: reservation.estimate,
           settle: (cost, additionalCost) => {
@@ -161,18 +151,21 @@ export function createRequestCharging({
           release: () => reservation.release(),
         }
       : reservation;
+    const { estimate } = reservation;
+    if (!estimate) return;
+    const { id: keyId, project = null } = caller;
     // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-    startReservation(observed, record, caller, operation === "embeddings");
+    const mayWait = operation === "embeddings";
+    reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
   };
 
   const reserveOrWait = (
     request: ChargedRequest,
-    caller: Caller,
-    charged: readonly BudgetedOwner[],
+    caller: BudgetedCaller,
     estimated: Estimated,
   ): ReserveOutcome => {
     try {
-      reserve(request, caller, charged, estimated);
+      reserve(request, caller, estimated);
       return "reserved";
     } catch (refusal) {
       // Image requests run for a minute: too long to wait for their reservations.
@@ -184,39 +177,35 @@ export function createRequestCharging({
   return {
     tryReserve: (request) => {
       const { caller, at } = request.record;
-      if (!caller?.budgets) return "reserved";
-      const charged = caller.budgets;
+      if (!hasBudgets(caller)) return "reserved";
       const estimated = estimateOf(request);
-      if (budgets.mustLease(charged, estimated.estimate, at)) return "must_lease";
-      return reserveOrWait(request, caller, charged, estimated);
+      if (budgets.mustLease(caller.budgets, estimated.estimate, at)) return "must_lease";
+      return reserveOrWait(request, caller, estimated);
     },
     leaseAndReserve: async (request) => {
       const { caller, at } = request.record;
-      if (!caller?.budgets) return "reserved";
-      const charged = caller.budgets;
+      if (!hasBudgets(caller)) return "reserved";
       const estimated = estimateOf(request);
       // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
       for (let leases = 0; leases < maxLeases; leases++) {
-        const leasing = budgets.lease(charged, estimated.estimate, at);
+        const leasing = budgets.lease(caller.budgets, estimated.estimate, at);
         if (!leasing) break;
         await leasing;
       }
-      return reserveOrWait(request, caller, charged, estimated);
+      return reserveOrWait(request, caller, estimated);
     },
-    waitAndReserve: async ({ query, model, record }, signal) => {
-      const { caller } = record;
-      if (!caller?.budgets) return 0;
-      const charged = caller.budgets;
+    waitAndReserve: async (request, signal) => {
+      const { caller } = request.record;
+      if (!hasBudgets(caller)) return 0;
       // Estimated once: the reservation is tried again whenever another request ends.
-      const estimate = estimateEmbeddings(query as EmbeddingsQuery, model.targets);
-      const reserveEstimate = (): void =>
-        startReservation(budgets.reserve(charged, estimate, record.at), record, caller, true);
+      const estimated = estimateOf(request);
+      const tryReserve = (): void => reserve(request, caller, estimated);
       try {
-        reserveEstimate();
+        tryReserve();
         return 0;
       } catch (refusal) {
         if (!isOnlyReserved(refusal)) throw refusal;
-        return queue.wait({ charged, tryReserve: reserveEstimate, refusal, signal });
+        return queue.wait({ charged: caller.budgets, tryReserve, refusal, signal });
       }
     },
     end: (record, error) => {

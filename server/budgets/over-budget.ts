@@ -2,9 +2,19 @@
  * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", for an
  * unknown price where the budget requires one.
  */
+import type { Period } from "../../contract/budget-periods.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { BudgetStatus } from "./budget-status.ts";
+
+/** The status of a budget, for the admin API and for errors. */
+export interface BudgetStatus {
+  readonly period: Period;
+  readonly limit: number;
+  readonly spent: number;
+  readonly reserved: number;
+  /** Unix milliseconds. Absent for a total budget, which never resets. */
+  readonly resetsAt?: number;
+}
 
 const dayMs = 86_400_000;
 

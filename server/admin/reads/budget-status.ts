@@ -1,8 +1,8 @@
 /** Budgets and limits of keys, projects and models, with their use. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
 import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
-import type { BudgetStatus } from "../../budgets/budget-status.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
+import type { BudgetStatus } from "../../budgets/over-budget.ts";
 import { keyScope, modelScope, projectScope } from "../../config/limit-scopes.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Admission } from "../../limits/admission.ts";
