@@ -11,192 +11,175 @@ export interface CatalogModel {
   readonly id: string;
   readonly kind: "embedding" | "image";
   readonly dimensions?: number;
-  /** Absent: 10, as in OpenAI's API. */
-  readonly maxImages?: number;
 }
-
-const embedding = (id: string): CatalogModel => ({ id, kind: "embedding" });
-const image = (id: string): CatalogModel => ({ id, kind: "image" });
 
 // openai-python 3.49.0, 2026-11-15 (ImageModel, EmbeddingModel). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
 const openaiEmbeddings = [
-  embedding("text-embedding-3-small"),
-  embedding("text-embedding-3-large"),
-  embedding("text-embedding-ada-002"),
+  "text-embedding-3-small",
+  "text-embedding-3-large",
+  "text-embedding-ada-002",
 ];
 
-const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
-  openai: [
-    ...openaiEmbeddings,
-    image("gpt-image-1-mini"),
-    image("gpt-image-1.5"),
-    image("gpt-image-2"),
-    image("gpt-image-2.5-sunburst"),
-    image("gpt-image-2.5-flare"),
-    image("gpt-image-2.6-sunburst"),
-    image("gpt-image-2.6-flare"),
-    image("chatgpt-image-latest"),
-  ],
-  // MicrosoftDocs/azure-ai-docs, foundry/openai/how-to/dall-e.md. Used as deployment names if none are given.
-  azure: [
-    ...openaiEmbeddings,
-    image("gpt-image-1-mini"),
-    image("gpt-image-1.5"),
-    image("gpt-image-2"),
-    // litellm 1.108.4, 2026-11-15.
-    image("gpt-image-2.5-sunburst"),
-    image("gpt-image-2.5-flare"),
-  ],
+/** Embedding models known to be served by each kind of upstream. */
+const embeddings: Readonly<Record<string, readonly string[]>> = {
+  openai: openaiEmbeddings,
+  azure: openaiEmbeddings,
   // ai.google.dev/gemini-api/docs/models.
-  gemini: [embedding("gemini-embedding-001"), embedding("gemini-embedding-2")],
+  gemini: ["gemini-embedding-001", "gemini-embedding-2"],
   // docs.mistral.ai/capabilities/embeddings/text_embeddings; codestral-embed:
   // vercel.com/ai-gateway/models/codestral-embed.
-  mistral: [embedding("mistral-embed"), embedding("codestral-embed")],
+  mistral: ["mistral-embed", "codestral-embed"],
   // docs.cohere.com/docs/cohere-embed; Embed 5: docs.cohere.com/changelog/embed-v5, 2026-09-30.
   cohere: [
-    embedding("embed-v5.0-pro"),
-    embedding("embed-v5.0-fast"),
-    embedding("embed-v4.0"),
-    embedding("embed-english-v3.0"),
-    embedding("embed-multilingual-v3.0"),
-    embedding("embed-english-light-v3.0"),
-    embedding("embed-multilingual-light-v3.0"),
+    "embed-v5.0-pro",
+    "embed-v5.0-fast",
+    "embed-v4.0",
+    "embed-english-v3.0",
+    "embed-multilingual-v3.0",
+    "embed-english-light-v3.0",
+    "embed-multilingual-light-v3.0",
   ],
   // mongodb.com/docs/voyageai/models, read on 2026-11-16.
   voyage: [
-    embedding("voyage-4-large"),
-    embedding("voyage-4"),
-    embedding("voyage-4-lite"),
-    embedding("voyage-code-4"),
-    embedding("voyage-code-3"),
-    embedding("voyage-context-4"),
-    embedding("voyage-multimodal-3.5"),
-    embedding("voyage-finance-2"),
-    embedding("voyage-law-2"),
+    "voyage-4-large",
+    "voyage-4",
+    "voyage-4-lite",
+    "voyage-code-4",
+    "voyage-code-3",
+    "voyage-context-4",
+    "voyage-multimodal-3.5",
+    "voyage-finance-2",
+    "voyage-law-2",
   ],
   // docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html: models that need no inference profile.
   bedrock: [
-    embedding("amazon.titan-embed-text-v2:0"),
-    embedding("cohere.embed-english-v3"),
-    embedding("cohere.embed-multilingual-v3"),
+    "amazon.titan-embed-text-v2:0",
+    "cohere.embed-english-v3",
+    "cohere.embed-multilingual-v3",
   ],
   // docs.nomic.ai/atlas/models/text-embedding.
-  nomic: [embedding("nomic-embed-text-v1.5"), embedding("nomic-embed-text-v1")],
+  nomic: ["nomic-embed-text-v1.5", "nomic-embed-text-v1"],
   // docs.perplexity.ai/docs/embeddings, read on 2026-11-16.
   perplexity: [
-    embedding("pplx-embed-v1-0.6b"),
-    embedding("pplx-embed-v1-4b"),
-    embedding("pplx-embed-context-v1-0.6b"),
-    embedding("pplx-embed-context-v1-4b"),
+    "pplx-embed-v1-0.6b",
+    "pplx-embed-v1-4b",
+    "pplx-embed-context-v1-0.6b",
+    "pplx-embed-context-v1-4b",
   ],
   // developers.cloudflare.com/workers-ai/models.
   cloudflare: [
-    embedding("@cf/baai/bge-m3"),
-    embedding("@cf/baai/bge-small-en-v1.5"),
-    embedding("@cf/baai/bge-base-en-v1.5"),
-    embedding("@cf/baai/bge-large-en-v1.5"),
-    embedding("@cf/qwen/qwen3-embedding-0.6b"),
-    embedding("@cf/google/embeddinggemma-300m"),
+    "@cf/baai/bge-m3",
+    "@cf/baai/bge-small-en-v1.5",
+    "@cf/baai/bge-base-en-v1.5",
+    "@cf/baai/bge-large-en-v1.5",
+    "@cf/qwen/qwen3-embedding-0.6b",
+    "@cf/google/embeddinggemma-300m",
   ],
   // docs.agno.com/reference/knowledge/embedder/together: the only embedding model left on the serverless list.
-  together: [embedding("intfloat/multilingual-e5-large-instruct")],
+  together: ["intfloat/multilingual-e5-large-instruct"],
   // docs.fireworks.ai/guides/querying-embeddings-models: the only one that needs no dedicated deployment.
-  fireworks: [embedding("fireworks/qwen3-embedding-8b")],
+  fireworks: ["fireworks/qwen3-embedding-8b"],
   // deepinfra.com/BAAI/bge-m3/api, /Qwen/Qwen3-Embedding-0.6B/api.
-  deepinfra: [embedding("BAAI/bge-m3"), embedding("Qwen/Qwen3-Embedding-0.6B")],
+  deepinfra: ["BAAI/bge-m3", "Qwen/Qwen3-Embedding-0.6B"],
   // developers.llamaindex.ai/python/examples/embeddings/nebius, docs.langchain.com integrations/providers/nebius.
-  nebius: [embedding("BAAI/bge-en-icl")],
+  nebius: ["BAAI/bge-en-icl"],
   // milvus.io/docs/v2.6.x/siliconflow.md, oceanbase.ai/docs/siliconflow-py.
-  siliconflow: [embedding("BAAI/bge-m3"), embedding("Qwen/Qwen3-Embedding-8B")],
+  siliconflow: ["BAAI/bge-m3", "Qwen/Qwen3-Embedding-8B"],
   // openrouter.ai/<model>/api, each read.
   openrouter: [
-    embedding("openai/text-embedding-3-small"),
-    embedding("openai/text-embedding-3-large"),
-    embedding("google/gemini-embedding-001"),
-    embedding("qwen/qwen3-embedding-4b"),
-    embedding("qwen/qwen3-embedding-0.6b"),
+    "openai/text-embedding-3-small",
+    "openai/text-embedding-3-large",
+    "google/gemini-embedding-001",
+    "qwen/qwen3-embedding-4b",
+    "qwen/qwen3-embedding-0.6b",
     // Available at OpenRouter since 2026-11-03.
-    embedding("cohere/embed-5-pro"),
-    embedding("cohere/embed-5-fast"),
+    "cohere/embed-5-pro",
+    "cohere/embed-5-fast",
   ],
   // jina.ai/models/<id>, qdrant.tech/documentation/embeddings/jina-embeddings.
   jina: [
-    embedding("jina-embeddings-v5-text-small"),
-    embedding("jina-embeddings-v5-text-nano"),
-    embedding("jina-embeddings-v4"),
-    embedding("jina-embeddings-v3"),
+    "jina-embeddings-v5-text-small",
+    "jina-embeddings-v5-text-nano",
+    "jina-embeddings-v4",
+    "jina-embeddings-v3",
   ],
   // console.upstage.ai/docs/capabilities/embed. Solar Embedding 1 and the aliases that point to it end with 2026.
-  upstage: [embedding("solar-embedding-2-query"), embedding("solar-embedding-2-passage")],
+  upstage: ["solar-embedding-2-query", "solar-embedding-2-passage"],
   // mixedbread.com/docs/models/embedding.
   mixedbread: [
-    embedding("mixedbread-ai/mxbai-embed-large-v1"),
-    embedding("mixedbread-ai/deepset-mxbai-embed-de-large-v1"),
+    "mixedbread-ai/mxbai-embed-large-v1",
+    "mixedbread-ai/deepset-mxbai-embed-de-large-v1",
   ],
   // docs.api.nvidia.com/nim/reference/retrieval-apis.
-  nvidia: [embedding("nvidia/nv-embedqa-e5-v5"), embedding("baai/bge-m3")],
+  nvidia: ["nvidia/nv-embedqa-e5-v5", "baai/bge-m3"],
   // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api.
-  dashscope: [
-    embedding("qwen3.7-text-embedding"),
-    embedding("text-embedding-v4"),
-    embedding("text-embedding-v3"),
-  ],
+  dashscope: ["qwen3.7-text-embedding", "text-embedding-v4", "text-embedding-v3"],
   // ibm.com/docs/en/watsonx/saas?topic=models-supported-encoder-foundation.
   watsonx: [
-    embedding("ibm/granite-embedding-278m-multilingual"),
-    embedding("ibm/slate-125m-english-rtrvr-v2"),
-    embedding("intfloat/multilingual-e5-large"),
+    "ibm/granite-embedding-278m-multilingual",
+    "ibm/slate-125m-english-rtrvr-v2",
+    "intfloat/multilingual-e5-large",
   ],
   // docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models: preconfigured endpoints.
   databricks: [
-    embedding("databricks-gte-large-en"),
-    embedding("databricks-bge-large-en"),
-    embedding("databricks-qwen3-embedding-0-6b"),
+    "databricks-gte-large-en",
+    "databricks-bge-large-en",
+    "databricks-qwen3-embedding-0-6b",
   ],
   // BerriAI/litellm, model_prices_and_context_window.json, for the next five.
   volcengine: [
-    embedding("doubao-embedding-large-text-250515"),
-    embedding("doubao-embedding-text-240715"),
+    "doubao-embedding-large-text-250515",
+    "doubao-embedding-text-240715",
     // GizClaw/flowcraft#7.
-    embedding("doubao-embedding-vision-251215"),
+    "doubao-embedding-vision-251215",
   ],
-  novita: [
-    embedding("baai/bge-m3"),
-    embedding("qwen/qwen3-embedding-8b"),
-    embedding("qwen/qwen3-embedding-0.6b"),
-  ],
+  novita: ["baai/bge-m3", "qwen/qwen3-embedding-8b", "qwen/qwen3-embedding-0.6b"],
   vercel: [
-    embedding("openai/text-embedding-3-small"),
-    embedding("openai/text-embedding-3-large"),
-    embedding("google/gemini-embedding-001"),
+    "openai/text-embedding-3-small",
+    "openai/text-embedding-3-large",
+    "google/gemini-embedding-001",
   ],
-  cometapi: [embedding("text-embedding-3-small"), embedding("text-embedding-3-large")],
-  aihubmix: [embedding("text-embedding-3-small"), embedding("text-embedding-3-large")],
+  cometapi: ["text-embedding-3-small", "text-embedding-3-large"],
+  aihubmix: ["text-embedding-3-small", "text-embedding-3-large"],
   // docs.bigmodel.cn/api-reference.
-  zhipu: [embedding("embedding-3"), embedding("embedding-2")],
+  zhipu: ["embedding-3", "embedding-2"],
   // langgenius/dify-official-plugins, models/wenxin.
-  qianfan: [embedding("embedding-v1"), embedding("bge-large-zh"), embedding("bge-large-en")],
+  qianfan: ["embedding-v1", "bge-large-zh", "bge-large-en"],
   // endpoints.ai.cloud.ovh.net/catalog.
-  ovhcloud: [embedding("BGE-M3"), embedding("bge-multilingual-gemma2")],
+  ovhcloud: ["BGE-M3", "bge-multilingual-gemma2"],
   // docs.venice.ai/api-reference/endpoint/embeddings/generate.
-  venice: [embedding("text-embedding-bge-m3")],
+  venice: ["text-embedding-bge-m3"],
   // digitalocean/openapi, resources/inference.
-  digitalocean: [embedding("qwen3-embedding-0.6b")],
+  digitalocean: ["qwen3-embedding-0.6b"],
   // ollama.com/search?c=embedding. Each works once it is pulled.
-  ollama: [
-    embedding("nomic-embed-text"),
-    embedding("mxbai-embed-large"),
-    embedding("embeddinggemma"),
-    embedding("all-minilm"),
-  ],
+  ollama: ["nomic-embed-text", "mxbai-embed-large", "embeddinggemma", "all-minilm"],
 };
 
 /**
- * Image models known to be served by each kind of upstream besides OpenAI and Azure. Only a few verified rows: the
- * adapter names the source of each, and any other model of the vendor can be named in vexel.yaml. A model that its
- * vendor shuts down stays until its shutdown date: catalog/shutdowns/images.ts.
+ * Image models known to be served by each kind of upstream. Only a few verified rows: the adapter names the source of
+ * each, and any other model of the vendor can be named in vexel.yaml. A model that its vendor shuts down stays until
+ * its shutdown date: catalog/shutdowns/images.ts.
  */
-const imageProviders: Readonly<Record<string, readonly string[]>> = {
+const images: Readonly<Record<string, readonly string[]>> = {
+  openai: [
+    "gpt-image-1-mini",
+    "gpt-image-1.5",
+    "gpt-image-2",
+    "gpt-image-2.5-sunburst",
+    "gpt-image-2.5-flare",
+    "gpt-image-2.6-sunburst",
+    "gpt-image-2.6-flare",
+    "chatgpt-image-latest",
+  ],
+  // MicrosoftDocs/azure-ai-docs, foundry/openai/how-to/dall-e.md. Used as deployment names if none are given.
+  azure: [
+    "gpt-image-1-mini",
+    "gpt-image-1.5",
+    "gpt-image-2",
+    // litellm 1.108.4, 2026-11-15.
+    "gpt-image-2.5-sunburst",
+    "gpt-image-2.5-flare",
+  ],
   gemini: ["gemini-nano-banana-2.1", "gemini-2.5-flash-image"],
   bedrock: ["stability.sd3-5-large-v1:0", "stability.stable-image-core-v1:1"],
   bfl: ["flux-2-pro", "flux-pro-1.1", "flux-kontext-pro"],
@@ -226,17 +209,17 @@ const imageProviders: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The meaning of a model name can depend on the kind of upstream. */
-const withDimensions = (row: CatalogModel, kind: string): CatalogModel => {
-  const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
-  return dimensions ? { ...row, dimensions } : row;
+const embeddingModel = (id: string, upstreamKind: string): CatalogModel => {
+  const dimensions = knownEmbedding(id, upstreamKind)?.dimensions;
+  return { id, kind: "embedding", ...(dimensions && { dimensions }) };
 };
 
 export const catalogModels: Readonly<Record<string, readonly CatalogModel[]>> = Object.fromEntries(
-  [...new Set([...Object.keys(rows), ...Object.keys(imageProviders)])].map((kind) => [
+  Object.keys({ ...embeddings, ...images }).map((kind) => [
     kind,
     [
-      ...(rows[kind] ?? []).map((row) => withDimensions(row, kind)),
-      ...(imageProviders[kind] ?? []).map((id) => image(id)),
+      ...(embeddings[kind] ?? []).map((id) => embeddingModel(id, kind)),
+      ...(images[kind] ?? []).map((id): CatalogModel => ({ id, kind: "image" })),
     ],
   ]),
 );

@@ -21,10 +21,10 @@ export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironm
   const usedIds = new Set<string>();
   const upstreams = providers.flatMap((provider) => {
     const found = provision(provider, env, now);
-    if (typeof found === "string") warnings.push({ id: provider.id, message: found });
+    if (typeof found === "string") warnings.push({ id: provider.kind, message: found });
     if (found === undefined || typeof found === "string") return [];
     const models = found.models.map((model): ProvisionedModel => {
-      const id = usedIds.has(model.id) ? `${provider.id}/${model.id}` : model.id;
+      const id = usedIds.has(model.id) ? `${provider.kind}/${model.id}` : model.id;
       usedIds.add(id);
       return { ...model, id };
     });
@@ -43,9 +43,10 @@ function provision(
     (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
   );
   if (set.length === 0) return undefined;
-  const skipped = `the upstream ${provider.id} is not created`;
+  const { kind } = provider;
+  const skipped = `the upstream ${kind} is not created`;
 
-  const needs = kinds.get(provider.kind)?.needs ?? [];
+  const needs = kinds.get(kind)?.needs ?? [];
   const keyVariable = provider.apiKey?.find((name) => read(env, name) !== undefined);
   const apiKey = keyVariable && read(env, keyVariable);
   if (apiKey === undefined && needs.includes("apiKey"))
@@ -56,11 +57,11 @@ function provision(
   const address = provider.baseUrl && read(env, provider.baseUrl);
   if (address === undefined && needs.includes("baseUrl"))
     return `${set.join(", ")} is set, but ${provider.baseUrl} is not: ${skipped}`;
-  const url = address && (provider.kind === "ollama" ? ollamaUrl(address) : address);
+  const url = address && (kind === "ollama" ? ollamaUrl(address) : address);
   const baseUrl = url ? baseUrlSchema.safeParse(url) : undefined;
   if ((address && !url) || baseUrl?.success === false)
     return `${provider.baseUrl} is not a valid URL: ${skipped}`;
-  const baseUrlOrDefault = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
+  const baseUrlOrDefault = baseUrl?.data ?? kinds.get(kind)?.baseUrl;
 
   const models = modelsOf(provider, env, now);
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
@@ -78,8 +79,8 @@ function provision(
   return {
     ...(variable !== undefined && { variable }),
     upstream: {
-      id: provider.id,
-      kind: provider.kind,
+      id: kind,
+      kind,
       ...(baseUrlOrDefault !== undefined && { baseUrl: baseUrlOrDefault }),
       ...(apiKey !== undefined && { apiKey }),
       headers: {},

@@ -206,7 +206,7 @@ interface TargetSpace {
 }
 
 function unknownUpstream(name: string, known: Iterable<string>, show: Show): string {
-  const provider = providers.find(({ id }) => id === name);
+  const provider = providers.find(({ kind }) => kind === name);
   const hint = provider
     ? ` (${variablesOf(provider)[0]} would create it, or add it under upstreams)`
     : didYouMean(name, known, show);

@@ -38,7 +38,7 @@ test("each provider's variables create its upstream, at its base URL, with its m
     const { upstreams: provided, warnings: none } = fromEnvironment(env);
     expect(none).toEqual([]);
     expect(provided).toHaveLength(1);
-    expect(provided[0]?.upstream).toMatchObject({ id: provider.id, kind: provider.kind });
+    expect(provided[0]?.upstream).toMatchObject({ id: provider.kind, kind: provider.kind });
     expect(provided[0]?.upstream.apiKey).toBe(provider.apiKey ? "secret" : undefined);
     expect(provided[0]?.models.map(({ name }) => name)).toEqual(
       (catalogModels[provider.kind] ?? []).map(({ id }) => id),

@@ -237,7 +237,7 @@ describe("docs/upstreams.md", () => {
     }));
     expect(documented).toEqual(
       providers.map((provider) => ({
-        id: [provider.id],
+        id: [provider.kind],
         kind: [provider.kind],
         variables: [...variablesOf(provider)],
       })),
