@@ -44,12 +44,8 @@ export function createAdminFixture() {
     now,
   };
   const routes = [...sessionRoutes(dependencies), ...userRoutes(dependencies)];
-  const app = createAdminApi({
-    routes,
-    sessions,
-    adminToken: "admin-token",
-  });
-  return { app, routes, clock, users, auditLog, setupToken };
+  const app = createAdminApi({ routes, sessions, adminToken: "admin-token" });
+  return { app, clock, users, auditLog, setupToken };
 }
 
 export type AdminFixture = ReturnType<typeof createAdminFixture>;

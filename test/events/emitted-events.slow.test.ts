@@ -10,9 +10,9 @@ import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { closeAfterEach } from "../clean-up.ts";
+import { problemsOf } from "../config/load-yaml.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
-import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 import {
   adminToken,
@@ -105,31 +105,25 @@ models:
 });
 
 describe("webhooks in vexel.yaml", () => {
-  const check = async (yaml: string): Promise<string> => {
-    using folder = temporaryFolder();
-    writeFileSync(join(folder.path, "vexel.yaml"), yaml);
-    const { code, out, err } = await vexel(["check"], { cwd: folder.path });
-    return `${code} ${out}${err}`;
-  };
   const entry = (url: string, secret: string, events = '["*"]') =>
     `webhooks: [{ url: "${url}", secret: "${secret}", events: ${events} }]`;
   const good = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-  test("are validated before they are in force, without showing a secret", async () => {
-    expect(await check(entry("http://10.0.0.1/x?y=z", good))).toStartWith("0 ");
-    expect(await check(entry("ftp://a/", good))).toContain("must start with http");
-    expect(await check(entry("http://u:p@a/", good))).toContain("user name or password");
-    expect(await check(entry("http://a/", good, '["budgets.*"]'))).toContain(
+  test("are validated before they are in force, without showing a secret", () => {
+    expect(problemsOf(entry("http://10.0.0.1/x?y=z", good))).toBe("");
+    expect(problemsOf(entry("ftp://a/", good))).toContain("must start with http");
+    expect(problemsOf(entry("http://u:p@a/", good))).toContain("user name or password");
+    expect(problemsOf(entry("http://a/", good, '["budgets.*"]'))).toContain(
       "matches no event type",
     );
-    expect(await check(entry("http://a/", good, '["key.create"]'))).toContain(
+    expect(problemsOf(entry("http://a/", good, '["key.create"]'))).toContain(
       "did you mean key.created?",
     );
-    expect(await check(`webhooks: [{ url: "http://a/", secrets: "${good}" }]`)).toContain(
+    expect(problemsOf(`webhooks: [{ url: "http://a/", secrets: "${good}" }]`)).toContain(
       "did you mean `secret`?",
     );
     expect(
-      await check(
+      problemsOf(
         `webhooks:\n  - { url: http://a/, secret: "${good}" }\n  - { url: http://a/, secret: "${good}" }`,
       ),
     ).toContain("it is the same as webhooks[0].url");
@@ -140,8 +134,7 @@ describe("webhooks in vexel.yaml", () => {
       good.replace("=", "-"),
       `${good}x`,
     ]) {
-      const output = await check(entry("http://a/", bad));
-      expect(output).toStartWith("1 ");
+      const output = problemsOf(entry("http://a/", bad));
       expect(output).toContain("webhooks[0].secret: must be whsec_ and 24 to 64 random bytes");
       expect(output).not.toContain(bad);
     }

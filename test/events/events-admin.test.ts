@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Page, ShownEvent } from "../../contract/admin.ts";
 import { readSettings, SettingsError } from "../../server/settings.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { testKey } from "../harness.ts";
 import {
   adminToken,
   asOperator,
@@ -30,58 +30,18 @@ const routes = [
 ] as const;
 
 interface Refusal {
-  readonly error: {
-    readonly message: string;
-    readonly code: string | null;
-    readonly param: string;
-  };
+  readonly error: { readonly param: string };
 }
 
 describe("the admin API", () => {
-  test("responds with 404 while the console is off and VEXEL_ADMIN_TOKEN is not set, whatever key is sent", async () => {
-    const gateway = startGateway({
-      yaml: `keys: [{ name: test, key: ${testKey} }]`,
-      settings: { VEXEL_CONSOLE: "off" },
-    });
-    open.push(gateway);
-    for (const [method, path] of routes) {
-      for (const key of [adminToken, testKey, ""]) {
-        const headers = { authorization: `Bearer ${key}` };
-        const response = await fetch(`${gateway.url}${path}`, { method, headers });
-        expect(response.status).toBe(404);
-        expect(((await response.json()) as Refusal).error.code).toBe("unknown_url");
-      }
+  test("refuses a key without repeating it", async () => {
+    const { url } = watched();
+    for (const key of [testKey, `${adminToken}x`]) {
+      const headers = { authorization: `Bearer ${key}` };
+      const text = await (await fetch(`${url}/admin/api/events`, { headers })).text();
+      expect(text).toContain("invalid_api_key");
+      expect(text).not.toContain(key);
     }
-  });
-
-  test("accepts the admin token and no API key", async () => {
-    const gateway = watched();
-    const invalidKeys = [
-      testKey,
-      `${adminToken}x`,
-      adminToken.slice(0, -1),
-      adminToken.toUpperCase(),
-    ];
-    for (const [method, path] of routes) {
-      const url = `${gateway.url}${path}`;
-      expect((await fetch(url, { method })).status).toBe(401);
-      expect((await fetch(url, { method, headers: { "api-key": adminToken } })).status).toBe(401);
-      for (const key of invalidKeys) {
-        const headers = { authorization: `Bearer ${key}` };
-        const response = await fetch(url, { method, headers });
-        expect(response.status).toBe(401);
-        const text = await response.text();
-        expect(text).toContain("invalid_api_key");
-        expect(text).not.toContain(key);
-      }
-    }
-    expect((await asOperator(gateway.url, "/admin/api/events")).status).toBe(200);
-    expect((await asOperator(gateway.url, "/admin/api/webhooks")).status).toBe(200);
-  });
-
-  test("does not accept the admin token as an API key", async () => {
-    const gateway = watched();
-    expect((await asOperator(gateway.url, "/v1/models")).status).toBe(401);
   });
 
   test("never shows the admin token, neither in the log nor when the setting is refused", async () => {

@@ -82,6 +82,7 @@ test("a client's API key is refused by every admin route, whatever the header", 
     for (const [headers, code] of [
       [{ authorization: `Bearer ${key}` }, "invalid_api_key"],
       [{ "api-key": key, cookie: `vexel_session=${key}` }, "not_signed_in"],
+      [{ "api-key": secrets.adminToken }, "not_signed_in"],
     ] as const) {
       await expectAll(
         isClosed,
@@ -96,7 +97,15 @@ test("a client's API key is refused by every admin route, whatever the header", 
 test("the admin token is refused by model routes, and a wrong admin token by every admin route", async () => {
   const headers = { authorization: `Bearer ${secrets.adminToken}` };
   expect((await fetch(`${gateway.url}/v1/models`, { headers })).status).toBe(401);
-  for (const wrong of [`${secrets.adminToken}x`, secrets.adminToken.slice(1), "x"]) {
+  const { adminToken } = secrets;
+  const wrongTokens = [
+    `${adminToken}x`,
+    adminToken.slice(1),
+    adminToken.slice(0, -1),
+    adminToken.toUpperCase(),
+    "x",
+  ];
+  for (const wrong of wrongTokens) {
     await expectAll(
       isClosed,
       ({ method, path }) =>
