@@ -10,16 +10,13 @@ import type { LeaseReply, LeaseRequest, SendLease } from "../ports/lease-request
 import { type RedisConnection, redisScript } from "./client.ts";
 
 const script = redisScript(`
+local request = cjson.decode(ARGV[1])
 local time = redis.call('TIME')
-local now = tonumber(ARGV[1]) or time[1] * 1000 + math.floor(time[2] / 1000)
-local holder = '@' .. ARGV[2]
-local limit, unit = tonumber(ARGV[3]), tonumber(ARGV[4])
-local refills, isSemaphore = ARGV[5] == '1', ARGV[6] == '1'
-local sequence, granted = tonumber(ARGV[7]), tonumber(ARGV[8])
-local spent, acknowledged = tonumber(ARGV[9]), tonumber(ARGV[10])
-local least, needed, wanted = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local leaseMs, retentionMs = tonumber(ARGV[14]), tonumber(ARGV[15])
-local knownEpoch, unspentBefore = ARGV[16], tonumber(ARGV[17])
+local now = request.now or time[1] * 1000 + math.floor(time[2] / 1000)
+local holder = '@' .. request.holder
+local limit, unit, needed = request.limit, request.unit, request.needed
+local refills, isSemaphore = request.refills, request.isSemaphore
+local granted, spent = request.granted, request.spent
 
 local function text(number) return string.format('%.0f', number) end
 local function parse(value)
@@ -33,7 +30,7 @@ local names = { 'a', 't', 'l', 'e', 'o', 'n', 'w', 'c' }
 local values = redis.call('HMGET', KEYS[1], 'a', 't', 'l', 'e', 'o', 'n', 'w', 'c', holder)
 for i, name in ipairs(names) do pool[name] = values[i] or nil end
 local own = values[9] and parse(values[9]) or nil
-if own and sequence <= own.sequence then return false end
+if own and request.sequence <= own.sequence then return false end
 
 local full = limit * unit
 local available, epoch = full, pool.e
@@ -80,12 +77,12 @@ elseif own then
   waiting = waiting - own.waits
 end
 -- The pool is new to this replica: after a loss of data it must not start full.
-if knownEpoch ~= epoch then available = math.min(available, unspentBefore) end
+if request.epoch ~= epoch then available = math.min(available, request.unspent) end
 
 if own then
   available = available + (own.granted - granted) * unit
 else
-  available = available - (spent - acknowledged) * unit
+  available = available - (spent - request.acknowledged) * unit
   granted = spent
 end
 if spent > granted then
@@ -97,10 +94,10 @@ available = math.min(full, available)
 local free = math.max(0, math.floor(available / unit))
 local grant, waits = 0, 0
 if free >= needed then
-  grant = math.max(needed, math.min(wanted, math.floor(free / (2 * (holders + 1)))))
+  grant = math.max(needed, math.min(request.wanted, math.floor(free / (2 * (holders + 1)))))
 else
   waits = 1
-  if free >= least then grant = free end
+  if free >= request.least then grant = free end
 end
 granted = granted + grant
 available = available - grant * unit
@@ -108,7 +105,7 @@ available = available - grant * unit
 local isHolder = granted ~= (isSemaphore and 0 or spent) or waits == 1
 if isHolder then
   redis.call('HSET', KEYS[1], holder, table.concat(
-    { text(granted), text(spent), text(now + leaseMs), text(sequence), waits }, ' '))
+    { text(granted), text(spent), text(now + request.leaseMs), text(request.sequence), waits }, ' '))
 elseif own then
   redis.call('HDEL', KEYS[1], holder)
 end
@@ -122,7 +119,7 @@ end
 redis.call('HSET', KEYS[1], 'a', text(available), 't', text(now), 'l', text(limit), 'e', epoch,
   'o', text(outstanding), 'n', holders, 'w', waiting, 'c', text(checked))
 local untilFull = refills and (full - available) / limit or 0
-redis.call('PEXPIRE', KEYS[1], text(retentionMs + untilFull))
+redis.call('PEXPIRE', KEYS[1], text(request.retentionMs + untilFull))
 return { text(granted), text(available), text(unspent), epoch, math.max(1, holders), othersWait }
 `);
 
@@ -130,29 +127,10 @@ return { text(granted), text(available), text(unspent), epoch, math.max(1, holde
 export const leaseFromRedis =
   (redis: RedisConnection, now?: () => number): SendLease =>
   async (request: LeaseRequest): Promise<LeaseReply> => {
-    const { pool, holder, limit, unit, refills, isSemaphore } = request;
     const reply = await redis.evaluate(
       script,
-      [`vexel:lease:${pool}`],
-      [
-        now?.() ?? "",
-        holder,
-        limit,
-        unit,
-        Number(refills),
-        Number(isSemaphore),
-        request.sequence,
-        request.granted,
-        request.spent,
-        request.acknowledged,
-        request.least,
-        request.needed,
-        request.wanted,
-        request.leaseMs,
-        request.retentionMs,
-        request.epoch,
-        request.unspent,
-      ],
+      [`vexel:lease:${request.pool}`],
+      [JSON.stringify({ ...request, now: now?.() })],
     );
     if (!Array.isArray(reply)) throw new Error("a lease request arrived after a later one");
     const [granted, available, unspent, epoch, holders, othersWait] = reply as unknown[];
