@@ -2,14 +2,14 @@
  * Stored content of requests: one encrypted file per request, in one folder per model. The current configuration of the
  * model decides how long a file is kept (retention). The folder of a model that no longer stores content is deleted.
  */
-import { closeSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, renameSync, unlinkSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { viewOf } from "../../lib/borrowed-bytes.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type { SecretBox } from "../encrypt-secret.ts";
 import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
-import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 import { StoreFullError } from "./response-files.ts";
 
 export interface ContentFilesOptions {
@@ -65,7 +65,7 @@ export class ContentFiles implements ContentStore {
     const write = (bytes: Uint8Array): void => {
       this.#reserve(bytes.length);
       written += bytes.length;
-      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+      writeAll(file, bytes);
     };
     try {
       write(head);

@@ -1,5 +1,5 @@
-/** File operations that tolerate missing files, because files expire. */
-import type { Stats } from "node:fs";
+/** Operations on files that expire: a file may be missing. */
+import { type Stats, writeSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
 import { errorCode } from "../../lib/error-code.ts";
 
@@ -13,3 +13,8 @@ export const removeIfExists = (path: string): Promise<boolean> =>
     () => true,
     (error: unknown) => errorCode(error) === "ENOENT",
   );
+
+/** A write may take a part of the bytes only. */
+export function writeAll(file: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}

@@ -1,9 +1,9 @@
 /** Images on disk for clients that requested links: unguessable names, an expiry, bounded size and count. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, writeSync } from "node:fs";
-import { type FileHandle, open, readdir, rename } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { type BorrowedBytes, viewOf } from "../../lib/borrowed-bytes.ts";
+import { viewOf } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../../lib/sniff-image.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
@@ -15,7 +15,7 @@ import type {
   FoundBlob,
   PutBlob,
 } from "../ports/blob-store.ts";
-import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 import { type ExpiringFile, ExpiryQueue } from "./expiry-queue.ts";
 
 export interface ImageFilesOptions {
@@ -159,17 +159,10 @@ function noSpace(next: ExpiringFile | undefined, now: number): GatewayError {
 async function write(path: string, source: BlobSource, expires: number): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    for await (const chunk of blobChunks(source)) append(file, chunk);
+    // Synchronously, into the page cache: otherwise a hundred concurrent writes would each hold their chunks in memory.
+    for await (const chunk of blobChunks(source)) writeAll(file.fd, viewOf(chunk));
     await file.utimes(expires, expires);
   } finally {
     await file.close();
-  }
-}
-
-/** Synchronously, into the page cache: otherwise a hundred concurrent writes would each hold their chunks in memory. */
-function append({ fd }: FileHandle, borrowed: BorrowedBytes): void {
-  const bytes = viewOf(borrowed);
-  for (let done = 0; done < bytes.length; ) {
-    done += writeSync(fd, bytes, done, bytes.length - done);
   }
 }

@@ -105,7 +105,7 @@ export class OutboxFile implements Outbox {
     if (last === undefined) return;
     this.#containErrors(() => {
       if (this.#isEmpty) this.#truncate();
-      else this.#write(storedRecord(last.requestId));
+      else this.#write(encode({ stored: last.requestId }));
     });
   }
 
@@ -127,7 +127,7 @@ export class OutboxFile implements Outbox {
 
   release(requestId: string): void {
     if (!this.#reserved.delete(requestId)) return;
-    this.#queue += releasedRecord(requestId);
+    this.#queue += encode({ released: requestId });
     this.#timer ??= setTimeout(() => this.#flush(), releaseDelayMs).unref();
   }
 
@@ -266,10 +266,6 @@ const reservedRecord = (request: ReservedRequest): string => {
   const { requestId, at, endpoint, keyId, model, project, estimate } = request;
   return encode({ reserved: [requestId, at, endpoint, keyId, model, project, estimate] });
 };
-
-const releasedRecord = (requestId: string): string => encode({ released: requestId });
-
-const storedRecord = (lastRequestId: string): string => encode({ stored: lastRequestId });
 
 const hex = (value: number): string => value.toString(16).padStart(8, "0");
 

@@ -3,7 +3,7 @@
  * image was generated. One body may have several names; expired responses are swept.
  */
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { viewOf } from "../../lib/borrowed-bytes.ts";
@@ -14,7 +14,7 @@ import type {
   ResponseWriter,
   StoredResponse,
 } from "../ports/response-store.ts";
-import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 
 export interface ResponseFilesOptions {
   readonly folder: string;
@@ -73,7 +73,7 @@ export class ResponseFiles implements ResponseStore {
         if (!disk.hasSpace(bytes.length, "response"))
           throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
         disk.recordWrite(bytes.length);
-        for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+        writeAll(file, bytes);
         length += bytes.length;
         this.#storedBytes += bytes.length;
       },
