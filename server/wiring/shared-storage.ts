@@ -17,7 +17,7 @@ import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import { PostgresDatabase } from "../storage/postgres/database.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "../storage/postgres/last-known-stores.ts";
-import { PostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
+import { createPostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
 import { PostgresResponses } from "../storage/postgres/responses.ts";
 import { SharedSpend } from "../storage/postgres/shared-spend.ts";
@@ -84,7 +84,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
-    queries: new PostgresLedgerQueries(db, clock),
+    queries: createPostgresLedgerQueries(db, clock),
     spend: new SharedSpend(db, now),
     responses: new PostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
     close: async () => {

@@ -4,8 +4,13 @@
  */
 import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
-import { ledgerColumns } from "../sql/ledger-columns.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
+import {
+  groupColumns,
+  hourMs,
+  latencyColumns,
+  ledgerColumns,
+  sumColumns,
+} from "../sql/ledger-columns.ts";
 
 const fields = rowNames.map((name) => `"${name}" ${rowTypes[name]}`).join(", ");
 

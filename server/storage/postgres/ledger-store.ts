@@ -4,7 +4,7 @@ import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
-import { usageExtraRetentionMs } from "../sql/usage-columns.ts";
+import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";

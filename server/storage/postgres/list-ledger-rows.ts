@@ -6,9 +6,8 @@ import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { ledgerColumns } from "../sql/ledger-columns.ts";
+import { columnOf, hourMs } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { hourMs } from "../sql/usage-columns.ts";
 import { listMonths } from "./ledger-partitions.ts";
 
 /** The longest search for one page. */
@@ -22,9 +21,9 @@ interface HourOfRows {
 
 /** Texts stay texts, and BIGINT is read as a number. */
 const listedColumns = rowNames
-  .map((name, at) => {
+  .map((name) => {
     const cast = rowTypes[name] === "text" ? "" : "::float8";
-    return `${ledgerColumns[at]}${cast} AS "${name}"`;
+    return `${columnOf(name)}${cast} AS "${name}"`;
   })
   .join(", ");
 

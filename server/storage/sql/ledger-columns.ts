@@ -1,12 +1,75 @@
-/** The columns of the table `ledger`, by the names of their values. */
+/** The columns of the ledger and of its roll-ups, which are the same in SQLite and PostgreSQL. */
 import { rowNames } from "../ledger-row-values.ts";
+import {
+  type LedgerDimension,
+  latencyBoundsMs,
+  ledgerDimensions,
+  type UsageGroup,
+} from "../ports/ledger-queries.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 
-/** In the order of the values of a row: `requestId` is `request_id`. */
-export const ledgerColumns: readonly string[] = rowNames.map((name) =>
-  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+/** The column of a value: `request_id` for `requestId`. */
+export const columnOf = (name: keyof LedgerRow): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The columns of the table `ledger`, in the order of the values of a row. */
+export const ledgerColumns = rowNames.map(columnOf);
+
+/** For SELECT: every column of `ledger` under the name of its value. */
+export const listedColumns = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+
+/** Usage is kept this much longer than rows: a year can be compared with the year before. */
+export const usageExtraRetentionMs = 400 * dayMs;
+
+/** The columns of the roll-ups that identify a group. A value that a request does not have is the empty text. */
+export const groupColumns = ledgerDimensions.map(columnOf);
+
+export const latencyColumns = [...latencyBoundsMs.keys(), latencyBoundsMs.length].map(
+  (at) => `latency_${at}`,
 );
 
-/** For SELECT: every column under the name of its value. */
-export const listedColumns = ledgerColumns
-  .map((column, at) => `${column} AS "${rowNames[at]}"`)
-  .join(", ");
+export const sumColumns = [
+  "requests",
+  "errors",
+  "unmetered",
+  "unpriced",
+  "input_tokens",
+  "output_tokens",
+  "images",
+  "inputs",
+  "cached_inputs",
+  "cost",
+  "estimated_cost",
+  "latency_ms",
+  ...latencyColumns,
+] as const;
+
+/** A row of sums as a group of a usage query. */
+export function toGroup(
+  row: Readonly<Record<string, number | string>>,
+  from: number,
+  groupBy: readonly LedgerDimension[],
+): UsageGroup {
+  const sum = (name: string): number => Number(row[name] ?? 0);
+  const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);
+  return {
+    from,
+    ...Object.fromEntries(dimensions),
+    requests: sum("requests"),
+    errors: sum("errors"),
+    unmeteredRequests: sum("unmetered"),
+    unpricedRequests: sum("unpriced"),
+    inputTokens: sum("input_tokens"),
+    outputTokens: sum("output_tokens"),
+    images: sum("images"),
+    inputs: sum("inputs"),
+    cachedInputs: sum("cached_inputs"),
+    cost: sum("cost"),
+    estimatedCost: sum("estimated_cost"),
+    latencyMs: sum("latency_ms"),
+    latencyHistogram: latencyColumns.map(sum),
+  };
+}

@@ -5,7 +5,7 @@ import {
   ledgerDimensions,
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
-import { columnOf } from "./usage-columns.ts";
+import { columnOf } from "./ledger-columns.ts";
 
 const joined = (conditions: readonly string[]): string =>
   conditions.map((condition) => ` AND ${condition}`).join("");

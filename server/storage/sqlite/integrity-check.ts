@@ -2,7 +2,6 @@
  * Periodic integrity check of SQLite files with `PRAGMA quick_check`. It reads the whole file, so it runs in a separate
  * process with the lowest priority, for at most a small part of the time.
  */
-
 import { errorMessage } from "../../lib/error-code.ts";
 import { isExecutable } from "../../lib/executable.ts";
 import type { CheckResult } from "./integrity-check-child.ts";

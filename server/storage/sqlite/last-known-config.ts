@@ -37,17 +37,11 @@ export class LastKnownConfig {
   }
 
   keys(): StoredKey[] {
-    return this.#db
-      .query<{ json: string }, []>("SELECT json FROM keys ORDER BY id")
-      .all()
-      .map(({ json }) => JSON.parse(json) as StoredKey);
+    return this.#read("SELECT json FROM keys ORDER BY id") as StoredKey[];
   }
 
   entities(): StoredEntity[] {
-    return this.#db
-      .query<{ json: string }, []>("SELECT json FROM entities ORDER BY rowid")
-      .all()
-      .map(({ json }) => JSON.parse(json) as StoredEntity);
+    return this.#read("SELECT json FROM entities ORDER BY rowid") as StoredEntity[];
   }
 
   /** Replaces these keys and leaves the others. */
@@ -67,6 +61,11 @@ export class LastKnownConfig {
       for (const entity of entities) insert.run(JSON.stringify(entity));
       this.#saveRevision("config", revision);
     });
+  }
+
+  #read(sql: string): unknown[] {
+    const rows = this.#db.query<{ json: string }, []>(sql).all();
+    return rows.map(({ json }) => JSON.parse(json) as unknown);
   }
 
   /** All or nothing. */

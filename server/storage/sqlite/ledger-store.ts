@@ -8,8 +8,12 @@ import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
-import { ledgerColumns, listedColumns } from "../sql/ledger-columns.ts";
-import { dayMs, usageExtraRetentionMs } from "../sql/usage-columns.ts";
+import {
+  dayMs,
+  ledgerColumns,
+  listedColumns,
+  usageExtraRetentionMs,
+} from "../sql/ledger-columns.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";

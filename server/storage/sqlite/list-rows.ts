@@ -11,9 +11,8 @@ import {
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
-import { listedColumns } from "../sql/ledger-columns.ts";
+import { hourMs, listedColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { hourMs } from "../sql/usage-columns.ts";
 import { finishedUntil } from "./read-ledger.ts";
 import { mayHaveTerm, type Term } from "./segment-table.ts";
 

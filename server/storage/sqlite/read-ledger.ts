@@ -10,7 +10,6 @@ import {
   type UsageReport,
 } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
-import { filterOf } from "../sql/ledger-filter.ts";
 import {
   columnOf,
   dayMs,
@@ -18,7 +17,8 @@ import {
   hourMs,
   sumColumns,
   toGroup,
-} from "../sql/usage-columns.ts";
+} from "../sql/ledger-columns.ts";
+import { filterOf } from "../sql/ledger-filter.ts";
 import type { coarseTables } from "./usage-table.ts";
 
 type UsageRow = Record<string, number | string>;

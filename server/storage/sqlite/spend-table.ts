@@ -7,7 +7,7 @@ import type { Statement } from "bun:sqlite";
 import { periodNames, periods } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { dayMs } from "../sql/usage-columns.ts";
+import { dayMs } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */

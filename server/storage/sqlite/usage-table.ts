@@ -7,7 +7,7 @@
 import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { dayMs, groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/usage-columns.ts";
+import { dayMs, groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** The index of the first latency count in `sumColumns`. */
@@ -136,11 +136,11 @@ interface CoarseTable {
   /** The column with the start of the period. */
   readonly start: "day" | "hour";
   /** The columns that groups have. The other columns are the empty text. */
-  readonly columns: readonly (typeof groupColumns)[number][];
+  readonly columns: readonly string[];
 }
 
 const [, ...withoutKey] = groupColumns;
-const keyAndProject = ["key_id", "project"] as const;
+const keyAndProject = ["key_id", "project"];
 
 export const coarseTables = {
   usage_by_day: { start: "day", columns: groupColumns },

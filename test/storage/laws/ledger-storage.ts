@@ -3,7 +3,7 @@ import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
-import { PostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
+import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
 import { LedgerQueryThread } from "../../../server/storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
@@ -46,7 +46,7 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
   const store = new PostgresLedgerStore(db);
   return {
     store,
-    queries: new PostgresLedgerQueries(db, () => performance.now()),
+    queries: createPostgresLedgerQueries(db, () => performance.now()),
     sumSpent: (owner, period) => store.sumSpent(owner, period),
     pruning: "by month",
     close: () => db.close(),
