@@ -4,7 +4,6 @@
  * so each row arrives exactly once. While the shared ledger is unreachable, rows wait in the data folder: the
  * ledger backlog.
  */
-
 import { errorMessage } from "../lib/error-code.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";

@@ -4,7 +4,6 @@
  * few transactions. While rows cannot be written, requests are refused (fail closed) or, if the operator chose so,
  * served up to a limit (fail open).
  */
-
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
