@@ -16,6 +16,7 @@ import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/
 import { tries } from "../depth.ts";
 import {
   type EmbeddingsSend,
+  type HeldRequest,
   HeldUpstream,
   modelWithTargets,
   outcomeOf,
@@ -86,6 +87,17 @@ function arrange({
     },
     pastHedgeDelay: () => Bun.sleep(30),
   };
+}
+
+/** A request whose first attempt is slow: it waits at the first target, and its hedge at the second. */
+async function sendHedged(model = modelWithTargets(a, b)) {
+  const { upstream, send, train, pastHedgeDelay } = arrange({ model });
+  await train(20, 3);
+  const request = requestFor(["x"], model);
+  const outcome = outcomeOf(send(request));
+  await until(() => upstream.requests.length === 2);
+  const [first, hedge] = upstream.requests as [HeldRequest, HeldRequest];
+  return { upstream, request, outcome, first, hedge, pastHedgeDelay };
 }
 
 const where = ({ requests: attempts }: HeldUpstream): string[] =>
@@ -193,15 +205,11 @@ describe("a hedge", () => {
   });
 
   test("wins when it is faster, and the first attempt is canceled", async () => {
-    const { upstream, send, model, train } = arrange();
-    await train(20, 3);
-    const request = requestFor(["x"], model);
-    const response = send(request);
-    await until(() => upstream.requests.length === 2);
-    upstream.requests[1]!.respond({ vectors: [[2]] });
-    expect((await response).vectors).toEqual([[2]]);
-    expect(upstream.requests[0]!.request.signal.aborted).toBe(true);
-    expect(upstream.requests[1]!.request.signal.aborted).toBe(false);
+    const { request, outcome, first, hedge } = await sendHedged();
+    hedge.respond({ vectors: [[2]] });
+    expect(await outcome).toMatchObject({ value: { vectors: [[2]] } });
+    expect(first.request.signal.aborted).toBe(true);
+    expect(hedge.request.signal.aborted).toBe(false);
     expect(request.record.routing.target).toBe(b);
     expect(request.record.routing.attempts).toBe(2);
     // A canceled request may be billed.
@@ -210,15 +218,11 @@ describe("a hedge", () => {
   });
 
   test("is canceled when the first attempt succeeds", async () => {
-    const { upstream, send, model, train } = arrange();
-    await train(20, 3);
-    const request = requestFor(["x"], model);
-    const response = send(request);
-    await until(() => upstream.requests.length === 2);
-    upstream.requests[0]!.respond({ vectors: [[1]] });
+    const { upstream, request, outcome, first, hedge } = await sendHedged();
+    first.respond({ vectors: [[1]] });
     // The second response arrives at the same time, and is dropped.
-    upstream.requests[1]!.respond({ vectors: [[2]] });
-    expect((await response).vectors).toEqual([[1]]);
+    hedge.respond({ vectors: [[2]] });
+    expect(await outcome).toMatchObject({ value: { vectors: [[1]] } });
     await until(() => upstream.inFlight === 0);
     expect(request.record.routing.target).toBe(a);
     expect(request.signal.listeners.size).toBe(0);
@@ -227,16 +231,12 @@ describe("a hedge", () => {
 
 describe("when one of two attempts fails", () => {
   test.each([0, 1])("the response of the other attempt is used: %i", async (failing) => {
-    const { upstream, send, model, train, pastHedgeDelay } = arrange();
-    await train(20, 3);
-    const request = requestFor(["x"], model);
-    const response = send(request);
-    await until(() => upstream.requests.length === 2);
+    const { upstream, request, outcome, pastHedgeDelay } = await sendHedged();
     upstream.requests[failing]!.fail(overloaded());
     await pastHedgeDelay();
     expect(upstream.requests).toHaveLength(2);
     upstream.requests[1 - failing]!.respond({ vectors: [[7]] });
-    expect((await response).vectors).toEqual([[7]]);
+    expect(await outcome).toMatchObject({ value: { vectors: [[7]] } });
     expect(request.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
@@ -260,11 +260,7 @@ describe("when both attempts fail", () => {
   ])(
     "and the first was never sent, the client gets the error of the second, which may be billed: %s",
     async (_, order) => {
-      const { upstream, send, model, train } = arrange();
-      await train(20, 3);
-      const request = requestFor(["x"], model);
-      const outcome = outcomeOf(send(request));
-      await until(() => upstream.requests.length === 2);
+      const { upstream, request, outcome } = await sendHedged();
       const errors = [timedOutInQueue(), new GatewayError("upstream_invalid", "no vectors")];
       for (const at of order) upstream.requests[at]!.fail(errors[at]);
       expect(await outcome).toEqual({ error: errors[1] });
@@ -273,16 +269,12 @@ describe("when both attempts fail", () => {
   );
 
   test("the second last, its cost is not lost", async () => {
-    const { upstream, send, model, train } = arrange();
-    await train(20, 3);
-    const request = requestFor(["x"], model);
-    const outcome = outcomeOf(send(request));
-    await until(() => upstream.requests.length === 2);
+    const { request, outcome, first, hedge } = await sendHedged();
     const refused = new GatewayError("upstream_rejected", "no such parameter");
-    upstream.requests[0]!.fail(refused);
+    first.fail(refused);
     await settled();
     expect(request.record.cost.earlierAttemptMayBeBilled).toBeFalsy();
-    upstream.requests[1]!.fail(new GatewayError("upstream_invalid", "no vectors"));
+    hedge.fail(new GatewayError("upstream_invalid", "no vectors"));
     expect(await outcome).toEqual({ error: refused });
     expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
   });
@@ -293,11 +285,7 @@ describe("when both attempts fail", () => {
   ])(
     "with an error that is not transient, the client gets the error of the first, and no retry follows: %s",
     async (_, order) => {
-      const { upstream, send, model, train, pastHedgeDelay } = arrange();
-      await train(20, 3);
-      const request = requestFor(["x"], model);
-      const outcome = outcomeOf(send(request));
-      await until(() => upstream.requests.length === 2);
+      const { upstream, request, outcome, pastHedgeDelay } = await sendHedged();
       const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
       const errorKinds = errors.map((name) => new GatewayError(name, "no more"));
       for (const at of order) upstream.requests[at]!.fail(errorKinds[at]);
@@ -311,24 +299,16 @@ describe("when both attempts fail", () => {
   );
 
   test("a third target is tried if there is one", async () => {
-    const { upstream, send, model, train } = arrange({ model: modelWithTargets(a, b, c) });
-    await train(20, 3);
-    const response = send(requestFor(["x"], model));
-    await until(() => upstream.requests.length === 2);
+    const { upstream, outcome } = await sendHedged(modelWithTargets(a, b, c));
     for (const visit of upstream.requests) visit.fail(overloaded());
     await until(() => upstream.requests.length === 3);
     expect(where(upstream)).toEqual(["a", "b", "c"]);
     upstream.requests[2]!.respond({ vectors: [[3]] });
-    expect((await response).vectors).toEqual([[3]]);
+    expect(await outcome).toMatchObject({ value: { vectors: [[3]] } });
   });
 
   test("because the request is invalid, no third target is tried", async () => {
-    const { upstream, send, model, train, pastHedgeDelay } = arrange({
-      model: modelWithTargets(a, b, c),
-    });
-    await train(20, 3);
-    const outcome = outcomeOf(send(requestFor(["x"], model)));
-    await until(() => upstream.requests.length === 2);
+    const { upstream, outcome, pastHedgeDelay } = await sendHedged(modelWithTargets(a, b, c));
     for (const visit of upstream.requests) visit.fail(rejected("no"));
     expect(await outcome).toHaveProperty("error.kind", "upstream_rejected");
     await pastHedgeDelay();
@@ -338,11 +318,7 @@ describe("when both attempts fail", () => {
 
 describe("a client that disconnects", () => {
   test("cancels both attempts", async () => {
-    const { upstream, send, model, train } = arrange();
-    await train(20, 3);
-    const request = requestFor(["x"], model);
-    const outcome = outcomeOf(send(request));
-    await until(() => upstream.requests.length === 2);
+    const { upstream, request, outcome } = await sendHedged();
     const reason = new GatewayError("client_closed", "gone");
     request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
