@@ -4,15 +4,30 @@
  */
 import { z } from "zod";
 import { didYouMean } from "../lib/edit-distance.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import { vectorSpaceOf } from "../upstream/catalog/index.ts";
-import type { Upstream } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { valueAt } from "./error-messages.ts";
-import { lenientList, lenientText } from "./lenient-view.ts";
-import type { Note } from "./problem.ts";
+import type { Note, Path } from "./problem.ts";
 import { providers, variablesOf } from "./providers.ts";
+import type { ProvisionedUpstream } from "./provision.ts";
 
+const lenientText = z.string().optional().catch(undefined);
+
+const lenientList = <T extends z.ZodRawShape>(shape: T) =>
+  z
+    .array(
+      z
+        .object(shape)
+        .partial()
+        .catch({} as never),
+    )
+    .catch([]);
+
+const defaultModels = z.object({ embedding: lenientText, image: lenientText }).partial().catch({});
+
+/** A value of the wrong type counts as absent here, because the strict schema reports it. */
 const view = z
   .object({
     upstreams: lenientList({ id: lenientText, kind: lenientText, path: lenientText }),
@@ -23,9 +38,16 @@ const view = z
       sameSpace: z.unknown(),
       moderation: z.object({ upstream: lenientText }).partial().optional().catch(undefined),
     }),
-    keys: lenientList({ name: lenientText, key: lenientText, project: lenientText }),
+    keys: lenientList({
+      name: lenientText,
+      key: lenientText,
+      project: lenientText,
+      defaults: defaultModels.optional(),
+      models: z.array(z.string()).optional().catch(undefined),
+    }),
     projects: lenientList({ name: lenientText }),
     webhooks: lenientList({ url: lenientText }),
+    defaults: defaultModels.optional(),
   })
   .catch({ upstreams: [], models: [], keys: [], projects: [], webhooks: [] });
 
@@ -37,12 +59,12 @@ export type InspectFolder = (path: string) => readonly string[];
 
 export function validateReferences(
   raw: unknown,
-  provisioned: readonly Upstream[],
+  provisioned: readonly ProvisionedUpstream[],
   show: Show,
   inspect: InspectFolder,
 ): Note[] {
   const file = view.parse(raw);
-  const kindOf = new Map<string, string>(provisioned.map(({ id, kind }) => [id, kind]));
+  const kindOf = new Map(provisioned.map(({ upstream: { id, kind } }) => [id, kind]));
   for (const { id, kind = "" } of file.upstreams) if (id !== undefined) kindOf.set(id, kind);
   return [
     ...duplicates("upstreams", "id", file.upstreams, show),
@@ -58,6 +80,7 @@ export function validateReferences(
     ...wrongTargets(file, kindOf, show),
     ...wrongImageSteps(file, kindOf, show),
     ...mixedSpaces(file, kindOf, show),
+    ...wrongDefaults(file, provisioned, show),
   ];
 }
 
@@ -211,4 +234,47 @@ function unknownUpstream(name: string, known: Iterable<string>, show: Show): str
     ? ` (${variablesOf(provider)[0]} would create it, or add it under upstreams)`
     : didYouMean(name, known, show);
   return `there is no upstream ${show(name)}${hint}`;
+}
+
+const modelKinds = ["embedding", "image"] as const;
+
+/**
+ * `defaults` of the file and of its keys (the models of requests that name none): models that do not exist, are of the
+ * other kind, or that their key may not use.
+ */
+function wrongDefaults(
+  file: View,
+  provisioned: readonly ProvisionedUpstream[],
+  show: Show,
+): Note[] {
+  const named = new Set(file.upstreams.map((upstream) => upstream.id));
+  const kindOf = new Map<string, string | undefined>();
+  for (const { upstream, models } of provisioned) {
+    // An upstream in the file replaces the provisioned one, with its models.
+    if (!named.has(upstream.id)) for (const model of models) kindOf.set(model.id, model.kind);
+  }
+  for (const { id, kind } of file.models) if (id !== undefined) kindOf.set(id, kind);
+  const problemOf = (model: string, kind: string, globs: readonly string[]): string | undefined => {
+    if (!kindOf.has(model)) {
+      return `there is no model ${show(model)}${didYouMean(model, kindOf.keys(), show)}`;
+    }
+    const actual = kindOf.get(model);
+    if (actual !== kind && (actual === "embedding" || actual === "image")) {
+      return `${show(model)} is of kind ${actual}, and this must be a model of kind ${kind}`;
+    }
+    if (globs.some((glob) => matchesGlob(glob, model))) return undefined;
+    return `the key may not use ${show(model)}: add it to the key's models`;
+  };
+  const check = (given: View["defaults"], path: Path, globs: readonly string[]): Note[] =>
+    modelKinds.flatMap((kind): Note[] => {
+      const model = given?.[kind];
+      const message = model === undefined ? undefined : problemOf(model, kind, globs);
+      return message === undefined ? [] : [{ path: [...path, kind], message }];
+    });
+  return [
+    ...check(file.defaults, ["defaults"], ["*"]),
+    ...file.keys.flatMap((key, at) =>
+      check(key.defaults, ["keys", at, "defaults"], key.models ?? ["*"]),
+    ),
+  ];
 }
