@@ -15,22 +15,7 @@ interface ModelHandlerOptions extends ModelsOptions {
   readonly send: StageLists;
 }
 
-type ModelRoute =
-  | "embeddings"
-  | "engineEmbeddings"
-  | "generations"
-  | "edits"
-  | "models"
-  | "model"
-  | "engines"
-  | "engine"
-  | `azure${string}`
-  | `deployment${string}`
-  | `undeployed${string}`;
-
-export function createModelHandlers(
-  options: ModelHandlerOptions,
-): Pick<Handlers, Extract<keyof Handlers, ModelRoute>> {
+export function createModelHandlers(options: ModelHandlerOptions) {
   const { serve, send, maxInputs } = options;
   const models = createModels(options);
   const endpoint = embeddingsEndpoint({ maxInputs });
@@ -68,7 +53,7 @@ export function createModelHandlers(
     undeployedEmbeddings: own.embeddings,
     undeployedGenerations: own.generations,
     undeployedEdits: own.edits,
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The same endpoints for callers that were authenticated without an API key, such as users of the console. */

@@ -3,7 +3,8 @@
  * the throttle counts failures with this cookie separately from all others. It is signed with the password hash, which
  * only the gateway knows and which changes with the password.
  */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { isSameSecret } from "../../lib/secret-hash.ts";
 
 export const deviceCookie = "vexel_device";
 export const deviceMaxAgeSeconds = 180 * 24 * 60 * 60;
@@ -20,9 +21,7 @@ export function deviceOf(
 ): string | undefined {
   const [id = "", signature = ""] = cookie?.split(".") ?? [];
   if (id === "" || !passwordHash) return undefined;
-  const expected = Buffer.from(signatureOf(id, passwordHash));
-  const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected) ? id : undefined;
+  return isSameSecret(signature, signatureOf(id, passwordHash)) ? id : undefined;
 }
 
 const signatureOf = (id: string, passwordHash: string): string =>
