@@ -2,15 +2,13 @@
  * Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that
  * are not documented there are made up.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const accountId = "023e105f4ecef8ad9ca31a8372d0c353";
 
-function understand(request: UpstreamRequest, { model }: Target): Understood {
+const understand: VendorCase["understand"] = (request, { model }) => {
   const url = `https://api.cloudflare.com/client/v4/accounts/${accountId}/ai/run/${model}`;
   const body = bodyAt(request, url);
   if (model.includes("bge-m3")) {
@@ -27,7 +25,7 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
     encoding: "float",
     ...(field !== "text" && { taskType: field }),
   };
-}
+};
 
 const failed = (code: number, message: string): string =>
   JSON.stringify({ result: null, success: false, errors: [{ code, message }], messages: [] });
@@ -37,7 +35,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors) => ({
       body: `{"result":{"shape":[${vectors.length},${vectors[0]?.length}],"data":[${vectors.map(writeFloats).join(",")}],"pooling":"cls"},"success":true,"errors":[],"messages":[]}`,
     }),

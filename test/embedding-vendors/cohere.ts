@@ -1,5 +1,4 @@
 /** Cohere: https://docs.cohere.com/reference/embed, refusals from https://docs.cohere.com/reference/errors. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import {
@@ -12,10 +11,10 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
   expectOnly(body, words("model texts input_type embedding_types output_dimension truncate"));
   expectModel(body, target);
@@ -29,7 +28,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...lengthIn(body.output_dimension),
     ...purposeIn(body.input_type),
   };
-}
+};
 
 const errorBody = (message: string): string =>
   JSON.stringify({ id: "7e2f3c1a-5d0b-4b1e-9b0a-2f9c6f1d8e77", message });
@@ -37,7 +36,7 @@ const errorBody = (message: string): string =>
 const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
-  understand: (request) => understand(request, target),
+  understand,
   response: (vectors, tokens) => ({
     body: JSON.stringify({
       id: "da6e531f-54c5-4a73-bf92-f60566d8d753",

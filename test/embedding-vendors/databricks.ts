@@ -1,21 +1,20 @@
 /** Databricks: https://docs.databricks.com/aws/en/machine-learning/foundation-model-apis/api-reference. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { key, targetOf, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root = "https://dbc-a1b2345c-d6e7.cloud.databricks.com";
 
-function understand(request: UpstreamRequest, { model, upstream }: Target): Understood {
+const understand: VendorCase["understand"] = (request, { model, upstream }) => {
   expectUrl(request, `${root}/serving-endpoints/${model}/invocations`);
   if (upstream.options.clientId === undefined)
     expectHeader(request, "authorization", `Bearer ${key}`);
   const body = readBody(request);
   expectOnly(body, ["input", "instruction"]);
   return { input: textsIn(body.input), encoding: "float" };
-}
+};
 
 const errorBody = (error_code: string, message: string): string =>
   JSON.stringify({ error_code, message });
@@ -23,7 +22,7 @@ const errorBody = (error_code: string, message: string): string =>
 const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
-  understand: (request) => understand(request, target),
+  understand,
   response: (vectors, tokens) => {
     const data = vectors.map(
       (vector, index) =>

@@ -2,14 +2,13 @@
  * HF Inference: @huggingface/tasks and @huggingface/inference; errors as in public reports; where none was found, the
  * messages are made up.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bodyAt, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const router = "https://router.huggingface.co/hf-inference";
 
-function understand(request: UpstreamRequest): Understood {
+const understand: VendorCase["understand"] = (request) => {
   const body = bodyAt(
     request,
     `${router}/models/intfloat/multilingual-e5-large/pipeline/feature-extraction`,
@@ -17,7 +16,7 @@ function understand(request: UpstreamRequest): Understood {
   expectOnly(body, ["inputs", "normalize", "prompt_name", "truncate", "truncation_direction"]);
   if (body.truncate !== false) throw new Error("a long text would be cut");
   return { input: textsIn(body.inputs), encoding: "float", ...purposeIn(body.prompt_name) };
-}
+};
 
 const error = (message: string): string => JSON.stringify({ error: message });
 

@@ -1,6 +1,4 @@
 /** Jina AI: https://api.jina.ai/openapi.json. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import {
   bodyAt,
   expectModel,
@@ -11,10 +9,10 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.jina.ai/v1/embeddings");
   expectOnly(body, [
     "model",
@@ -30,7 +28,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...lengthIn(body.dimensions),
     ...purposeIn(body.task),
   };
-}
+};
 
 const errorBody = (code: string, detail: string): string =>
   JSON.stringify({ detail, code, request_id: "03f58cd9da22fabf" });
@@ -40,7 +38,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => ({
       body: JSON.stringify({
         model,

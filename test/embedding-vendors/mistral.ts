@@ -2,13 +2,11 @@
  * Mistral: https://docs.mistral.ai/api/endpoint/embeddings; errors as in public reports; where none was found, the
  * messages are made up.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.mistral.ai/v1/embeddings");
   expectOnly(body, ["model", "input", "output_dimension", "output_dtype", "encoding_format"]);
   expectModel(body, target);
@@ -19,7 +17,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     encoding: body.encoding_format === "base64" ? "base64" : "float",
     ...lengthIn(body.output_dimension),
   };
-}
+};
 
 const error = (message: unknown, type: string, code: string | null): string =>
   JSON.stringify({ object: "error", message, type, param: null, code });
@@ -29,7 +27,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => {
       const data = vectors.map(
         (vector, index) =>

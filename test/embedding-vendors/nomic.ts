@@ -1,11 +1,9 @@
 /** Nomic's Atlas API, as its client nomic/embed.py uses it; the error messages are made up. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api-atlas.nomic.ai/v1/embedding/text");
   expectOnly(body, ["model", "texts", "task_type", "dimensionality", "long_text_mode"]);
   if (body.long_text_mode !== "mean") throw new Error("a long text would be cut");
@@ -16,7 +14,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...lengthIn(body.dimensionality),
     ...purposeIn(body.task_type),
   };
-}
+};
 
 const detail = (words: unknown): string => JSON.stringify({ detail: words });
 
@@ -25,7 +23,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => ({
       body: `{"embeddings":[${vectors.map(writeFloats).join(",")}],${tokens === undefined ? "" : `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}},`}"model":"${model}"}`,
     }),

@@ -3,11 +3,10 @@
  * https://docs.oracle.com/en-us/iaas/api/#/en/generative-ai-inference/latest/EmbedTextResult/EmbedText.
  */
 import { generateKeyPairSync } from "node:crypto";
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -31,7 +30,7 @@ const targetOf = (model: string): Target => ({
   },
 });
 
-function understand(request: UpstreamRequest, { model }: Target): Understood {
+const understand: VendorCase["understand"] = (request, { model }) => {
   const host = "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com";
   expectUrl(request, `${host}/20231130/actions/embedText`);
   const body = readBody(request);
@@ -51,7 +50,7 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
     ...lengthIn(body.outputDimensions),
     ...purposeIn(body.inputType),
   };
-}
+};
 
 const errorBody = (code: string, message: string): string =>
   JSON.stringify({ code, message, "opc-request-id": "B1D9" });
@@ -59,7 +58,7 @@ const errorBody = (code: string, message: string): string =>
 const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
-  understand: (request) => understand(request, target),
+  understand,
   response: (vectors, tokens) => {
     const rows = vectors.map(writeFloats).join(",");
     // Oracle counts tokens per text; here the first text has all of them.

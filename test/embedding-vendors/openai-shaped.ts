@@ -1,10 +1,9 @@
 /** Every OpenAI-compatible kind, with requests and responses as in OpenAI's own API. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, openaiEmbeddingsVendors } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { taskTypeFields } from "../../server/upstream/task-type.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { readBody, writeFloats } from "./written.ts";
 
 const key = "sk-upstream-0123456789abcdef";
@@ -27,7 +26,7 @@ const capabilitiesOf = (target: Target) => {
   return endpoint.capabilities(target);
 };
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const { pathname } = new URL(request.url);
   if (!pathname.endsWith("/embeddings")) throw new Error(`unexpected path ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
@@ -42,7 +41,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...(typeof dimensions === "number" && { dimensions }),
     ...(typeof taskType === "string" && { taskType }),
   };
-}
+};
 
 function readInput(input: unknown): EmbeddingInput {
   const entries: unknown[] = Array.isArray(input) ? input : [input];
@@ -114,7 +113,7 @@ function caseOf(name: string, target: Target): VendorCase {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => {
       const data = vectors.map((vector, index) => {
         const embedding = base64 ? packed(vector) : writeFloats(vector);

@@ -1,11 +1,9 @@
 /** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the error messages are made up. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const contextual = target.model.includes("context");
   const path = contextual ? "contextualizedembeddings" : "embeddings";
   const body = bodyAt(request, `https://api.perplexity.ai/v1/${path}`);
@@ -14,7 +12,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   if (body.encoding_format !== "base64_int8") throw new Error("no such encoding_format");
   const input = contextual ? documentIn(body.input) : body.input;
   return { input: textsIn(input), encoding: "base64", ...lengthIn(body.dimensions) };
-}
+};
 
 /** The chunks of the only document in the request. */
 function documentIn(value: unknown): unknown {
@@ -37,7 +35,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",

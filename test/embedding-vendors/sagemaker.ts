@@ -2,10 +2,9 @@
  * SageMaker: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html, in front of
  * TEI.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const region = "eu-central-1";
@@ -21,7 +20,7 @@ const target: Target = {
   },
 };
 
-function understand(request: UpstreamRequest): Understood {
+const understand: VendorCase["understand"] = (request) => {
   expectUrl(
     request,
     `https://runtime.sagemaker.${region}.amazonaws.com/endpoints/our-embedder/invocations`,
@@ -29,7 +28,7 @@ function understand(request: UpstreamRequest): Understood {
   const body = readBody(request);
   expectOnly(body, ["inputs", "truncate", "normalize", "prompt_name"]);
   return { input: textsIn(body.inputs), encoding: "float" };
-}
+};
 
 const errorBody = (message: string): string => JSON.stringify({ message });
 /** SageMaker wraps the error message of the container. */

@@ -1,11 +1,9 @@
 /**
  * SAP's generative AI hub: https://help.sap.com/docs/sap-ai-core/generative-ai/embeddings, and its clients' sources.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root =
@@ -20,7 +18,7 @@ interface OrchestrationRequest {
   readonly input: { readonly text: unknown; readonly type?: unknown };
 }
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   expectUrl(request, `${root}/v2/embeddings`);
   expectHeader(request, "ai-resource-group", "otters");
   const body = readBody(request);
@@ -35,7 +33,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...lengthIn(params.dimensions),
     ...purposeIn(input.type),
   };
-}
+};
 
 const errorBody = (code: number, message: string): string =>
   JSON.stringify({
@@ -55,7 +53,7 @@ const caseOf = (model: string): VendorCase => {
   return {
     name: `sap, ${model}`,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => {
       const data = vectors.map(
         (vector, index) =>

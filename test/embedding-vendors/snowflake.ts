@@ -1,20 +1,18 @@
 /** Snowflake Cortex: https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api/embed-api. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, writeFloats } from "./written.ts";
 
 const root = "https://acme-otters.snowflakecomputing.com";
 const tokenHeader = "x-snowflake-authorization-token-type";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, `${root}/api/v2/cortex/inference:embed`);
   expectHeader(request, tokenHeader, "PROGRAMMATIC_ACCESS_TOKEN");
   expectOnly(body, ["model", "text", "provisioned_throughput_id"]);
   expectModel(body, target);
   return { input: textsIn(body.text), encoding: "float" };
-}
+};
 
 const errorBody = (message: string, error_code: string): string =>
   JSON.stringify({ message, error_code, request_id: "01afef9d-0607-0550-0001-dd270c3902d7" });
@@ -24,7 +22,7 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => {
       const data = vectors
         .map((vector, index) => {

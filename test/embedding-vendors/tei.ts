@@ -1,14 +1,13 @@
 /**
  * text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference; refusals from router/src/http.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
-function understand(request: UpstreamRequest): Understood {
+const understand: VendorCase["understand"] = (request) => {
   const body = bodyAt(request, "http://tei.example:8080/embed");
   expectOnly(body, words("inputs truncate truncation_direction prompt_name normalize dimensions"));
   if (body.truncate !== false) throw new Error("a long text would be cut");
@@ -18,7 +17,7 @@ function understand(request: UpstreamRequest): Understood {
     ...lengthIn(body.dimensions),
     ...purposeIn(body.prompt_name),
   };
-}
+};
 
 function inputsIn(inputs: unknown): EmbeddingInput {
   const first: unknown = Array.isArray(inputs) ? inputs[0] : undefined;

@@ -1,8 +1,7 @@
 /** Triton: https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/README.html. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const root = "http://triton.internal:8000";
@@ -14,7 +13,7 @@ interface Tensor {
   readonly data: readonly unknown[];
 }
 
-function understand(request: UpstreamRequest, { model, upstream }: Target): Understood {
+const understand: VendorCase["understand"] = (request, { model, upstream }) => {
   const body = bodyAt(request, `${root}/v2/models/${model}/infer`);
   expectOnly(body, ["id", "inputs", "outputs", "parameters"]);
   const [tensor, ...others] = body.inputs as readonly Tensor[];
@@ -24,7 +23,7 @@ function understand(request: UpstreamRequest, { model, upstream }: Target): Unde
   const shape = column ? [tensor.data.length, 1] : [tensor.data.length];
   if (JSON.stringify(tensor.shape) !== JSON.stringify(shape)) throw new Error("wrong shape");
   return { input: textsIn(tensor.data), encoding: "float" };
-}
+};
 
 const errorBody = (error: string): string => JSON.stringify({ error });
 
@@ -33,7 +32,7 @@ const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCas
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors) => {
       const shape = [vectors.length, vectors[0]?.length ?? 0];
       const data = vectors.map((vector) => writeFloats(vector).slice(1, -1)).join(",");

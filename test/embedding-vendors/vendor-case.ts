@@ -26,7 +26,7 @@ export interface VendorCase {
   readonly name: string;
   readonly target: Target;
   /** Throws if the vendor would refuse the request: wrong URL, wrong header, wrong field. */
-  readonly understand: (request: UpstreamRequest) => Understood;
+  readonly understand: (request: UpstreamRequest, target: Target) => Understood;
   /** The vendor's response with these vectors. `tokens` undefined: it omits usage, where that is allowed. */
   readonly response: (
     vectors: readonly Float32Array[],

@@ -1,13 +1,12 @@
 /** Vision embedding models of Volcengine's Ark: byteplus-python-sdk-v2 3.0.63; the error messages are made up. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bodyAt, expectModel, lengthIn, targetOf } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const target = targetOf("volcengine", "doubao-embedding-vision-251215");
 
 /** All parts of the list become one vector, so a request has one text only. */
-function understand(request: UpstreamRequest): Understood {
+const understand: VendorCase["understand"] = (request) => {
   const body = bodyAt(request, "https://ark.cn-beijing.volces.com/api/v3/embeddings/multimodal");
   expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);
   expectModel(body, target);
@@ -18,7 +17,7 @@ function understand(request: UpstreamRequest): Understood {
     encoding: "float",
     ...lengthIn(body.dimensions),
   };
-}
+};
 
 const error = (code: string, message: string): string =>
   JSON.stringify({ error: { code, message, param: "", type: "BadRequest" } });

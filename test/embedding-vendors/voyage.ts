@@ -2,7 +2,6 @@
  * Voyage AI: https://docs.voyageai.com/reference/embeddings-api; errors as in public reports; where none was found, the
  * messages are made up.
  */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import {
   bodyAt,
@@ -13,7 +12,7 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 /** Each model family has its own endpoint, and each endpoint its own format of the texts. */
@@ -47,7 +46,7 @@ const endpointOf = ({ model }: Target): keyof typeof endpoints =>
       ? "multimodalembeddings"
       : "embeddings";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   const path = endpointOf(target);
   const { input, options, texts } = endpoints[path];
   const body = bodyAt(request, `https://api.voyageai.com/v1/${path}`);
@@ -70,7 +69,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...lengthIn(body.output_dimension),
     ...purposeIn(body.input_type),
   };
-}
+};
 
 /** The response to a request that is not for queries: all inputs are the chunks of one document. */
 function dataOf(target: Target, vectors: readonly Float32Array[]) {
@@ -90,7 +89,7 @@ const caseOf = (name: string, model: string): VendorCase => {
   return {
     name,
     target,
-    understand: (request) => understand(request, target),
+    understand,
     response: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",

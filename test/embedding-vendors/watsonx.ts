@@ -1,16 +1,15 @@
 /** IBM watsonx.ai: https://cloud.ibm.com/apidocs/watsonx-ai#text-embeddings, refusals as recorded in public reports. */
-import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import type { VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root = "https://us-south.ml.cloud.ibm.com";
 /** Short: it is in every upstream request, which the laws search for longer names of the operator. */
 const projectId = "12ac4";
 
-function understand(request: UpstreamRequest, target: Target): Understood {
+const understand: VendorCase["understand"] = (request, target) => {
   expectUrl(request, `${root}/ml/v1/text/embeddings?version=2024-05-31`);
   const body = readBody(request);
   expectOnly(body, ["model_id", "inputs", "project_id", "space_id", "parameters"]);
@@ -21,7 +20,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   if (JSON.stringify(body.parameters)?.includes("truncate_input_tokens"))
     throw new Error("a long text would be cut");
   return { input: textsIn(body.inputs), encoding: "float" };
-}
+};
 
 const errorBody = (status: number, code: string, message: string): string =>
   JSON.stringify({
@@ -33,7 +32,7 @@ const errorBody = (status: number, code: string, message: string): string =>
 const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
-  understand: (request) => understand(request, target),
+  understand,
   response: (vectors, tokens) => {
     const results = vectors.map((vector) => `{"embedding":${writeFloats(vector)}}`).join(",");
     const count = tokens === undefined ? "" : `,"input_token_count":${tokens}`;

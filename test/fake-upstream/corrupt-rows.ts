@@ -32,7 +32,6 @@ const corruptions: Record<VectorFault, (rows: readonly Row[]) => readonly Row[]>
   none: () => [],
   shuffled: (rows) => rows.toReversed(),
   "wrong-index": (rows) => rows.map((row, i) => ({ ...row, index: rows.length - 1 - i })),
-  swapped: (rows) => rows.map((row, i) => ({ ...row, vector: rows[rows.length - 1 - i]!.vector })),
   "duplicate-index": (rows) => rows.map((row) => ({ ...row, index: 0 })),
   "no-index": (rows) => rows.map((row) => ({ ...row, index: undefined })),
   nan: (rows) => changeLast(rows, (row) => withNumber(row, Number.NaN)),

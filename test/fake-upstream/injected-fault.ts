@@ -60,7 +60,6 @@ export type VectorFault =
   | "none" // an empty list
   | "shuffled" // another order, correct `index`
   | "wrong-index" // correct order, wrong `index`
-  | "swapped" // two vectors are exchanged, `index` counts up: cannot be detected
   | "duplicate-index"
   | "no-index"
   | "nan" // NaN bits in base64, null in floats

@@ -55,7 +55,8 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     capabilities,
   }) => {
     // Where the vendor requires a task type, it is the same one whenever the client sends none.
-    const usual = vendor.understand(endpoint.toUpstream(plainQuery(1), vendor.target)).taskType;
+    const { target, understand } = vendor;
+    const usual = understand(endpoint.toUpstream(plainQuery(1), target), target).taskType;
     const { taskTypes } = capabilities;
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
@@ -64,7 +65,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
           taskType && typeof taskTypes === "object"
             ? vendorTaskType(taskType, taskTypes)
             : taskType?.given;
-        const understood = vendor.understand(endpoint.toUpstream(query, vendor.target));
+        const understood = understand(endpoint.toUpstream(query, target), target);
         expect<unknown>({ ...understood, taskType: understood.taskType }).toEqual({
           input,
           encoding: capabilities.base64 ? "base64" : "float",
