@@ -3,7 +3,7 @@
  * are not documented there are made up.
  */
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const accountId = "023e105f4ecef8ad9ca31a8372d0c353";
@@ -40,62 +40,46 @@ const caseOf = (name: string, model: string): VendorCase => {
       body: `{"result":{"shape":[${vectors.length},${vectors[0]?.length}],"data":[${vectors.map(writeFloats).join(",")}],"pooling":"cls"},"success":true,"errors":[],"messages":[]}`,
     }),
     tellsUsage: false,
-    refusals: [
-      { status: 401, body: failed(10000, "Authentication error"), error: "upstream_credentials" },
-      {
-        status: 400,
-        body: failed(6003, "Invalid request headers"),
-        error: "upstream_credentials",
-      },
-      {
-        status: 400,
-        body: failed(5007, `No such model ${model} or task`),
-        error: "model_not_found",
-      },
-      { status: 404, body: failed(3042, "The model name is invalid"), error: "model_not_found" },
-      {
-        status: 404,
-        body: failed(
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, failed(10000, "Authentication error")],
+      ["upstream_credentials", 400, failed(6003, "Invalid request headers")],
+      ["model_not_found", 400, failed(5007, `No such model ${model} or task`)],
+      ["model_not_found", 404, failed(3042, "The model name is invalid")],
+      [
+        "upstream_error",
+        404,
+        failed(
           7003,
           `Could not route to /client/v4/accounts/${accountId}/ai/run/${model}, perhaps your object identifier is invalid?`,
         ),
-        error: "upstream_error",
-      },
-      {
-        status: 400,
-        body: failed(
+      ],
+      [
+        "upstream_rejected",
+        400,
+        failed(
           5006,
           `AiError: Bad input in accounts/${accountId}: Error: oneOf at '/' not met, 0 matches`,
         ),
-        error: "upstream_rejected",
-      },
-      { status: 413, body: failed(3006, "Request is too large"), error: "upstream_rejected" },
-      {
-        status: 403,
-        body: failed(5018, "The account is not allowed to access this model"),
-        error: "upstream_forbidden",
-      },
-      { status: 408, body: failed(3007, "Request timeout"), error: "upstream_timeout" },
-      {
-        status: 429,
-        body: failed(
+      ],
+      ["upstream_rejected", 413, failed(3006, "Request is too large")],
+      ["upstream_forbidden", 403, failed(5018, "The account is not allowed to access this model")],
+      ["upstream_timeout", 408, failed(3007, "Request timeout")],
+      [
+        "insufficient_quota",
+        429,
+        failed(
           3036,
           "You have used up your daily free allocation of 10,000 neurons. Please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
         ),
-        error: "insufficient_quota",
-      },
-      {
-        status: 429,
-        body: failed(3040, "No more data centers to forward the request to"),
-        error: "upstream_overloaded",
-      },
-      {
-        status: 429,
-        body: failed(971, "Please wait and consider throttling your request speed"),
-        error: "upstream_rate_limit",
-      },
-      { status: 500, body: "", error: "upstream_error" },
-    ],
+      ],
+      ["upstream_overloaded", 429, failed(3040, "No more data centers to forward the request to")],
+      [
+        "upstream_rate_limit",
+        429,
+        failed(971, "Please wait and consider throttling your request speed"),
+      ],
+      ["upstream_error", 500, ""],
+    ]),
   };
 };
 

@@ -11,7 +11,7 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
@@ -50,45 +50,41 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     }),
   }),
   tellsUsage: true,
-  refusals: [
-    { status: 401, body: errorBody("invalid api token"), error: "upstream_credentials" },
-    {
-      status: 402,
-      body: errorBody("Please add or update your payment method at https://dashboard.cohere.com"),
-      error: "insufficient_quota",
-    },
-    {
-      status: 404,
-      body: errorBody(
+  refusals: refusalsOf([
+    ["upstream_credentials", 401, errorBody("invalid api token")],
+    [
+      "insufficient_quota",
+      402,
+      errorBody("Please add or update your payment method at https://dashboard.cohere.com"),
+    ],
+    [
+      "model_not_found",
+      404,
+      errorBody(
         `model '${target.model}' not found, make sure the correct model ID was used and that you have access to the model.`,
       ),
-      error: "model_not_found",
-    },
-    { status: 404, body: "404 page not found", error: "upstream_error" },
-    {
-      status: 400,
-      body: errorBody("invalid request: total number of texts must be at most 96 - received 104"),
-      error: "upstream_rejected",
-    },
-    {
-      status: 400,
-      body: errorBody(
-        "too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs.",
-      ),
-      error: "upstream_rejected",
-    },
-    {
-      status: 429,
-      headers: { "retry-after": "12" },
-      body: errorBody(
-        `You are using a Trial key (${key}), which is limited to 40 API calls / minute.`,
-      ),
-      error: "upstream_rate_limit",
-    },
-    { status: 500, body: errorBody("internal server error"), error: "upstream_error" },
-    { status: 503, body: "", error: "upstream_overloaded" },
-    { status: 504, body: errorBody("timeout"), error: "upstream_timeout" },
-  ],
+    ],
+    ["upstream_error", 404, "404 page not found"],
+    [
+      "upstream_rejected",
+      400,
+      errorBody("invalid request: total number of texts must be at most 96 - received 104"),
+    ],
+    [
+      "upstream_rejected",
+      400,
+      errorBody("too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs."),
+    ],
+    [
+      "upstream_rate_limit",
+      429,
+      errorBody(`You are using a Trial key (${key}), which is limited to 40 API calls / minute.`),
+      { "retry-after": "12" },
+    ],
+    ["upstream_error", 500, errorBody("internal server error")],
+    ["upstream_overloaded", 503, ""],
+    ["upstream_timeout", 504, errorBody("timeout")],
+  ]),
 });
 
 export const cohereCases: readonly VendorCase[] = [

@@ -2,7 +2,7 @@
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, key, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type Understood, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const path = "/services/embeddings/text-embedding/text-embedding";
@@ -25,75 +25,64 @@ const errorBody = (code: string, message: string): string =>
   JSON.stringify({ code, message, request_id: "fb53c4ec-1c12-4fc4-a580-cdb7c3261fc1" });
 
 /** https://www.alibabacloud.com/help/en/model-studio/error-code */
-const refusals: VendorCase["refusals"] = [
-  {
-    status: 401,
-    body: errorBody("InvalidApiKey", `Invalid API-key provided: ${key}.`),
-    error: "upstream_credentials",
-  },
-  {
-    status: 400,
-    body: errorBody(
+const refusals: VendorCase["refusals"] = refusalsOf([
+  ["upstream_credentials", 401, errorBody("InvalidApiKey", `Invalid API-key provided: ${key}.`)],
+  [
+    "upstream_rejected",
+    400,
+    errorBody(
       "InvalidParameter",
       "<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents",
     ),
-    error: "upstream_rejected",
-  },
-  {
-    status: 400,
-    body: errorBody("InvalidParameter", "Range of input length should be [1, 8192]"),
-    error: "upstream_rejected",
-  },
-  {
-    status: 400,
-    body: errorBody(
+  ],
+  [
+    "upstream_rejected",
+    400,
+    errorBody("InvalidParameter", "Range of input length should be [1, 8192]"),
+  ],
+  [
+    "insufficient_quota",
+    400,
+    errorBody(
       "Arrearage",
       "Access denied, please make sure your account is in good standing. For details, see: https://help.aliyun.com",
     ),
-    error: "insufficient_quota",
-  },
-  {
-    status: 403,
-    body: errorBody(
+  ],
+  [
+    "insufficient_quota",
+    403,
+    errorBody(
       "AllocationQuota.FreeTierOnly",
       "The free tier of the model has been exhausted. If you wish to continue access the model on a paid basis, please disable the “use free tier only” mode.",
     ),
-    error: "insufficient_quota",
-  },
-  {
-    status: 403,
-    body: errorBody("AccessDenied", "Current user api does not support synchronous calls."),
-    error: "upstream_forbidden",
-  },
-  {
-    status: 404,
-    body: errorBody("ModelNotFound", "Model can not be found."),
-    error: "model_not_found",
-  },
-  {
-    status: 429,
-    body: errorBody(
-      "Throttling.RateQuota",
-      "Requests rate limit exceeded, please try again later.",
-    ),
-    error: "upstream_rate_limit",
-  },
-  {
-    status: 429,
-    body: errorBody("Throttling.AllocationQuota", "Free allocated quota exceeded."),
-    error: "insufficient_quota",
-  },
-  {
-    status: 500,
-    body: errorBody("InternalError", "An internal error has occurred, please try again later."),
-    error: "upstream_error",
-  },
-  {
-    status: 503,
-    body: errorBody("ModelUnavailable", "Model is unavailable, please try again later."),
-    error: "upstream_overloaded",
-  },
-];
+  ],
+  [
+    "upstream_forbidden",
+    403,
+    errorBody("AccessDenied", "Current user api does not support synchronous calls."),
+  ],
+  ["model_not_found", 404, errorBody("ModelNotFound", "Model can not be found.")],
+  [
+    "upstream_rate_limit",
+    429,
+    errorBody("Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
+  ],
+  [
+    "insufficient_quota",
+    429,
+    errorBody("Throttling.AllocationQuota", "Free allocated quota exceeded."),
+  ],
+  [
+    "upstream_error",
+    500,
+    errorBody("InternalError", "An internal error has occurred, please try again later."),
+  ],
+  [
+    "upstream_overloaded",
+    503,
+    errorBody("ModelUnavailable", "Model is unavailable, please try again later."),
+  ],
+]);
 
 const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   name,

@@ -2,7 +2,7 @@
 import type { Target } from "../../server/upstream/contract.ts";
 import { key, targetOf, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root = "https://dbc-a1b2345c-d6e7.cloud.databricks.com";
@@ -34,50 +34,43 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     return { body: `{${head},"data":[${data.join(",")}]${usage}}` };
   },
   tellsUsage: true,
-  refusals: [
-    {
-      status: 401,
-      body: errorBody("401", "Credential was not sent or was of an unsupported type for this API."),
-      error: "upstream_credentials",
-    },
-    { status: 403, body: errorBody("403", "Invalid access token."), error: "upstream_credentials" },
-    {
-      status: 403,
-      body: errorBody("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
-      error: "upstream_forbidden",
-    },
-    {
-      status: 404,
-      body: errorBody(
-        "RESOURCE_DOES_NOT_EXIST",
-        "The given endpoint does not exist, please retry.",
-      ),
-      error: "model_not_found",
-    },
-    {
-      status: 400,
-      body: errorBody(
+  refusals: refusalsOf([
+    [
+      "upstream_credentials",
+      401,
+      errorBody("401", "Credential was not sent or was of an unsupported type for this API."),
+    ],
+    ["upstream_credentials", 403, errorBody("403", "Invalid access token.")],
+    [
+      "upstream_forbidden",
+      403,
+      errorBody("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
+    ],
+    [
+      "model_not_found",
+      404,
+      errorBody("RESOURCE_DOES_NOT_EXIST", "The given endpoint does not exist, please retry."),
+    ],
+    [
+      "upstream_rejected",
+      400,
+      errorBody(
         "BAD_REQUEST",
         `Input embeddings size is too large, exceeding 150 limit for ${target.model}`,
       ),
-      error: "upstream_rejected",
-    },
-    {
-      status: 429,
-      body: errorBody("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
-      error: "upstream_rate_limit",
-    },
-    {
-      status: 500,
-      body: errorBody("INTERNAL_ERROR", "Something went wrong"),
-      error: "upstream_error",
-    },
-    {
-      status: 503,
-      body: errorBody("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
-      error: "upstream_overloaded",
-    },
-  ],
+    ],
+    [
+      "upstream_rate_limit",
+      429,
+      errorBody("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
+    ],
+    ["upstream_error", 500, errorBody("INTERNAL_ERROR", "Something went wrong")],
+    [
+      "upstream_overloaded",
+      503,
+      errorBody("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
+    ],
+  ]),
 });
 
 const model = "databricks-gte-large-en";

@@ -3,7 +3,7 @@
  * messages are made up.
  */
 import { bodyAt, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const router = "https://router.huggingface.co/hf-inference";
@@ -29,36 +29,32 @@ export const huggingfaceCases: readonly VendorCase[] = [
     understand,
     response: (vectors) => ({ body: `[${vectors.map(writeFloats).join(",")}]` }),
     tellsUsage: false,
-    refusals: [
-      { status: 401, body: error("Invalid username or password."), error: "upstream_credentials" },
-      {
-        status: 402,
-        body: error(
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, error("Invalid username or password.")],
+      [
+        "insufficient_quota",
+        402,
+        error(
           "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits.",
         ),
-        error: "insufficient_quota",
-      },
-      { status: 404, body: "Not Found", error: "model_not_found" },
-      {
-        status: 400,
-        body: error("Model not supported by provider hf-inference"),
-        error: "model_not_found",
-      },
-      {
-        status: 413,
-        body: error("Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
-        error: "upstream_rejected",
-      },
-      { status: 429, body: error("Rate limit reached."), error: "upstream_rate_limit" },
-      { status: 500, body: error("Internal Server Error"), error: "upstream_error" },
-      {
-        status: 503,
-        body: JSON.stringify({
+      ],
+      ["model_not_found", 404, "Not Found"],
+      ["model_not_found", 400, error("Model not supported by provider hf-inference")],
+      [
+        "upstream_rejected",
+        413,
+        error("Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
+      ],
+      ["upstream_rate_limit", 429, error("Rate limit reached.")],
+      ["upstream_error", 500, error("Internal Server Error")],
+      [
+        "upstream_overloaded",
+        503,
+        JSON.stringify({
           error: "Model intfloat/multilingual-e5-large is currently loading",
           estimated_time: 20,
         }),
-        error: "upstream_overloaded",
-      },
-    ],
+      ],
+    ]),
   },
 ];

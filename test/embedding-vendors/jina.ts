@@ -9,7 +9,7 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
@@ -52,35 +52,33 @@ const caseOf = (name: string, model: string): VendorCase => {
       }),
     }),
     tellsUsage: true,
-    refusals: [
-      {
-        status: 401,
-        body: errorBody("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
-        error: "upstream_credentials",
-      },
-      {
-        status: 403,
-        body: errorBody("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
-        error: "insufficient_quota",
-      },
-      {
-        status: 400,
-        body: errorBody(
-          "INPUT_MODEL_NOT_FOUND",
-          `Model '${model}' not found. Available models: x.`,
-        ),
-        error: "model_not_found",
-      },
-      {
-        status: 400,
-        body: JSON.stringify({
+    refusals: refusalsOf([
+      [
+        "upstream_credentials",
+        401,
+        errorBody("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
+      ],
+      [
+        "insufficient_quota",
+        403,
+        errorBody("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
+      ],
+      [
+        "model_not_found",
+        400,
+        errorBody("INPUT_MODEL_NOT_FOUND", `Model '${model}' not found. Available models: x.`),
+      ],
+      [
+        "upstream_rejected",
+        400,
+        JSON.stringify({
           detail: `[RID: ec422fa8b74c3c20b493406ac1388555] Validation error: 'body -> ${model}' Each input list can contain at most 512 items.`,
         }),
-        error: "upstream_rejected",
-      },
-      {
-        status: 400,
-        body: JSON.stringify({
+      ],
+      [
+        "upstream_rejected",
+        400,
+        JSON.stringify({
           detail: {
             message:
               "Input text exceeds the model's maximum of 8194 tokens. Use 'truncate: true' to automatically truncate, or split into smaller chunks.",
@@ -88,36 +86,31 @@ const caseOf = (name: string, model: string): VendorCase => {
             code: "INPUT_TOKEN_LIMIT_EXCEEDED",
           },
         }),
-        error: "upstream_rejected",
-      },
-      {
-        status: 422,
-        body: JSON.stringify({
+      ],
+      [
+        "upstream_rejected",
+        422,
+        JSON.stringify({
           detail: [{ loc: ["body", "dimensions"], msg: "Input should be greater than 0" }],
         }),
-        error: "upstream_rejected",
-      },
-      {
-        status: 429,
-        body: errorBody("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
-        error: "upstream_rate_limit",
-      },
-      {
-        status: 500,
-        body: errorBody("INTERNAL_ERROR", "An unexpected error occurred."),
-        error: "upstream_error",
-      },
-      {
-        status: 503,
-        body: errorBody("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
-        error: "upstream_overloaded",
-      },
-      {
-        status: 504,
-        body: errorBody("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
-        error: "upstream_timeout",
-      },
-    ],
+      ],
+      [
+        "upstream_rate_limit",
+        429,
+        errorBody("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
+      ],
+      ["upstream_error", 500, errorBody("INTERNAL_ERROR", "An unexpected error occurred.")],
+      [
+        "upstream_overloaded",
+        503,
+        errorBody("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
+      ],
+      [
+        "upstream_timeout",
+        504,
+        errorBody("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
+      ],
+    ]),
   };
 };
 

@@ -3,7 +3,7 @@
  * messages are made up.
  */
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
@@ -42,43 +42,40 @@ const caseOf = (name: string, model: string): VendorCase => {
       };
     },
     tellsUsage: true,
-    refusals: [
-      { status: 401, body: '{"detail":"Unauthorized"}', error: "upstream_credentials" },
-      {
-        status: 400,
-        body: error(
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, '{"detail":"Unauthorized"}'],
+      [
+        "max_tokens_per_request",
+        400,
+        error(
           "Too many tokens overall, split into more batches.",
           "invalid_request_prompt",
           "3210",
         ),
-        error: "max_tokens_per_request",
-      },
-      {
-        status: 400,
-        body: error(
+      ],
+      [
+        "max_tokens_per_request",
+        400,
+        error(
           "Too many inputs in request, split into more batches.",
           "invalid_request_prompt",
           "3210",
         ),
-        error: "max_tokens_per_request",
-      },
-      {
-        status: 400,
-        body: error(
+      ],
+      [
+        "upstream_rejected",
+        400,
+        error(
           "Input id 0 has 9001 tokens, exceeding max 8192 tokens.",
           "invalid_request_prompt",
           "3051",
         ),
-        error: "upstream_rejected",
-      },
-      {
-        status: 400,
-        body: error(`Invalid model: ${model}`, "invalid_model", "1500"),
-        error: "model_not_found",
-      },
-      {
-        status: 422,
-        body: error(
+      ],
+      ["model_not_found", 400, error(`Invalid model: ${model}`, "invalid_model", "1500")],
+      [
+        "upstream_rejected",
+        422,
+        error(
           {
             detail: [
               {
@@ -91,24 +88,15 @@ const caseOf = (name: string, model: string): VendorCase => {
           "invalid_request_error",
           null,
         ),
-        error: "upstream_rejected",
-      },
-      {
-        status: 429,
-        body: error("Service tier capacity exceeded for this model.", "rate_limited", "1300"),
-        error: "upstream_rate_limit",
-      },
-      {
-        status: 500,
-        body: error("Internal Server Error", "internal_server_error", "1000"),
-        error: "upstream_error",
-      },
-      {
-        status: 503,
-        body: '{"message":"upstream connect error"}',
-        error: "upstream_overloaded",
-      },
-    ],
+      ],
+      [
+        "upstream_rate_limit",
+        429,
+        error("Service tier capacity exceeded for this model.", "rate_limited", "1300"),
+      ],
+      ["upstream_error", 500, error("Internal Server Error", "internal_server_error", "1000")],
+      ["upstream_overloaded", 503, '{"message":"upstream connect error"}'],
+    ]),
   };
 };
 

@@ -6,7 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import type { Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -71,46 +71,32 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     };
   },
   tellsUsage: true,
-  refusals: [
-    {
-      status: 401,
-      body: errorBody(
-        "NotAuthenticated",
-        "The required information to complete authentication failed.",
-      ),
-      error: "upstream_credentials",
-    },
-    {
-      status: 404,
-      body: errorBody(
-        "NotAuthorizedOrNotFound",
-        "Authorization failed or requested resource not found.",
-      ),
-      error: "model_not_found",
-    },
-    {
-      status: 404,
-      body: errorBody("404", `Entity with key ${target.model} not found`),
-      error: "model_not_found",
-    },
-    {
-      status: 400,
-      body: errorBody("400", "Please provide a list of inputs with a maximum length of 96."),
-      error: "upstream_rejected",
-    },
-    {
-      status: 400,
-      body: errorBody("400", "input must be at most 512 tokens long"),
-      error: "upstream_rejected",
-    },
-    {
-      status: 429,
-      body: errorBody("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
-      error: "upstream_rate_limit",
-    },
-    { status: 500, body: errorBody("InternalServerError", "oops"), error: "upstream_error" },
-    { status: 503, body: errorBody("ServiceUnavailable", "busy"), error: "upstream_overloaded" },
-  ],
+  refusals: refusalsOf([
+    [
+      "upstream_credentials",
+      401,
+      errorBody("NotAuthenticated", "The required information to complete authentication failed."),
+    ],
+    [
+      "model_not_found",
+      404,
+      errorBody("NotAuthorizedOrNotFound", "Authorization failed or requested resource not found."),
+    ],
+    ["model_not_found", 404, errorBody("404", `Entity with key ${target.model} not found`)],
+    [
+      "upstream_rejected",
+      400,
+      errorBody("400", "Please provide a list of inputs with a maximum length of 96."),
+    ],
+    ["upstream_rejected", 400, errorBody("400", "input must be at most 512 tokens long")],
+    [
+      "upstream_rate_limit",
+      429,
+      errorBody("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
+    ],
+    ["upstream_error", 500, errorBody("InternalServerError", "oops")],
+    ["upstream_overloaded", 503, errorBody("ServiceUnavailable", "busy")],
+  ]),
 });
 
 export const ociCases: readonly VendorCase[] = [

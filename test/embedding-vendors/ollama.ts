@@ -2,7 +2,7 @@
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { Understood, VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type Understood, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 function understand(request: UpstreamRequest, target: Target, root: string): Understood {
@@ -23,40 +23,20 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
     body: `{"model":"all-minilm","embeddings":[${vectors.map(writeFloats).join(",")}],"total_duration":14143917,"load_duration":1019500${tokens === undefined ? "" : `,"prompt_eval_count":${tokens}`}}`,
   }),
   tellsUsage: true,
-  refusals: [
-    {
-      status: 404,
-      body: error(`model '${target.model}' not found`),
-      error: "model_not_found",
-    },
-    {
-      status: 404,
-      body: error(`model "${target.model}" not found, try pulling it first`),
-      error: "model_not_found",
-    },
-    { status: 404, body: "404 page not found", error: "upstream_error" },
-    {
-      status: 400,
-      body: error("the input length exceeds the context length"),
-      error: "upstream_rejected",
-    },
-    {
-      status: 500,
-      body: error("input length exceeds maximum context length"),
-      error: "upstream_rejected",
-    },
-    { status: 401, body: error("unauthorized"), error: "upstream_credentials" },
-    {
-      status: 503,
-      body: error("server busy, please try again.  maximum pending requests exceeded"),
-      error: "upstream_overloaded",
-    },
-    {
-      status: 500,
-      body: error("llama-server process has terminated: signal: killed"),
-      error: "upstream_error",
-    },
-  ],
+  refusals: refusalsOf([
+    ["model_not_found", 404, error(`model '${target.model}' not found`)],
+    ["model_not_found", 404, error(`model "${target.model}" not found, try pulling it first`)],
+    ["upstream_error", 404, "404 page not found"],
+    ["upstream_rejected", 400, error("the input length exceeds the context length")],
+    ["upstream_rejected", 500, error("input length exceeds maximum context length")],
+    ["upstream_credentials", 401, error("unauthorized")],
+    [
+      "upstream_overloaded",
+      503,
+      error("server busy, please try again.  maximum pending requests exceeded"),
+    ],
+    ["upstream_error", 500, error("llama-server process has terminated: signal: killed")],
+  ]),
 });
 
 export const ollamaCases: readonly VendorCase[] = [

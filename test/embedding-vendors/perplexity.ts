@@ -1,6 +1,6 @@
 /** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the error messages are made up. */
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
@@ -51,32 +51,24 @@ const caseOf = (name: string, model: string): VendorCase => {
       }),
     }),
     tellsUsage: true,
-    refusals: [
-      {
-        status: 401,
-        body: error("Invalid API key provided.", "invalid_api_key", 401),
-        error: "upstream_credentials",
-      },
-      {
-        status: 400,
-        body: error("Input text at index 0 exceeds 32768 tokens", "invalid_request", 400),
-        error: "upstream_rejected",
-      },
-      {
-        status: 422,
-        body: JSON.stringify({
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, error("Invalid API key provided.", "invalid_api_key", 401)],
+      [
+        "upstream_rejected",
+        400,
+        error("Input text at index 0 exceeds 32768 tokens", "invalid_request", 400),
+      ],
+      [
+        "upstream_rejected",
+        422,
+        JSON.stringify({
           detail: [{ loc: ["body", "input"], msg: "Field required", type: "missing" }],
         }),
-        error: "upstream_rejected",
-      },
-      {
-        status: 429,
-        body: error("Request rate limit exceeded.", "rate_limit", 429),
-        error: "upstream_rate_limit",
-      },
-      { status: 500, body: "<html>500</html>", error: "upstream_error" },
-      { status: 503, body: "", error: "upstream_overloaded" },
-    ],
+      ],
+      ["upstream_rate_limit", 429, error("Request rate limit exceeded.", "rate_limit", 429)],
+      ["upstream_error", 500, "<html>500</html>"],
+      ["upstream_overloaded", 503, ""],
+    ]),
   };
 };
 

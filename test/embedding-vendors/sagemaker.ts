@@ -4,7 +4,7 @@
  */
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const region = "eu-central-1";
@@ -46,35 +46,27 @@ const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
   understand,
   response: (vectors) => ({ body: wrap(`[${vectors.map(writeFloats).join(",")}]`) }),
   tellsUsage: false,
-  refusals: [
-    {
-      status: 403,
-      body: errorBody(
+  refusals: refusalsOf([
+    [
+      "upstream_credentials",
+      403,
+      errorBody(
         "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.",
       ),
-      error: "upstream_credentials",
-    },
-    {
-      status: 403,
-      body: errorBody(
+    ],
+    [
+      "upstream_forbidden",
+      403,
+      errorBody(
         `User: arn:aws:iam::471147114711:user/${accessKeyId} is not authorized to perform: sagemaker:InvokeEndpoint`,
       ),
-      error: "upstream_forbidden",
-    },
-    {
-      status: 400,
-      body: errorBody("Endpoint our-embedder of account 471147114711 not found."),
-      error: "model_not_found",
-    },
-    {
-      status: 424,
-      body: wrapped("batch size 40 > maximum allowed batch size 32"),
-      error: "upstream_rejected",
-    },
-    { status: 429, body: errorBody("Rate exceeded"), error: "upstream_rate_limit" },
-    { status: 500, body: errorBody("Internal failure"), error: "upstream_error" },
-    { status: 503, body: errorBody("Service unavailable"), error: "upstream_overloaded" },
-  ],
+    ],
+    ["model_not_found", 400, errorBody("Endpoint our-embedder of account 471147114711 not found.")],
+    ["upstream_rejected", 424, wrapped("batch size 40 > maximum allowed batch size 32")],
+    ["upstream_rate_limit", 429, errorBody("Rate exceeded")],
+    ["upstream_error", 500, errorBody("Internal failure")],
+    ["upstream_overloaded", 503, errorBody("Service unavailable")],
+  ]),
 });
 
 export const sagemakerCases: readonly VendorCase[] = [

@@ -3,7 +3,7 @@
  */
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root =
@@ -65,24 +65,20 @@ const caseOf = (model: string): VendorCase => {
       return { body: `{"request_id":"a1b2","final_result":${inner}}` };
     },
     tellsUsage: true,
-    refusals: [
-      { status: 401, body: "Jwt verification fails", error: "upstream_credentials" },
-      { status: 403, body: "RBAC: access denied", error: "upstream_forbidden" },
-      {
-        status: 400,
-        body: errorBody(400, `400 - Embedding Module: Model ${model} not supported.`),
-        error: "model_not_found",
-      },
-      {
-        status: 400,
-        body: errorBody(400, "Input text exceeds the context length."),
-        error: "upstream_rejected",
-      },
-      { status: 404, body: "", error: "upstream_error" },
-      { status: 429, body: errorBody(429, "Too many requests."), error: "upstream_rate_limit" },
-      { status: 500, body: errorBody(500, "Internal server error."), error: "upstream_error" },
-      { status: 503, body: "no healthy upstream", error: "upstream_overloaded" },
-    ],
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, "Jwt verification fails"],
+      ["upstream_forbidden", 403, "RBAC: access denied"],
+      [
+        "model_not_found",
+        400,
+        errorBody(400, `400 - Embedding Module: Model ${model} not supported.`),
+      ],
+      ["upstream_rejected", 400, errorBody(400, "Input text exceeds the context length.")],
+      ["upstream_error", 404, ""],
+      ["upstream_rate_limit", 429, errorBody(429, "Too many requests.")],
+      ["upstream_error", 500, errorBody(500, "Internal server error.")],
+      ["upstream_overloaded", 503, "no healthy upstream"],
+    ]),
   };
 };
 

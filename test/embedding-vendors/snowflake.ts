@@ -1,6 +1,6 @@
 /** Snowflake Cortex: https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api/embed-api. */
 import { bodyAt, expectModel, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectHeader, expectOnly, writeFloats } from "./written.ts";
 
 const root = "https://acme-otters.snowflakecomputing.com";
@@ -36,28 +36,16 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
       };
     },
     tellsUsage: true,
-    refusals: [
-      {
-        status: 401,
-        body: errorBody("Programmatic access token is invalid.", "394400"),
-        error: "upstream_credentials",
-      },
-      {
-        status: 400,
-        body: errorBody(`unknown model ${target.model}`, "390142"),
-        error: "model_not_found",
-      },
-      { status: 400, body: errorBody("text is too long", "390142"), error: "upstream_rejected" },
-      { status: 403, body: errorBody("Not authorized.", "390403"), error: "upstream_forbidden" },
-      {
-        status: 429,
-        body: errorBody("Too many requests.", "390429"),
-        error: "upstream_rate_limit",
-      },
-      { status: 500, body: errorBody("Internal error.", "390500"), error: "upstream_error" },
-      { status: 503, body: "", error: "upstream_overloaded" },
-      { status: 504, body: "", error: "upstream_timeout" },
-    ],
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, errorBody("Programmatic access token is invalid.", "394400")],
+      ["model_not_found", 400, errorBody(`unknown model ${target.model}`, "390142")],
+      ["upstream_rejected", 400, errorBody("text is too long", "390142")],
+      ["upstream_forbidden", 403, errorBody("Not authorized.", "390403")],
+      ["upstream_rate_limit", 429, errorBody("Too many requests.", "390429")],
+      ["upstream_error", 500, errorBody("Internal error.", "390500")],
+      ["upstream_overloaded", 503, ""],
+      ["upstream_timeout", 504, ""],
+    ]),
   };
 };
 

@@ -4,7 +4,7 @@
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request) => {
@@ -39,37 +39,33 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     body: `[${vectors.map(writeFloats).join(",")}]`,
   }),
   tellsUsage: true,
-  refusals: [
-    { status: 401, body: "", error: "upstream_credentials" },
-    {
-      status: 413,
-      body: error(
+  refusals: refusalsOf([
+    ["upstream_credentials", 401, ""],
+    [
+      "upstream_rejected",
+      413,
+      error(
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
         "Validation",
       ),
-      error: "upstream_rejected",
-    },
-    {
-      status: 422,
-      body: error(
+    ],
+    [
+      "upstream_rejected",
+      422,
+      error(
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
         "Validation",
       ),
-      error: "upstream_rejected",
-    },
-    {
-      status: 422,
-      body: error("batch size 33 > maximum allowed batch size 32", "Validation"),
-      error: "upstream_rejected",
-    },
-    { status: 424, body: error("Backend error: CUDA", "Backend"), error: "upstream_error" },
-    {
-      status: 429,
-      body: error("Model is overloaded", "Overloaded"),
-      error: "upstream_rate_limit",
-    },
-    { status: 503, body: error("unhealthy", "Unhealthy"), error: "upstream_overloaded" },
-  ],
+    ],
+    [
+      "upstream_rejected",
+      422,
+      error("batch size 33 > maximum allowed batch size 32", "Validation"),
+    ],
+    ["upstream_error", 424, error("Backend error: CUDA", "Backend")],
+    ["upstream_rate_limit", 429, error("Model is overloaded", "Overloaded")],
+    ["upstream_overloaded", 503, error("unhealthy", "Unhealthy")],
+  ]),
 });
 
 const baseUrl = "http://tei.example:8080";

@@ -1,7 +1,7 @@
 /** Triton: https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/README.html. */
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const root = "http://triton.internal:8000";
@@ -42,27 +42,23 @@ const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCas
       };
     },
     tellsUsage: false,
-    refusals: [
-      {
-        status: 400,
-        body: errorBody(`Request for unknown model: '${target.model}' is not found`),
-        error: "model_not_found",
-      },
-      {
-        status: 400,
-        body: errorBody(
+    refusals: refusalsOf([
+      [
+        "model_not_found",
+        400,
+        errorBody(`Request for unknown model: '${target.model}' is not found`),
+      ],
+      [
+        "upstream_rejected",
+        400,
+        errorBody(
           `[request id: <id_unknown>] inference request batch-size must be <= 8 for '${target.model}'`,
         ),
-        error: "upstream_rejected",
-      },
-      {
-        status: 400,
-        body: errorBody("unexpected inference input 'input_text' for model"),
-        error: "upstream_rejected",
-      },
-      { status: 500, body: errorBody("CUDA error"), error: "upstream_error" },
-      { status: 503, body: errorBody("Exceeds maximum queue size"), error: "upstream_overloaded" },
-    ],
+      ],
+      ["upstream_rejected", 400, errorBody("unexpected inference input 'input_text' for model")],
+      ["upstream_error", 500, errorBody("CUDA error")],
+      ["upstream_overloaded", 503, errorBody("Exceeds maximum queue size")],
+    ]),
   };
 };
 

@@ -35,5 +35,13 @@ export interface VendorCase {
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
   /** The vendor's error responses, as recorded or documented, and the errors they map to. */
-  readonly refusals: readonly (VendorResponse & { readonly error: ErrorKind })[];
+  readonly refusals: readonly VendorRefusal[];
 }
+
+type VendorRefusal = VendorResponse & { readonly error: ErrorKind };
+
+/** Error responses in rows: the error that the response maps to, its status, its body and its headers. */
+export const refusalsOf = (
+  rows: readonly (readonly [ErrorKind, number, string, VendorResponse["headers"]?])[],
+): readonly VendorRefusal[] =>
+  rows.map(([error, status, body, headers = {}]) => ({ error, status, body, headers }));

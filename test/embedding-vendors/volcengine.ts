@@ -1,6 +1,6 @@
 /** Vision embedding models of Volcengine's Ark: byteplus-python-sdk-v2 3.0.63; the error messages are made up. */
 import { bodyAt, expectModel, lengthIn, targetOf } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, writeFloats } from "./written.ts";
 
 const target = targetOf("volcengine", "doubao-embedding-vision-251215");
@@ -35,27 +35,19 @@ export const volcengineCases: readonly VendorCase[] = [
       };
     },
     tellsUsage: true,
-    refusals: [
-      {
-        status: 404,
-        body: error("InvalidEndpointOrModel.NotFound", "The model does not exist."),
-        error: "model_not_found",
-      },
-      {
-        status: 403,
-        body: error("AccountOverdueError", "The account has an overdue balance."),
-        error: "insufficient_quota",
-      },
-      {
-        status: 429,
-        body: error("ServerOverloaded", "The service is busy."),
-        error: "upstream_overloaded",
-      },
-      {
-        status: 400,
-        body: error("InvalidParameter", "The parameter `input` is not valid."),
-        error: "upstream_rejected",
-      },
-    ],
+    refusals: refusalsOf([
+      [
+        "model_not_found",
+        404,
+        error("InvalidEndpointOrModel.NotFound", "The model does not exist."),
+      ],
+      [
+        "insufficient_quota",
+        403,
+        error("AccountOverdueError", "The account has an overdue balance."),
+      ],
+      ["upstream_overloaded", 429, error("ServerOverloaded", "The service is busy.")],
+      ["upstream_rejected", 400, error("InvalidParameter", "The parameter `input` is not valid.")],
+    ]),
   },
 ];

@@ -12,7 +12,7 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
 /** Each model family has its own endpoint, and each endpoint its own format of the texts. */
@@ -99,41 +99,37 @@ const caseOf = (name: string, model: string): VendorCase => {
       }),
     }),
     tellsUsage: true,
-    refusals: [
-      {
-        status: 401,
-        body: detail("Provided API key is invalid."),
-        error: "upstream_credentials",
-      },
-      {
-        status: 400,
-        body: detail(
+    refusals: refusalsOf([
+      ["upstream_credentials", 401, detail("Provided API key is invalid.")],
+      [
+        "max_tokens_per_request",
+        400,
+        detail(
           `Request to model '${model}' failed. The max allowed tokens per submitted batch is 120000. Your batch has 124417 tokens after truncation. Please lower the number of tokens in the batch.`,
         ),
-        error: "max_tokens_per_request",
-      },
-      {
-        status: 400,
-        body: detail(
+      ],
+      [
+        "upstream_rejected",
+        400,
+        detail(
           `Request to model '${model}' failed. The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens. Please lower the number of tokens in the listed example(s) or use truncation.`,
         ),
-        error: "upstream_rejected",
-      },
-      {
-        status: 400,
-        body: detail(`Model ${model} is not supported. Supported models are ['voyage-4'].`),
-        error: "model_not_found",
-      },
-      {
-        status: 429,
-        body: detail(
+      ],
+      [
+        "model_not_found",
+        400,
+        detail(`Model ${model} is not supported. Supported models are ['voyage-4'].`),
+      ],
+      [
+        "upstream_rate_limit",
+        429,
+        detail(
           "You have not yet added your payment method in the billing page and will have reduced rate limits of 3 RPM and 10K TPM.",
         ),
-        error: "upstream_rate_limit",
-      },
-      { status: 500, body: detail("Internal Server Error"), error: "upstream_error" },
-      { status: 503, body: "<html>503</html>", error: "upstream_overloaded" },
-    ],
+      ],
+      ["upstream_error", 500, detail("Internal Server Error")],
+      ["upstream_overloaded", 503, "<html>503</html>"],
+    ]),
   };
 };
 

@@ -2,7 +2,7 @@
 import type { Target } from "../../server/upstream/contract.ts";
 import { textsIn } from "./bearer-case.ts";
 import { targetWithoutKey } from "./exchanged-case.ts";
-import type { VendorCase } from "./vendor-case.ts";
+import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root = "https://us-south.ml.cloud.ibm.com";
@@ -40,56 +40,52 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     return { body: `{${head},"results":[${results}]${count}}` };
   },
   tellsUsage: true,
-  refusals: [
-    {
-      status: 401,
-      body: errorBody(
+  refusals: refusalsOf([
+    [
+      "upstream_credentials",
+      401,
+      errorBody(
         401,
         "authentication_token_expired",
         "Failed to authenticate the request due to an expired token",
       ),
-      error: "upstream_credentials",
-    },
-    {
-      status: 400,
-      body: errorBody(
+    ],
+    [
+      "upstream_rejected",
+      400,
+      errorBody(
         400,
         "invalid_input_argument",
         `Invalid input argument for Model '${target.model}': Token sequence length is longer than the specified maximum sequence length for this model (1336 > 512).`,
       ),
-      error: "upstream_rejected",
-    },
-    {
-      status: 404,
-      body: errorBody(404, "model_not_supported", `Model '${target.model}' is not supported`),
-      error: "model_not_found",
-    },
-    {
-      status: 403,
-      body: errorBody(
+    ],
+    [
+      "model_not_found",
+      404,
+      errorBody(404, "model_not_supported", `Model '${target.model}' is not supported`),
+    ],
+    [
+      "insufficient_quota",
+      403,
+      errorBody(
         403,
         "token_quota_reached",
         `The token quota of the project ${projectId} has been reached`,
       ),
-      error: "insufficient_quota",
-    },
-    {
-      status: 403,
-      body: errorBody(
-        403,
-        "no_associated_service_instance_error",
-        "No WML instance in the project",
-      ),
-      error: "upstream_forbidden",
-    },
-    {
-      status: 429,
-      body: errorBody(429, "downstream_request_limit_reached", "Too many requests"),
-      error: "upstream_rate_limit",
-    },
-    { status: 500, body: errorBody(500, "internal_error", "oops"), error: "upstream_error" },
-    { status: 503, body: "", error: "upstream_overloaded" },
-  ],
+    ],
+    [
+      "upstream_forbidden",
+      403,
+      errorBody(403, "no_associated_service_instance_error", "No WML instance in the project"),
+    ],
+    [
+      "upstream_rate_limit",
+      429,
+      errorBody(429, "downstream_request_limit_reached", "Too many requests"),
+    ],
+    ["upstream_error", 500, errorBody(500, "internal_error", "oops")],
+    ["upstream_overloaded", 503, ""],
+  ]),
 });
 
 const model = "ibm/granite-embedding-278m-multilingual";
