@@ -158,15 +158,16 @@ const pick = (body: object, choice: number): string => {
 const without = (body: Record<string, unknown>, name: string) =>
   Object.fromEntries(Object.entries(body).filter(([key]) => key !== name));
 
+/** Replaces the value of one field. */
+const changeField = (changed: (value: unknown, name: string) => unknown): fc.Arbitrary<Change> =>
+  fc.nat().map((choice) => (body) => {
+    const name = pick(body, choice);
+    return { ...body, [name]: changed(body[name], name) };
+  });
+
 /** The same value with one mutation. */
 const change: fc.Arbitrary<Change> = fc.oneof(
-  fc.tuple(fc.nat(), oddValue).map(
-    ([choice, value]): Change =>
-      (body) => ({
-        ...body,
-        [pick(body, choice)]: value,
-      }),
-  ),
+  oddValue.chain((value) => changeField(() => value)),
   fc.nat().map(
     (choice): Change =>
       (body) =>
@@ -176,27 +177,9 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     ([name, value]): Change =>
       (body) => ({ ...body, [name]: value }),
   ),
-  fc.nat().map(
-    (choice): Change =>
-      (body) => {
-        const name = pick(body, choice);
-        return { ...body, [name]: [body[name], body[name]] };
-      },
-  ),
-  fc.nat().map(
-    (choice): Change =>
-      (body) => {
-        const name = pick(body, choice);
-        return { ...body, [name]: { [name]: body[name] } };
-      },
-  ),
-  fc.nat().map(
-    (choice): Change =>
-      (body) => {
-        const name = pick(body, choice);
-        return { ...body, [name]: JSON.stringify(body[name]) };
-      },
-  ),
+  changeField((value) => [value, value]),
+  changeField((value, name) => ({ [name]: value })),
+  changeField((value) => JSON.stringify(value)),
   models.map(
     (model): Change =>
       (body) => ({ ...body, model }),

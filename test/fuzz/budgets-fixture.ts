@@ -11,17 +11,6 @@ import type { Reservation } from "../../server/request/reservation.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
-/** mulberry32: a small deterministic generator. */
-export function chance(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Stores ledger rows, and sums their spending. */
 export interface TestLedger {
   write(row: LedgerRow): void;

@@ -8,7 +8,8 @@ import type { Estimate } from "../../server/budgets/budgets.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
-import { BudgetSimulation, chance, plainLedger, type TestLedger } from "./budgets-fixture.ts";
+import { BudgetSimulation, plainLedger, type TestLedger } from "./budgets-fixture.ts";
+import { randomFrom } from "./routing-simulation.ts";
 
 /** Two minutes before a new year, two minutes before a leap day, and an ordinary day. */
 const starts = [
@@ -28,7 +29,7 @@ interface Run {
 }
 
 function run({ seed, ledger, steps, errs, reloads }: Run): BudgetSimulation {
-  const random = chance(seed);
+  const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
   const budget = (scope: BudgetedOwner["scope"], id: string): BudgetedOwner => ({
@@ -106,7 +107,7 @@ describe("in a simulation of budgets", () => {
 
   test("no budget is exceeded if no request costs more than its estimate", () => {
     for (let seed = 0; seed < scaled(1000); seed++) {
-      const random = chance(seed);
+      const random = randomFrom(seed);
       const simulation = new BudgetSimulation(plainLedger(), 1000);
       const key: BudgetedOwner = {
         scope: "key",
@@ -139,7 +140,7 @@ describe("in a simulation of budgets", () => {
 
   test("a budget for ten requests admits ten of a hundred concurrent ones, and is exceeded at most by their estimation errors", () => {
     for (let seed = 0; seed < scaled(300); seed++) {
-      const random = chance(seed);
+      const random = randomFrom(seed);
       const price = random() + 0.001;
       const simulation = new BudgetSimulation(plainLedger(), 1000);
       const key: BudgetedOwner = {

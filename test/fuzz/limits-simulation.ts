@@ -20,8 +20,6 @@ import { demandOf, difference, limitOf, queryOf, type RequestPlan } from "./limi
 
 /** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
-/** Longer than a run ever takes, even on a busy machine. */
-export const testTimeoutMs = 60_000;
 export const runs = (count: number) => ({ seed, ...tries(count) });
 
 export interface Plan {

@@ -4,12 +4,7 @@ import fc from "fast-check";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { rates } from "../../server/limits/rate-limit-counters.ts";
 import { demandOf, limitOf, type RequestPlan } from "./limits-requests.ts";
-import {
-  LimitsSimulation,
-  runs,
-  type SimulatedRequest,
-  testTimeoutMs,
-} from "./limits-simulation.ts";
+import { LimitsSimulation, runs, type SimulatedRequest } from "./limits-simulation.ts";
 
 const limits: fc.Arbitrary<Limits> = fc.record(
   {
@@ -82,138 +77,113 @@ interface Moment {
   readonly passed: number;
 }
 
-test(
-  "in any interval no more is admitted than the capacity of the token bucket and its refill",
-  async () => {
-    const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
-      const simulation = new LimitsSimulation(plan);
-      const counts = names.flatMap((id) =>
-        rates.flatMap((rate) => {
-          const limit = limitOf(simulation.limitsOf(id), rate);
-          return limit === undefined ? [] : [{ id, rate, limit, past: [origin] }];
-        }),
-      );
-      for (const next of steps) {
-        const before = simulation.requests.length;
-        await take(simulation, next);
-        simulation.expectExact();
-        const letIn =
-          simulation.requests.length > before && simulation.requests.at(-1)?.error === undefined;
-        for (const { id, rate, limit, past } of counts) {
-          const now: Moment = { used: simulation.used(id, rate), passed: simulation.passed };
-          past.push(now);
-          // A later correction of usage may exceed the limit; an admission never does.
-          if (!letIn || !simulation.requests.at(-1)?.scopes.includes(id)) continue;
-          for (const then of past) {
-            const came = (limit * (now.passed - then.passed)) / 60_000;
-            if (demandOf((simulation.requests.at(-1) as SimulatedRequest).plan)[rate] === 0)
-              continue;
-            expect(now.used - then.used).toBeLessThanOrEqual(limit + came + 1e-6);
-          }
+test("in any interval no more is admitted than the capacity of the token bucket and its refill", async () => {
+  const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
+    const simulation = new LimitsSimulation(plan);
+    const counts = names.flatMap((id) =>
+      rates.flatMap((rate) => {
+        const limit = limitOf(simulation.limitsOf(id), rate);
+        return limit === undefined ? [] : [{ id, rate, limit, past: [origin] }];
+      }),
+    );
+    for (const next of steps) {
+      const before = simulation.requests.length;
+      await take(simulation, next);
+      simulation.expectExact();
+      const letIn =
+        simulation.requests.length > before && simulation.requests.at(-1)?.error === undefined;
+      for (const { id, rate, limit, past } of counts) {
+        const now: Moment = { used: simulation.used(id, rate), passed: simulation.passed };
+        past.push(now);
+        // A later correction of usage may exceed the limit; an admission never does.
+        if (!letIn || !simulation.requests.at(-1)?.scopes.includes(id)) continue;
+        for (const then of past) {
+          const came = (limit * (now.passed - then.passed)) / 60_000;
+          if (demandOf((simulation.requests.at(-1) as SimulatedRequest).plan)[rate] === 0) continue;
+          expect(now.used - then.used).toBeLessThanOrEqual(limit + came + 1e-6);
         }
       }
-      await simulation.end();
-    });
-    await fc.assert(property, runs(2000));
-  },
-  testTimeoutMs,
-);
+    }
+    await simulation.end();
+  });
+  await fc.assert(property, runs(2000));
+});
 
 const origin: Moment = { used: 0, passed: 0 };
 
-test(
-  "a rate-limited request is admitted after exactly its retry-after, and not a millisecond sooner",
-  async () => {
-    const property = fc.asyncProperty(plan, steps, request, async (plan, steps, last) => {
-      // Without concurrency limits and queues.
-      const rated = Object.fromEntries(
-        Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
-      );
-      const simulation = new LimitsSimulation({
-        limits: rated,
-        maxWaiting: 0,
-        maxImageCalls: 1000,
-      });
-      for (const next of steps) await take(simulation, next);
-      const refused = await simulation.arrive(last);
-      const waitMs = refused.error?.details.retryAfterMs;
-      if (refused.error === undefined || refused.error.kind === "larger_than_limit") return;
-      expect(refused.error.kind).toBe("rate_limited");
-      expect(waitMs).toBeInteger();
-      expect(waitMs).toBeGreaterThan(0);
-      await simulation.advance(
-        Math.floor(simulation.now) + (waitMs as number) - 1 - simulation.now,
-      );
-      const early = await simulation.arrive(last);
-      expect(early.error?.details.retryAfterMs).toBe(1);
-      await simulation.advance(1);
-      const punctual = await simulation.arrive(last);
-      expect(punctual.error).toBeUndefined();
-    });
-    await fc.assert(property, runs(1500));
-  },
-  testTimeoutMs,
-);
-
-test(
-  "concurrency and queue limits are never exceeded, and no request is queued while its slots are free",
-  async () => {
-    const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
-      const simulation = new LimitsSimulation(plan);
-      for (const next of steps) {
-        await take(simulation, next);
-        const { working, waiting } = simulation;
-        for (const id of names) {
-          const inside = working.filter(({ scopes }) => scopes.includes(id)).length;
-          expect(inside).toBeLessThanOrEqual(simulation.limitsOf(id).concurrent ?? Infinity);
-        }
-        expect(working.filter(({ plan: { images } }) => images > 0).length).toBeLessThanOrEqual(
-          plan.maxImageCalls,
-        );
-        expect(waiting.length).toBeLessThanOrEqual(plan.maxWaiting);
-        simulation.expectReasons();
-      }
-      await simulation.end();
-    });
-    await fc.assert(property, runs(1500));
-  },
-  testTimeoutMs,
-);
-
-test(
-  "a reload loses no request, and admits no more than the larger of the old and the new limit",
-  async () => {
-    const property = fc.asyncProperty(
-      plan,
-      steps,
-      table,
-      steps,
-      async (plan, steps, later, more) => {
-        const simulation = new LimitsSimulation(plan);
-        const most = (id: string, rate: (typeof rates)[number]): number =>
-          Math.max(
-            limitOf(plan.limits[id] ?? {}, rate) ?? Infinity,
-            limitOf(later[id] ?? {}, rate) ?? Infinity,
-          );
-        for (const next of steps)
-          await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
-        await simulation.reload(later);
-        simulation.expectReasons();
-        for (const next of more)
-          await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
-        for (const id of names) {
-          for (const rate of rates) {
-            const limit = most(id, rate);
-            if (limit === Infinity) continue;
-            expect(simulation.used(id, rate)).toBeLessThanOrEqual(
-              limit + (limit * simulation.passed) / 60_000 + 1e-6,
-            );
-          }
-        }
-        await simulation.end();
-      },
+test("a rate-limited request is admitted after exactly its retry-after, and not a millisecond sooner", async () => {
+  const property = fc.asyncProperty(plan, steps, request, async (plan, steps, last) => {
+    // Without concurrency limits and queues.
+    const rated = Object.fromEntries(
+      Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
     );
-    await fc.assert(property, runs(600));
-  },
-  testTimeoutMs,
-);
+    const simulation = new LimitsSimulation({
+      limits: rated,
+      maxWaiting: 0,
+      maxImageCalls: 1000,
+    });
+    for (const next of steps) await take(simulation, next);
+    const refused = await simulation.arrive(last);
+    const waitMs = refused.error?.details.retryAfterMs;
+    if (refused.error === undefined || refused.error.kind === "larger_than_limit") return;
+    expect(refused.error.kind).toBe("rate_limited");
+    expect(waitMs).toBeInteger();
+    expect(waitMs).toBeGreaterThan(0);
+    await simulation.advance(Math.floor(simulation.now) + (waitMs as number) - 1 - simulation.now);
+    const early = await simulation.arrive(last);
+    expect(early.error?.details.retryAfterMs).toBe(1);
+    await simulation.advance(1);
+    const punctual = await simulation.arrive(last);
+    expect(punctual.error).toBeUndefined();
+  });
+  await fc.assert(property, runs(1500));
+});
+
+test("concurrency and queue limits are never exceeded, and no request is queued while its slots are free", async () => {
+  const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
+    const simulation = new LimitsSimulation(plan);
+    for (const next of steps) {
+      await take(simulation, next);
+      const { working, waiting } = simulation;
+      for (const id of names) {
+        const inside = working.filter(({ scopes }) => scopes.includes(id)).length;
+        expect(inside).toBeLessThanOrEqual(simulation.limitsOf(id).concurrent ?? Infinity);
+      }
+      expect(working.filter(({ plan: { images } }) => images > 0).length).toBeLessThanOrEqual(
+        plan.maxImageCalls,
+      );
+      expect(waiting.length).toBeLessThanOrEqual(plan.maxWaiting);
+      simulation.expectReasons();
+    }
+    await simulation.end();
+  });
+  await fc.assert(property, runs(1500));
+});
+
+test("a reload loses no request, and admits no more than the larger of the old and the new limit", async () => {
+  const property = fc.asyncProperty(plan, steps, table, steps, async (plan, steps, later, more) => {
+    const simulation = new LimitsSimulation(plan);
+    const most = (id: string, rate: (typeof rates)[number]): number =>
+      Math.max(
+        limitOf(plan.limits[id] ?? {}, rate) ?? Infinity,
+        limitOf(later[id] ?? {}, rate) ?? Infinity,
+      );
+    for (const next of steps)
+      await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
+    await simulation.reload(later);
+    simulation.expectReasons();
+    for (const next of more)
+      await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
+    for (const id of names) {
+      for (const rate of rates) {
+        const limit = most(id, rate);
+        if (limit === Infinity) continue;
+        expect(simulation.used(id, rate)).toBeLessThanOrEqual(
+          limit + (limit * simulation.passed) / 60_000 + 1e-6,
+        );
+      }
+    }
+    await simulation.end();
+  });
+  await fc.assert(property, runs(600));
+});

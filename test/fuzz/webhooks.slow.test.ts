@@ -1,12 +1,13 @@
 /** Webhook receivers that fail at random, and clock jumps: no event waits forever, and none is retried forever. */
 import { afterEach, expect, test } from "bun:test";
 import { closeSimulations, hour, minute, startSimulation } from "../events/webhooks-fake-clock.ts";
+import { randomFrom } from "./routing-simulation.ts";
 
 afterEach(closeSimulations);
 
 test("every webhook event is delivered or dropped after a bounded number of attempts, whatever the receiver and the clock do", async () => {
   for (let seed = 1; seed <= 300; seed++) {
-    const random = seeded(seed);
+    const random = randomFrom(seed);
     const simulation = startSimulation({
       random,
       respond: () => {
@@ -28,14 +29,3 @@ test("every webhook event is delivered or dropped after a bounded number of atte
     closeSimulations();
   }
 });
-
-/** Mulberry32. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
