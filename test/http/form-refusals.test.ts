@@ -1,8 +1,15 @@
 /** Invalid forms: each gets its own error, nothing is left on disk, and no upstream request is sent. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { bearer, expectError, imageModel, png, startGatewayWithFake } from "./gateway-fixture.ts";
+import {
+  bearer,
+  expectError,
+  imageModel,
+  openTempFiles,
+  png,
+  startGatewayWithFake,
+} from "./gateway-fixture.ts";
 
 const maxFile = 400_000;
 const maxForm = 3_000_000;
@@ -15,20 +22,10 @@ const edge = startGatewayWithFake({
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
-const tempFolder = join(gateway.folder, "temp");
-/** Unlinked files are still listed among the open files of the process. */
-const openUploads = () =>
-  readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(tempFolder);
-    } catch {
-      return false;
-    }
-  });
 afterEach(() => {
   expect(fake.requests).toHaveLength(0);
-  expect(readdirSync(tempFolder)).toEqual([]);
-  if (process.platform === "linux") expect(openUploads()).toEqual([]);
+  expect(readdirSync(join(gateway.folder, "temp"))).toEqual([]);
+  if (process.platform === "linux") expect(openTempFiles(gateway.folder)).toEqual([]);
 });
 
 type Value = string | Uint8Array<ArrayBuffer>;
@@ -46,10 +43,7 @@ const usual = [
 ] as const;
 const send = (body: FormData) =>
   fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body });
-const sendText = (
-  body: string | Uint8Array<ArrayBuffer>,
-  type = "multipart/form-data; boundary=b",
-) =>
+const sendText = (body: Value | ReadableStream, type = "multipart/form-data; boundary=b") =>
   fetch(`${gateway.url}/v1/images/edits`, {
     method: "POST",
     headers: { ...bearer, "content-type": type },
@@ -60,13 +54,13 @@ const large = (bytes: number): Uint8Array<ArrayBuffer> => {
   whole.set(png.subarray(0, bytes));
   return whole;
 };
+const bytesOf = (text: string) => new TextEncoder().encode(text);
 const part = (name: string, value: string, more = "") =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 
 describe("a form", () => {
   test.each<[string, string, string | undefined, string]>([
     ["without a boundary in its type", "--b--", "multipart/form-data", "names no boundary"],
-    ["with an empty boundary", "--b--", "multipart/form-data; boundary=", "names no boundary"],
     [
       "with another boundary than its type says",
       part("prompt", "a"),
@@ -74,14 +68,7 @@ describe("a form", () => {
       "ends before",
     ],
     ["that is cut off in a head", "--b\r\ncontent-disposition: form-da", undefined, "ends before"],
-    ["that is cut off in a text", part("prompt", "an ott").slice(0, -4), undefined, "ends before"],
     ["that is cut off before its closing boundary", part("prompt", "a"), undefined, "ends before"],
-    [
-      "that is cut off inside its closing boundary",
-      `${part("prompt", "a")}--b-`,
-      undefined,
-      "ends before",
-    ],
     ["that is empty", "", undefined, "ends before"],
     ["that is JSON", '{"model":"a"}', undefined, "ends before"],
     [
@@ -90,7 +77,6 @@ describe("a form", () => {
       undefined,
       "has no name",
     ],
-    ["with a part without a head", "--b\r\n\r\na\r\n--b--", undefined, "has no name"],
   ])("%s is refused", async (_, body, type, message) => {
     expect(await expectError(await sendText(body, type), "invalid_form")).toContain(message);
   });
@@ -122,11 +108,7 @@ describe("a form", () => {
     await expectError(await send(formOf(...usual, ...files)), "request_too_large");
     const written = new Response(formOf(...usual, ...files));
     const type = written.headers.get("content-type") ?? "";
-    const streamed = await fetch(`${gateway.url}/v1/images/edits`, {
-      method: "POST",
-      headers: { ...bearer, "content-type": type },
-      body: written.body,
-    });
+    const streamed = await sendText(written.body as ReadableStream, type);
     const message = await expectError(streamed, "request_too_large");
     expect(message).toContain(String(maxForm));
   });
@@ -160,13 +142,10 @@ describe("a file", () => {
   );
 
   test.each<[string, Uint8Array<ArrayBuffer>]>([
-    ["text", new Uint8Array(Buffer.from("this is a text, whatever its name says"))],
+    ["text", bytesOf("this is a text, whatever its name says")],
     ["two bytes", Uint8Array.of(0x89, 0x50)],
-    ["a PDF", new Uint8Array(Buffer.from("%PDF-1.7\n%âãÏÓ\n1 0 obj\n"))],
-    [
-      "an SVG, which is text",
-      new Uint8Array(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),
-    ],
+    ["a PDF", bytesOf("%PDF-1.7\n%âãÏÓ\n1 0 obj\n")],
+    ["an SVG, which is text", bytesOf('<svg xmlns="http://www.w3.org/2000/svg"/>')],
     ["nearly a PNG", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0b, 0, 0, 0, 13])],
     ["390,000 NUL bytes", new Uint8Array(390_000)],
   ])("that is not an image (%s) is refused by its bytes", async (_, bytes) => {

@@ -8,6 +8,7 @@ import type { RequestHead } from "../../server/http/server/http-server.ts";
 import { until } from "../until.ts";
 import type { RawConnection } from "./gateway-fixture.ts";
 import {
+  afterGate,
   chunkedPost,
   echo,
   gate,
@@ -40,6 +41,7 @@ describe("a request is refused, sent whole or byte by byte:", () => {
     ["a head of line feeds", "GET / HTTP/1.1\nhost: x\n\nGET / HTTP/1.1\r\n\r\n"],
     ["a second carriage return", get("/", "a: b\r\r\n")],
     ["a space before the colon", line("a : b")],
+    ["a space in a name", line("a b: c")],
     ["an empty name", line(": b")],
     ["a line with a name only", line("a")],
     ["a zero byte", line("a: \0")],
@@ -61,6 +63,10 @@ describe("a request is refused, sent whole or byte by byte:", () => {
     ["no host header", "GET / HTTP/1.1\r\na: b\r\n\r\n"],
     ["two host headers", line("Host: y")],
     ["the same content-length twice", post("/", "a", "Content-Length: 1\r\n")],
+    ["two lengths", post("/", "a", "Content-Length: 3\r\n")],
+    ["a negative length", post("/", "").replace(": 0", ": -2")],
+    ["a length in letters", post("/", "").replace(": 0", ": two")],
+    ["a length in hexadecimal", post("/", "").replace(": 0", ": 0x2")],
     ["a length with a plus", post("/", "").replace(": 0", ": +1")],
     ["a length with a fraction", post("/", "").replace(": 0", ": 1.0")],
     ["a list of lengths", post("/", "").replace(": 0", ": 1, 1")],
@@ -101,12 +107,8 @@ describe("malformed chunks", () => {
 
   test.each(broken)("%p: later bytes are not read as the body", async (start) => {
     const late = gate();
-    await using served = serve(async (request) => {
-      await late.opened;
-      return echo(request);
-    });
-    const connection = await served.connect();
-    connection.send(chunkedPost("/") + start);
+    await using served = serve(afterGate(late, echo));
+    const connection = await served.connect(chunkedPost("/") + start);
     await Bun.sleep(5);
     connection.send("5\r\nhello\r\n0\r\n\r\n", get("/smuggled"));
     await Bun.sleep(5);
@@ -116,8 +118,7 @@ describe("malformed chunks", () => {
 
   test.each(broken)("%p: after a response, they close the connection", async (start) => {
     await using served = serve(() => respondWith("early"));
-    const connection = await served.connect();
-    connection.send(chunkedPost("/"));
+    const connection = await served.connect(chunkedPost("/"));
     expect((await connection.response()).body).toBe("early");
     connection.send(start + get("/smuggled"));
     await connection.closed;
@@ -139,8 +140,7 @@ describe("a request head", () => {
       connection.send(whole.slice(whole.length - cut));
       expect((await connection.response()).body).toBe("read");
     }
-    const connection = await served.connect();
-    connection.send(sized(16_385));
+    const connection = await served.connect(sized(16_385));
     expect(await expectRefused(connection, "headers_too_large")).toBe(431);
   });
 
@@ -186,8 +186,7 @@ describe("a request head", () => {
 describe("a refusal", () => {
   test("reaches a client that is still sending", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send("nonsense\r\n\r\n");
+    const connection = await served.connect("nonsense\r\n\r\n");
     for (let at = 0; at < 50; at++) connection.send(Buffer.alloc(100_000));
     expect(codeOf((await connection.response()).body)).toBe("invalid_http");
     await connection.closed;
@@ -199,8 +198,7 @@ describe("a refusal", () => {
       if (head.path === "/2") await last.opened;
       return respondWith(head.path);
     });
-    const connection = await served.connect();
-    connection.send(`${get("/1")}${get("/2")}nonsense\r\n\r\n${get("/3")}`);
+    const connection = await served.connect(`${get("/1")}${get("/2")}nonsense\r\n\r\n${get("/3")}`);
     await until(() => connection.received.includes("/1"));
     last.open();
     expect((await connection.response()).body).toBe("/1");
