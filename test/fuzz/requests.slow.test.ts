@@ -341,8 +341,7 @@ test("arbitrary bytes on a socket get a response or a close, and never hang", as
   });
   await checkProperty(
     fc.asyncProperty(damaged(Buffer.from(request)), async (bytes) => {
-      const connection = await RawConnection.open(gateway.url);
-      connection.send(bytes);
+      const connection = await RawConnection.open(gateway.url, bytes);
       // The server waits for the rest of an incomplete request, so the client closes its sending side.
       connection.endInput();
       await Promise.race([

@@ -6,7 +6,6 @@ import {
   expectError,
   jsonHeaders,
   RawConnection,
-  type RawResponse,
   startGatewayWithFake,
   toHttpText,
 } from "./gateway-fixture.ts";
@@ -21,8 +20,6 @@ const bodyOf = (bytes: number): string =>
   JSON.stringify({ model: embeddingModel, input: "a" }).padEnd(bytes, " ");
 const head = (headers: Record<string, string>) =>
   toHttpText({ method: "POST", path: "/v1/embeddings", headers: { ...jsonHeaders, ...headers } });
-const response = ({ status, headers, body }: RawResponse) =>
-  new Response(body, { status, headers });
 const chunked = { "transfer-encoding": "chunked" };
 
 async function expectStillOfUse(connection: RawConnection): Promise<void> {
@@ -50,7 +47,7 @@ describe("a body of one byte more is refused", () => {
   test("by its announced length alone, before any of it is sent", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head({ "content-length": String(most + 1) }));
-    const message = await expectError(response(await connection.response()), "request_too_large");
+    const message = await expectError(await connection.response(), "request_too_large");
     expect(message).toContain(String(most));
     // The client may still send the announced body; it is discarded.
     await connection.sendAll(Buffer.from(bodyOf(most + 1)));
@@ -60,7 +57,7 @@ describe("a body of one byte more is refused", () => {
   test("by the bytes received, if no length was announced", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head(chunked), chunk(bodyOf(most)), chunk(" "));
-    const message = await expectError(response(await connection.response()), "request_too_large");
+    const message = await expectError(await connection.response(), "request_too_large");
     expect(message).toContain(String(most));
     connection.send("0\r\n\r\n");
     await expectStillOfUse(connection);
@@ -90,10 +87,9 @@ describe("a body of many megabytes", () => {
   ] as const)(
     "%s gets its response while it is still being sent, and then the connection is closed",
     async (_, headers, one) => {
-      const connection = await RawConnection.open(gateway.url);
-      connection.send(head(headers));
+      const connection = await RawConnection.open(gateway.url, head(headers));
       for (let i = 0; i < 25; i++) await connection.sendAll(one);
-      await expectError(response(await connection.response()), "request_too_large");
+      await expectError(await connection.response(), "request_too_large");
       for (let i = 0; i < 25; i++) await connection.sendAll(one);
       await connection.closed;
     },
@@ -102,33 +98,32 @@ describe("a body of many megabytes", () => {
   test.each([["99999999999999"], ["9007199254740991"]])(
     "gets its response also if it announces %s bytes and never sends them",
     async (length) => {
-      const connection = await RawConnection.open(gateway.url);
-      connection.send(head({ "content-length": length }));
-      await expectError(response(await connection.response()), "request_too_large");
+      const connection = await RawConnection.open(gateway.url, head({ "content-length": length }));
+      await expectError(await connection.response(), "request_too_large");
       connection.disconnect();
     },
   );
 
   test("to an unknown path gets 404, also if the client sends all of it before it reads", async () => {
-    const connection = await RawConnection.open(gateway.url);
-    connection.send(
+    const connection = await RawConnection.open(
+      gateway.url,
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
     );
     for (let i = 0; i < 9; i++) await connection.sendAll(block);
     const responseBody = await connection.response();
     expect(responseBody.headers.get("connection")).toBe("close");
-    await expectError(response(responseBody), "unknown_url");
+    await expectError(responseBody, "unknown_url");
     await connection.closed;
   });
 
   test("is discarded if its remainder is short, and the connection is reused", async () => {
-    const connection = await RawConnection.open(gateway.url);
-    connection.send(
+    const connection = await RawConnection.open(
+      gateway.url,
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),
     );
     const responseBody = await connection.response();
     expect(responseBody.headers.get("connection")).toBeNull();
-    await expectError(response(responseBody), "unknown_url");
+    await expectError(responseBody, "unknown_url");
     await connection.sendAll(block);
     await expectStillOfUse(connection);
   });

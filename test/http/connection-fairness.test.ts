@@ -3,21 +3,28 @@
 import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
 import {
-  embeddingModel,
+  embeddingsText,
   jsonHeaders,
   RawConnection,
   startGatewayWithFake,
   toHttpText,
 } from "./gateway-fixture.ts";
-import { gate, get, type Handle, readBody, respondWith, serve } from "./http-server-fixture.ts";
+import {
+  gate,
+  get,
+  type Handle,
+  keyed,
+  keyIdOf,
+  readBody,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 const otherKey = "sk-other-0123456789abcdef";
 
 /** A request whose body never arrives whole. */
 const silentBody = (key: string): string =>
   `POST /v1/embeddings HTTP/1.1\r\nhost: x\r\nauthorization: ${key}\r\ncontent-length: 1000\r\n\r\n{`;
-
-const keyed = (key: string): string => get("/", `authorization: ${key}\r\n`);
 
 /** Keeps a number of connections with a silent body open: a closed connection is replaced immediately. */
 function floodWithSilentBodies(url: string, count: number): { stop(): Promise<void> } {
@@ -50,19 +57,17 @@ function floodWithSilentBodies(url: string, count: number): { stop(): Promise<vo
 
 describe("a full connection table", () => {
   test("serves every request of an API key while another key floods it with silent bodies", async () => {
-    const edge = startGatewayWithFake({
+    await using edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "8" },
       yaml: `  - { name: other, key: ${otherKey} }\n`,
     });
     const flood = floodWithSilentBodies(edge.gateway.url, 16);
     try {
       await until(() => edge.gateway.inFlight() >= 8);
-      const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
       const statuses: number[] = [];
       for (let at = 0; at < 40; at++) {
-        const connection = await RawConnection.open(edge.gateway.url);
-        const body = JSON.stringify({ model: embeddingModel, input: `text ${at}` });
-        connection.send(toHttpText({ path: "/v1/embeddings", headers, body }));
+        const text = embeddingsText(`text ${at}`, otherKey);
+        const connection = await RawConnection.open(edge.gateway.url, text);
         statuses.push((await connection.response()).status);
         connection.endInput();
         await connection.closed;
@@ -70,37 +75,25 @@ describe("a full connection table", () => {
       expect(statuses).toEqual(Array(40).fill(200));
     } finally {
       await flood.stop();
-      await edge.close();
     }
   });
 
   const echoBody: Handle = async (request) => respondWith(await readBody(request));
   /** The clock stands still: no connection has been silent for a second. */
-  const options = {
-    maxConnections: 3,
-    clock: () => 0,
-    keyIdOf: (head: { get(name: string): string | null }) => head.get("authorization") ?? undefined,
-  };
+  const options = { maxConnections: 3, clock: () => 0, keyIdOf };
   const fill = async (served: ReturnType<typeof serve>, keys: readonly string[]) => {
     const connections: RawConnection[] = [];
     for (const key of keys) {
-      const connection = await served.connect();
-      connection.send(silentBody(key));
-      connections.push(connection);
+      connections.push(await served.connect(silentBody(key)));
     }
     await until(() => served.server.pending() === keys.length);
     return connections;
-  };
-  const statusFor = async (served: ReturnType<typeof serve>, request: string): Promise<number> => {
-    const connection = await served.connect();
-    connection.send(request);
-    return (await connection.response()).status;
   };
 
   test("evicts the oldest silent body of the key with the most connections, with 408", async () => {
     await using served = serve(echoBody, options);
     const [one, two, third] = await fill(served, ["one", "two", "two"]);
-    expect(await statusFor(served, keyed("three"))).toBe(200);
+    expect(await served.statusFor(keyed("three"))).toBe(200);
     expect((await two!.response()).status).toBe(408);
     expect([one!.received, third!.received]).toEqual(["", ""]);
   });
@@ -127,14 +120,14 @@ describe("a full connection table", () => {
   test("evicts no body for a key that would hold more connections than the evicted one", async () => {
     await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "two", "three"]);
-    for (const key of ["one", "four"]) expect(await statusFor(served, keyed(key))).toBe(503);
+    for (const key of ["one", "four"]) expect(await served.statusFor(keyed(key))).toBe(503);
     expect(bodies.map(({ received }) => received)).toEqual(["", "", ""]);
   });
 
   test("evicts no body of an API key for a client without a valid key", async () => {
     await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "one", "one"]);
-    expect(await statusFor(served, get("/"))).toBe(503);
+    expect(await served.statusFor(get("/"))).toBe(503);
     expect(bodies.map(({ received }) => received)).toEqual(["", "", ""]);
   });
 
@@ -143,7 +136,7 @@ describe("a full connection table", () => {
     const silent = [await served.connect(), await served.connect(), await served.connect()];
     silent[0]!.send("GET / HT");
     await until(() => served.server.connections().open === 3);
-    expect(await statusFor(served, keyed("one"))).toBe(200);
+    expect(await served.statusFor(keyed("one"))).toBe(200);
     await until(() => silent.some(({ isClosed }) => isClosed));
   });
 
@@ -158,8 +151,7 @@ describe("a full connection table", () => {
       maxConnections: 1,
       isProbe: (path) => path === "/healthz",
     });
-    const busy = await served.connect();
-    busy.send(keyed("one"));
+    const busy = await served.connect(keyed("one"));
     await until(() => served.server.pending() === 1);
     for (let round = 0; round < 4; round++) {
       // Some send nothing, others do not read their refusal.
@@ -167,7 +159,7 @@ describe("a full connection table", () => {
         const surplus = await served.connect();
         if (at % 2 === 0) surplus.send(keyed("two"));
       }
-      expect(await statusFor(served, get("/healthz"))).toBe(200);
+      expect(await served.statusFor(get("/healthz"))).toBe(200);
       expect(served.server.connections().open).toBeLessThan(100);
     }
     go.open();

@@ -3,18 +3,16 @@ import { describe, expect, test } from "bun:test";
 import { ReadRate } from "../../server/http/server/socket-writer.ts";
 import { until } from "../until.ts";
 import type { RawConnection } from "./gateway-fixture.ts";
-import { gate, get, type Handle, respondWith, serve } from "./http-server-fixture.ts";
-
-const keyed = (key: string, path = "/"): string => get(path, `authorization: ${key}\r\n`);
-const keyIdOf = (head: { get(name: string): string | null }): string | undefined =>
-  head.get("authorization") ?? undefined;
-type Served = ReturnType<typeof serve>;
-
-const statusFor = async (served: Served, request: string): Promise<number> => {
-  const connection = await served.connect();
-  connection.send(request);
-  return (await connection.response()).status;
-};
+import {
+  afterGate,
+  gate,
+  get,
+  type Handle,
+  keyed,
+  keyIdOf,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 describe("a client that sends requests without a pause", () => {
   const quick: Handle = () => respondWith("quick");
@@ -44,7 +42,7 @@ describe("a client that sends requests without a pause", () => {
     const connections = await Promise.all(Array.from({ length: 4 }, () => served.connect()));
     const busy = connections.map((connection) => keepBusy(connection, "one"));
     await until(() => served.server.connections().open === 4);
-    expect(await statusFor(served, keyed("two"))).toBe(200);
+    expect(await served.statusFor(keyed("two"))).toBe(200);
     // One connection was closed in order: its last response said so, and none was lost.
     const first = await Promise.race(busy);
     expect(first.at(-1)).toBe("close");
@@ -88,7 +86,7 @@ describe("a client that sends requests without a pause", () => {
     const busy = connections.map((connection) => keepBusy(connection, "one"));
     await until(() => served.server.connections().open === 3);
     await until(() => connections.every((each) => !each.isClosed));
-    expect(await statusFor(served, get("/"))).toBe(503);
+    expect(await served.statusFor(get("/"))).toBe(503);
     expect(connections.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
     for (const connection of connections) connection.disconnect();
     await Promise.all(busy);
@@ -96,17 +94,12 @@ describe("a client that sends requests without a pause", () => {
 
   test("keeps its connections when its requests take longer than another key waits", async () => {
     const release = gate();
-    await using served = serve(
-      async () => {
-        await release.opened;
-        return respondWith("slow");
-      },
-      { maxConnections: 2, keyIdOf },
-    );
+    const slow = afterGate(release, () => respondWith("slow"));
+    await using served = serve(slow, { maxConnections: 2, keyIdOf });
     const connections = [await served.connect(), await served.connect()];
     for (const connection of connections) connection.send(keyed("one"));
     await until(() => served.server.pending() === 2);
-    expect(await statusFor(served, keyed("two"))).toBe(503);
+    expect(await served.statusFor(keyed("two"))).toBe(503);
     await Bun.sleep(1100);
     release.open();
     for (const connection of connections) {
@@ -116,8 +109,8 @@ describe("a client that sends requests without a pause", () => {
     // The rejected request holds no slot: both connections are still served, and there is no third.
     for (const connection of connections) connection.disconnect();
     await until(() => served.server.connections().open <= 1);
-    expect(await statusFor(served, keyed("two"))).toBe(200);
-    expect(await statusFor(served, keyed("three"))).toBe(200);
+    expect(await served.statusFor(keyed("two"))).toBe(200);
+    expect(await served.statusFor(keyed("three"))).toBe(200);
   });
 });
 
@@ -125,24 +118,18 @@ test("a connection beyond the limit has one second to send its request, however 
   let now = 0;
   let checks = 0;
   const release = gate();
-  await using served = serve(
-    async () => {
-      await release.opened;
-      return respondWith("slow");
+  const slow = afterGate(release, () => respondWith("slow"));
+  await using served = serve(slow, {
+    maxConnections: 1,
+    keyIdOf,
+    // The server checks its connections at a quarter of this interval, and reads the clock each time.
+    idleMs: 20,
+    clock: () => {
+      checks++;
+      return now;
     },
-    {
-      maxConnections: 1,
-      keyIdOf,
-      // The server checks its connections at a quarter of this interval, and reads the clock each time.
-      idleMs: 20,
-      clock: () => {
-        checks++;
-        return now;
-      },
-    },
-  );
-  const first = await served.connect();
-  first.send(keyed("one"));
+  });
+  const first = await served.connect(keyed("one"));
   await until(() => served.server.pending() === 1);
   const second = await served.connect();
   await until(() => served.server.connections().open === 2);
@@ -171,9 +158,9 @@ describe("a client that reads large responses very slowly", () => {
     }
     await until(() => served.server.pending() === 3);
     // It may still read: nothing has been measured yet.
-    expect(await statusFor(served, keyed("two"))).toBe(503);
+    expect(await served.statusFor(keyed("two"))).toBe(503);
     offset += 11_000;
-    await until(async () => (await statusFor(served, keyed("two"))) === 200);
+    await until(async () => (await served.statusFor(keyed("two"))) === 200);
     expect(served.server.connections().evicted).toBeGreaterThan(0);
     for (const connection of slow) connection.resume();
     await until(() => slow.some(({ isClosed }) => isClosed));

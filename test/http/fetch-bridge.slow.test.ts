@@ -200,8 +200,7 @@ describe("a request body", () => {
       }
       return new Response("whole");
     });
-    const connection = await RawConnection.open(url);
-    connection.send(chunkedPost("/admin/x"), "3\r\nabc\r\n");
+    const connection = await RawConnection.open(url, chunkedPost("/admin/x"), "3\r\nabc\r\n");
     await Bun.sleep(20);
     connection.disconnect();
     expect(await failed.promise).toMatchObject({ kind: "incomplete_body" });
@@ -320,8 +319,7 @@ describe("a response", () => {
           }),
         ),
     );
-    const connection = await RawConnection.open(url);
-    connection.send(get("/admin/x"));
+    const connection = await RawConnection.open(url, get("/admin/x"));
     await until(() => connection.received.includes("first"));
     connection.disconnect();
     await canceled.opened;

@@ -1,7 +1,7 @@
 /** Uploads are streamed through the gateway: with little memory, and with nothing left on disk, however they end. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
@@ -14,7 +14,7 @@ import {
   testKey,
 } from "../harness.ts";
 import { until } from "../until.ts";
-import { bearer, chunk, png, RawConnection, toHttpText } from "./gateway-fixture.ts";
+import { bearer, chunk, openTempFiles, png, RawConnection, toHttpText } from "./gateway-fixture.ts";
 
 const megabyte = 1024 * 1024;
 /** Eight of them are three times the memory that they may take. */
@@ -74,7 +74,8 @@ function startSink() {
 }
 
 const folder = temporaryFolder();
-const tempFolder = join(folder.path, "data", "temp");
+const dataFolder = join(folder.path, "data");
+const tempFolder = join(dataFolder, "temp");
 let sink: ReturnType<typeof startSink>;
 let gateway: GatewayProcess;
 const start = () => startProcess({ folder: folder.path, yaml: configFor(sink.url) });
@@ -126,6 +127,17 @@ async function begin(): Promise<RawConnection> {
   return connection;
 }
 
+/** Sends the first 5 MB of an image. Returns how many bytes were sent. */
+async function sendStart(connection: RawConnection, seed: number): Promise<number> {
+  let sent = 0;
+  for (const block of image(seed)) {
+    await connection.sendAll(chunk(block));
+    sent += block.length;
+    if (sent > 5_000_000) break;
+  }
+  return sent;
+}
+
 async function upload(seed: number): Promise<number> {
   const connection = await begin();
   for (const block of image(seed)) await connection.sendAll(chunk(block));
@@ -141,16 +153,7 @@ const memory = (which: "VmRSS" | "VmHWM"): number => {
   return (Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / megabyte;
 };
 
-/** Uploads that the gateway has open, by name or not. */
-const openUploads = (): string[] =>
-  readdirSync(`/proc/${gateway.pid}/fd`).flatMap((fd) => {
-    try {
-      const target = readlinkSync(`/proc/${gateway.pid}/fd/${fd}`);
-      return target.startsWith(tempFolder) ? [target] : [];
-    } catch {
-      return [];
-    }
-  });
+const openUploads = (): string[] => openTempFiles(dataFolder, gateway.pid);
 const unfinished: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of unfinished.splice(0)) connection.disconnect();
@@ -205,14 +208,7 @@ describe("eight uploads of 25 MB at once, without a length", () => {
   test("leave nothing on disk if their clients disconnect", async () => {
     sink.received.length = 0;
     const connections = await Promise.all(Array.from({ length: 8 }, begin));
-    for (const [seed, connection] of connections.entries()) {
-      let sent = 0;
-      for (const block of image(seed)) {
-        await connection.sendAll(chunk(block));
-        sent += block.length;
-        if (sent > 5_000_000) break;
-      }
-    }
+    for (const [seed, connection] of connections.entries()) await sendStart(connection, seed);
     await until(() => openUploads().length === 8);
     // Unlinked files have no name, so nothing is left of them after a kill.
     await until(() => readdirSync(tempFolder).length === 0);
@@ -223,14 +219,7 @@ describe("eight uploads of 25 MB at once, without a length", () => {
 
   test("leave nothing on disk if the process is killed", async () => {
     const connections = await Promise.all([begin(), begin()]);
-    for (const connection of connections) {
-      let sent = 0;
-      for (const block of image(0)) {
-        await connection.sendAll(chunk(block));
-        sent += block.length;
-        if (sent > 5_000_000) break;
-      }
-    }
+    for (const connection of connections) await sendStart(connection, 0);
     await until(() => openUploads().length === 2 && readdirSync(tempFolder).length === 0);
     gateway.kill("SIGKILL");
     await gateway.exited;
@@ -241,18 +230,11 @@ describe("eight uploads of 25 MB at once, without a length", () => {
 
   test("are not removed by a second gateway that starts in the same folder by mistake", async () => {
     const connection = await begin();
-    let sent = 0;
-    const blocks = image(7);
-    for (const block of blocks) {
-      await connection.sendAll(chunk(block));
-      sent += block.length;
-      if (sent > 5_000_000) break;
-    }
+    const sent = await sendStart(connection, 7);
     await until(() => openUploads().length === 1);
     await expect(start()).rejects.toThrow("Another gateway is running");
     sink.received.length = 0;
-    const rest = fileBytes - sent;
-    for (let left = rest; left > 0; left -= filler.length) {
+    for (let left = fileBytes - sent; left > 0; left -= filler.length) {
       await connection.sendAll(chunk(filler.subarray(0, left)));
     }
     connection.send(chunk(closing), "0\r\n\r\n");

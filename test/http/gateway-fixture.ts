@@ -1,6 +1,8 @@
 /** Shared by HTTP tests: a gateway in front of a fake upstream, assertions on error responses, and raw sockets. */
 import { expect } from "bun:test";
+import { readdirSync, readlinkSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { type Fake, fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
@@ -9,6 +11,7 @@ export interface GatewayWithFake {
   readonly fake: Fake;
   readonly gateway: TestGateway;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface GatewayWithFakeOptions {
@@ -23,14 +26,11 @@ export function startGatewayWithFake({
 }: GatewayWithFakeOptions = {}): GatewayWithFake {
   const fake = startFake();
   const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, settings });
-  return {
-    fake,
-    gateway,
-    close: async () => {
-      await gateway.close();
-      fake.close();
-    },
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    fake.close();
   };
+  return { fake, gateway, close, [Symbol.asyncDispose]: close };
 }
 
 export const bearer = { authorization: `Bearer ${testKey}` };
@@ -61,11 +61,11 @@ export function editForm(image = png, model = imageModel): FormData {
  * Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id.
  */
 export async function expectError(
-  response: Response,
+  response: Response | RawResponse,
   kind: ErrorKind,
   param: string | null = null,
 ): Promise<string> {
-  const text = await response.text();
+  const text = response instanceof Response ? await response.text() : response.body;
   const { status, type, code } = errorTable[kind];
   expect(response.status, text).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
@@ -116,13 +116,18 @@ export class RawConnection {
     });
   }
 
-  static open(url: string): Promise<RawConnection> {
+  /** Connects, and sends these blocks. */
+  static open(url: string, ...blocks: readonly (string | Uint8Array)[]): Promise<RawConnection> {
     const { hostname, port } = new URL(url);
     return new Promise((resolve, reject) => {
       const socket = connect(Number(port), hostname);
       socket.setNoDelay(true);
       socket.once("error", reject);
-      socket.once("connect", () => resolve(new RawConnection(socket)));
+      socket.once("connect", () => {
+        const connection = new RawConnection(socket);
+        connection.send(...blocks);
+        resolve(connection);
+      });
     });
   }
 
@@ -246,6 +251,16 @@ export function toHttpText({ method, path = "/", headers = {}, body }: RawReques
   return `${method ?? (body === undefined ? "GET" : "POST")} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`;
 }
 
+/** Temp files of a process that have no name any more and are still open. `folder`: the gateway's data folder. */
+export const openTempFiles = (folder: string, pid: number | "self" = "self"): string[] =>
+  readdirSync(`/proc/${pid}/fd`).filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${descriptor}`).startsWith(join(folder, "temp"));
+    } catch {
+      return false;
+    }
+  });
+
 export const jsonHeaders = { ...bearer, "content-type": "application/json" };
 
 /** A chunk of a body in chunked coding. */
@@ -255,3 +270,11 @@ export const chunk = (text: string | Uint8Array): Buffer =>
     Buffer.from(text as string),
     Buffer.from("\r\n"),
   ]);
+
+/** An embeddings request as text. */
+export const embeddingsText = (input: string, key = testKey): string =>
+  toHttpText({
+    path: "/v1/embeddings",
+    headers: { ...jsonHeaders, authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: embeddingModel, input }),
+  });

@@ -7,33 +7,30 @@ import { ConnectionLimit } from "../../server/http/server/connection-limit.ts";
 import type { ConnectionReport } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
-import { configFor, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import { startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import {
-  embeddingModel,
+  embeddingsText,
+  expectError,
   jsonHeaders,
   RawConnection,
   type RawResponse,
   startGatewayWithFake,
   toHttpText,
 } from "./gateway-fixture.ts";
-import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
+import { afterGate, gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("a server at its maximum number of connections", () => {
   test("refuses the next connection with 503 and keeps serving the others", async () => {
     const go = gate();
     await using served = serve(
-      async () => {
-        await go.opened;
-        return respondWith("served");
-      },
+      afterGate(go, () => respondWith("served")),
       { maxConnections: 2 },
     );
     const first = [await served.connect(), await served.connect()];
     for (const connection of first) connection.send(get("/"));
     await until(() => served.server.pending() === 2);
-    const third = await served.connect();
-    third.send(get("/"));
+    const third = await served.connect(get("/"));
     const { status, headers, body } = await third.response();
     expect([status, headers.get("connection")]).toEqual([503, "close"]);
     expect(JSON.parse(body).error.code).toBe("server_is_overloaded");
@@ -44,8 +41,7 @@ describe("a server at its maximum number of connections", () => {
     for (const connection of first) expect((await connection.response()).body).toBe("served");
     for (const connection of first) connection.disconnect();
     await until(() => served.server.connections().open === 0);
-    const fourth = await served.connect();
-    fourth.send(get("/"));
+    const fourth = await served.connect(get("/"));
     expect((await fourth.response()).body).toBe("served");
   });
 
@@ -221,102 +217,69 @@ describe("the maximum", () => {
 
 describe("the gateway", () => {
   test("refuses a connection beyond VEXEL_MAX_CONNECTIONS in OpenAI's shape, and says so in /readyz", async () => {
-    const edge = startGatewayWithFake({ settings: { VEXEL_MAX_CONNECTIONS: "2" } });
-    try {
-      const open = [
-        await RawConnection.open(edge.gateway.url),
-        await RawConnection.open(edge.gateway.url),
-      ];
-      const refused = await RawConnection.open(edge.gateway.url);
-      const response = await refused.response();
-      expect(response.status).toBe(503);
-      expect(response.headers.get("retry-after")).toBe("1");
-      expect(response.headers.get("connection")).toBe("close");
-      expect(response.headers.get("x-request-id")).toStartWith("req_");
-      const { error } = JSON.parse(response.body);
-      expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
-      expect(error.message).toContain("connections");
-      await refused.closed;
-      open[0]?.send(get("/readyz"));
-      const ready = JSON.parse((await open[0]!.response()).body);
-      expect(ready.connections).toMatchObject({ max: 2, refused: 1, evicted: 0 });
-      for (const connection of open) connection.disconnect();
-    } finally {
-      await edge.close();
-    }
+    await using edge = startGatewayWithFake({ settings: { VEXEL_MAX_CONNECTIONS: "2" } });
+    const { url } = edge.gateway;
+    const [first, second] = [await RawConnection.open(url), await RawConnection.open(url)];
+    const refused = await RawConnection.open(url);
+    const response = await refused.response();
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("connection")).toBe("close");
+    expect(await expectError(response, "overloaded")).toContain("connections");
+    await refused.closed;
+    first.send(get("/readyz"));
+    const ready = JSON.parse((await first.response()).body);
+    expect(ready.connections).toMatchObject({ max: 2, refused: 1, evicted: 0 });
+    for (const connection of [first, second]) connection.disconnect();
   });
 
   test("evicts a request whose body does not arrive for another API key, with 408", async () => {
     const otherKey = "sk-other-0123456789abcdef";
-    const edge = startGatewayWithFake({
+    await using edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "4" },
       yaml: `  - { name: other, key: ${otherKey} }\n`,
     });
-    try {
-      const silent: RawConnection[] = [];
-      for (let at = 0; at < 4; at++) {
-        const connection = await RawConnection.open(edge.gateway.url);
-        const headers = { ...jsonHeaders, "content-length": "1000" };
-        connection.send(toHttpText({ method: "POST", path: "/v1/embeddings", headers }), "{");
-        silent.push(connection);
-      }
-      let response: RawResponse | undefined;
-      for (let at = 0; at < 50 && response?.status !== 200; at++) {
-        const connection = await RawConnection.open(edge.gateway.url);
-        const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
-        const body = JSON.stringify({ model: embeddingModel, input: "a" });
-        connection.send(toHttpText({ path: "/v1/embeddings", headers, body }));
-        response = await connection.response();
-        if (response.status !== 200) await Bun.sleep(100);
-        connection.disconnect();
-      }
-      expect(response?.status).toBe(200);
-      await until(() => silent.some(({ received }) => received.includes("\r\n\r\n")));
-      const evicted = await silent.find(({ received }) => received !== "")!.response();
-      expect([evicted.status, evicted.headers.get("connection")]).toEqual([408, "close"]);
-      expect(JSON.parse(evicted.body).error.message).toContain("connections");
-      for (const connection of silent) connection.disconnect();
-    } finally {
-      await edge.close();
+    const silent: RawConnection[] = [];
+    for (let at = 0; at < 4; at++) {
+      const headers = { ...jsonHeaders, "content-length": "1000" };
+      const head = toHttpText({ method: "POST", path: "/v1/embeddings", headers });
+      silent.push(await RawConnection.open(edge.gateway.url, head, "{"));
     }
+    let response: RawResponse | undefined;
+    for (let at = 0; at < 50 && response?.status !== 200; at++) {
+      const connection = await RawConnection.open(edge.gateway.url, embeddingsText("a", otherKey));
+      response = await connection.response();
+      if (response.status !== 200) await Bun.sleep(100);
+      connection.disconnect();
+    }
+    expect(response?.status).toBe(200);
+    await until(() => silent.some(({ received }) => received.includes("\r\n\r\n")));
+    const evicted = await silent.find(({ received }) => received !== "")!.response();
+    expect([evicted.status, evicted.headers.get("connection")]).toEqual([408, "close"]);
+    expect(JSON.parse(evicted.body).error.message).toContain("connections");
+    for (const connection of silent) connection.disconnect();
   });
 
   test("serves /healthz and /readyz beyond VEXEL_MAX_CONNECTIONS, and nothing else", async () => {
-    const go = gate();
-    const upstream = Bun.serve({
-      port: 0,
-      fetch: () => go.opened.then(() => new Response("", { status: 500 })),
-    });
-    const gateway = startGateway({
-      yaml: configFor(upstream.url.origin),
-      settings: { VEXEL_MAX_CONNECTIONS: "1" },
-    });
-    try {
-      // A request in flight, whose connection cannot be evicted.
-      const open = await RawConnection.open(gateway.url);
-      const body = JSON.stringify({ model: embeddingModel, input: "a" });
-      open.send(toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
-      await until(() => upstream.pendingRequests > 0);
-      const statusOf = async (path: string): Promise<unknown[]> => {
-        const connection = await RawConnection.open(gateway.url);
-        connection.send(get(path));
-        const { status, headers } = await connection.response();
-        await connection.closed;
-        return [status, headers.get("connection")];
-      };
-      const statuses = await Promise.all(["/healthz", "/readyz", "/v1/models", "/"].map(statusOf));
-      expect(statuses).toEqual([
-        [200, "close"],
-        [200, "close"],
-        [503, "close"],
-        [503, "close"],
-      ]);
-      open.disconnect();
-    } finally {
-      go.open();
-      await gateway.close();
-      await upstream.stop(true);
-    }
+    await using edge = startGatewayWithFake({ settings: { VEXEL_MAX_CONNECTIONS: "1" } });
+    const { fake, gateway } = edge;
+    // A request in flight, whose connection cannot be evicted.
+    fake.script({ hang: "headers" });
+    const open = await RawConnection.open(gateway.url, embeddingsText("a"));
+    await fake.arrived(1);
+    const statusOf = async (path: string): Promise<unknown[]> => {
+      const connection = await RawConnection.open(gateway.url, get(path));
+      const { status, headers } = await connection.response();
+      await connection.closed;
+      return [status, headers.get("connection")];
+    };
+    const statuses = await Promise.all(["/healthz", "/readyz", "/v1/models", "/"].map(statusOf));
+    expect(statuses).toEqual([
+      [200, "close"],
+      [200, "close"],
+      [503, "close"],
+      [503, "close"],
+    ]);
+    open.disconnect();
   });
 
   const cpuTicks = (pid: number): number => {

@@ -5,14 +5,17 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
+import { embeddingsText, RawConnection, startGatewayWithFake } from "./gateway-fixture.ts";
 import {
-  embeddingModel,
-  jsonHeaders,
-  RawConnection,
-  startGatewayWithFake,
-  toHttpText,
-} from "./gateway-fixture.ts";
-import { chunkedPost, echo, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
+  afterGate,
+  chunkedPost,
+  echo,
+  gate,
+  get,
+  post,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 const continued = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -27,8 +30,7 @@ describe("a client that closes its sending side after its request", () => {
       expect(request.signal.aborted).toBe(false);
       return echo(request);
     });
-    const connection = await served.connect();
-    connection.send(text);
+    const connection = await served.connect(text);
     connection.endInput();
     await until(() => connection.received === continued);
     await Bun.sleep(50);
@@ -57,12 +59,8 @@ describe("a client that closes its sending side after its request", () => {
 
   test("gets the responses to all its pipelined requests", async () => {
     const go = gate();
-    await using served = serve(async (request) => {
-      await go.opened;
-      return echo(request);
-    });
-    const connection = await served.connect();
-    connection.send(get("/1") + post("/2", "two") + get("/3"));
+    await using served = serve(afterGate(go, echo));
+    const connection = await served.connect(get("/1") + post("/2", "two") + get("/3"));
     await until(() => served.server.pending() === 1);
     connection.endInput();
     await until(() => connection.received === continued);
@@ -81,8 +79,7 @@ describe("a client that closes its sending side after its request", () => {
       await aborted.opened;
       return respondWith("");
     });
-    const connection = await served.connect();
-    connection.send(post("/", "hello").replace("HTTP/1.1", "HTTP/1.0"));
+    const connection = await served.connect(post("/", "hello").replace("HTTP/1.1", "HTTP/1.0"));
     await until(() => served.server.pending() === 1);
     connection.endInput();
     await aborted.opened;
@@ -92,8 +89,7 @@ describe("a client that closes its sending side after its request", () => {
 
   test("in the middle of its body gets an error for the incomplete body", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(post("/", "hello").slice(0, -2));
+    const connection = await served.connect(post("/", "hello").slice(0, -2));
     connection.endInput();
     await until(() => connection.received.includes("incomplete_body"));
     await connection.closed;
@@ -101,12 +97,8 @@ describe("a client that closes its sending side after its request", () => {
 
   test("does not keep the gateway busy while it waits", async () => {
     const go = gate();
-    await using served = serve(async () => {
-      await go.opened;
-      return respondWith("");
-    });
-    const connection = await served.connect();
-    connection.send(post("/", "hello"));
+    await using served = serve(afterGate(go, () => respondWith("")));
+    const connection = await served.connect(post("/", "hello"));
     connection.endInput();
     await until(() => connection.received === continued);
     const before = process.cpuUsage();
@@ -122,15 +114,11 @@ describe("a client that closes its sending side after its request", () => {
 describe("through the gateway", () => {
   const { fake, gateway, close } = startGatewayWithFake();
   afterAll(close);
-  const body = (input: string) => JSON.stringify({ model: embeddingModel, input });
 
   test("an embeddings request on a half-closed connection gets its response", async () => {
     fake.clear();
     fake.script({ delayMs: 200 });
-    const connection = await RawConnection.open(gateway.url);
-    connection.send(
-      toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("half") }),
-    );
+    const connection = await RawConnection.open(gateway.url, embeddingsText("half"));
     connection.endInput();
     expect((await connection.response()).status).toBe(100);
     expect((await connection.response()).status).toBe(200);
@@ -140,10 +128,7 @@ describe("through the gateway", () => {
   test("an embeddings request of a client that has closed altogether is canceled upstream", async () => {
     fake.clear();
     fake.script({ hang: "headers" });
-    const connection = await RawConnection.open(gateway.url);
-    connection.send(
-      toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("gone") }),
-    );
+    const connection = await RawConnection.open(gateway.url, embeddingsText("gone"));
     await fake.arrived(1);
     connection.disconnect();
     await until(() => fake.requests[0]?.aborted === true);

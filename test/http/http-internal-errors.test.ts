@@ -50,23 +50,20 @@ describe("a response that cannot be sent as announced resets the connection:", (
   ])("%s", async (_, body, isFile) => {
     closed.length = 0;
     await using served = serve(({ head }) => respondWith(head.path === "/odd" ? body() : "next"));
-    const connection = await served.connect();
-    connection.send(get("/odd") + get("/next"));
+    const connection = await served.connect(get("/odd") + get("/next"));
     await connection.closed;
     expect(connection.received).not.toContain("next");
     expect(connection.received).not.toContain("\r\n0\r\n\r\n");
     expect(served.errors).toHaveLength(1);
     expect(closed).toEqual(isFile ? [false] : []);
-    const other = await served.connect();
-    other.send(get("/"));
+    const other = await served.connect(get("/"));
     expect((await other.response()).body).toBe("next");
   });
 
   test("a response to HEAD does not reset the connection", async () => {
     closed.length = 0;
     await using served = serve(() => respondWith(streamedBody(5, three, closed)));
-    const connection = await served.connect();
-    connection.send(get("/").replace("GET", "HEAD"));
+    const connection = await served.connect(get("/").replace("GET", "HEAD"));
     const { headers } = await connection.response({ to: "HEAD" });
     expect(headers.get("content-length")).toBe("5");
     await until(() => closed.length > 0);
@@ -82,8 +79,7 @@ describe("an internal error", () => {
         throw defect;
       },
     });
-    const connection = await served.connect();
-    connection.send("nonsense\r\n\r\n");
+    const connection = await served.connect("nonsense\r\n\r\n");
     await connection.closed;
     expect(served.errors).toEqual([defect]);
     await served.server.stop(false);
@@ -92,8 +88,7 @@ describe("an internal error", () => {
   test("instead of a response resets the connection, and is reported", async () => {
     const defect = new Error("a defect");
     await using served = serve(undefined, { onRequest: () => Promise.reject(defect) });
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await connection.closed;
     expect(served.errors).toEqual([defect]);
   });
@@ -131,8 +126,7 @@ describe("small chunks", () => {
         sizes.push(block.length);
       }
     });
-    const connection = await served.connect();
-    connection.send(
+    const connection = await served.connect(
       chunkedPost("/"),
       chunk("a".repeat(5_000)),
       chunk("b".repeat(5_000)),

@@ -57,8 +57,7 @@ test("clients that send as fast as they can do not keep another client from its 
   let sending = true;
   const senders = [];
   for (let at = 0; at < 4; at++) {
-    const connection = await served.connect();
-    connection.send(chunkedPost("/upload"));
+    const connection = await served.connect(chunkedPost("/upload"));
     senders.push(
       (async () => {
         while (sending) await connection.sendAll(chunks);

@@ -36,8 +36,7 @@ describe("a client without a key that sends a body without end", () => {
       large,
     ],
   ])("%s gets 401, and is disconnected after a bounded number of bytes", async (_, head, bytes) => {
-    const connection = await RawConnection.open(gateway.url);
-    connection.send(head);
+    const connection = await RawConnection.open(gateway.url, head);
     const sent = await flood(connection, bytes, 500 * megabyte);
     expect((await connection.response()).status).toBe(401);
     // 2 MiB are discarded before the close and 32 MiB while lingering; the sockets hold some more.
@@ -48,8 +47,7 @@ describe("a client without a key that sends a body without end", () => {
     let now = 0;
     // A body may pause for longer than the test lasts, so only the bound on the whole time can end the connection.
     await using served = serve(() => respondWith("no", 401), { idleMs: 40, clock: () => now });
-    const connection = await served.connect();
-    connection.send(chunkedPost("/"));
+    const connection = await served.connect(chunkedPost("/"));
     expect((await connection.response()).status).toBe(401);
     // Sends all the time, so that it is never silent. Discarding takes at most 10 s, and so does lingering.
     for (let at = 0; at < 400 && !connection.isClosed; at++) {
@@ -133,22 +131,8 @@ describe("HTTP/2 with prior knowledge", () => {
       now += 50;
       return connection.received.includes("invalid_http");
     });
-    const goaway = Buffer.from([
-      7,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      constants.NGHTTP2_HTTP_1_1_REQUIRED,
-    ]);
+    // The type of the frame, its flags, stream 0, the last stream, and the error code.
+    const goaway = Buffer.from([7, ...Array(12).fill(0), constants.NGHTTP2_HTTP_1_1_REQUIRED]);
     expect(Buffer.from(connection.received, "latin1").includes(goaway)).toBe(true);
     await connection.closed;
   });

@@ -6,7 +6,15 @@
 import { describe, expect, test } from "bun:test";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
-import { each, gate, get, respondWith, serve, streamedBody } from "./http-server-fixture.ts";
+import {
+  afterGate,
+  each,
+  gate,
+  get,
+  respondWith,
+  serve,
+  streamedBody,
+} from "./http-server-fixture.ts";
 
 /** More than the socket buffers of both sides take. */
 const large = 16 * 1024 * 1024;
@@ -45,8 +53,7 @@ describe("a buffer that is released before the socket has accepted it", () => {
     await until(() => served.errors.length > 0);
     expect(String(served.errors[0])).toContain("bytes");
     expect([served.errors.length, closed]).toEqual([1, ends]);
-    const other = await served.connect();
-    other.send(get("/"));
+    const other = await served.connect(get("/"));
     expect((await other.response()).body).toBe("next");
   });
 });
@@ -66,15 +73,13 @@ describe("a throw while a response is written", () => {
     await using served = serve(({ head }) =>
       head.path === "/bad" ? { status: 200, headers: poisoned(), body } : respondWith("good"),
     );
-    const connection = await served.connect();
-    connection.send(get("/bad") + get("/next"));
+    const connection = await served.connect(get("/bad") + get("/next"));
     await connection.closed;
     expect(connection.received).toBe("");
     expect(served.errors).toEqual([defect]);
     expect(closed).toEqual([false]);
     expect(served.server.pending()).toBe(0);
-    const other = await served.connect();
-    other.send(get("/"));
+    const other = await served.connect(get("/"));
     expect((await other.response()).body).toBe("good");
   });
 
@@ -90,8 +95,7 @@ describe("a throw while a response is written", () => {
       }),
     };
     await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await connection.closed;
     expect([served.errors, ended]).toEqual([[defect], 1]);
   });
@@ -100,8 +104,7 @@ describe("a throw while a response is written", () => {
     const other = new Error("another defect");
     const body = { ...streamedBody(3, () => each()), close: () => Promise.reject(other) };
     await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await connection.closed;
     await until(() => served.errors.length === 2);
     expect(served.errors).toContain(defect);
@@ -111,18 +114,14 @@ describe("a throw while a response is written", () => {
   test("of another response is reported as well, when a pipelined request is refused", async () => {
     const go = gate();
     await using served = serve(
-      async () => {
-        await go.opened;
-        return respondWith("first");
-      },
+      afterGate(go, () => respondWith("first")),
       {
         refuse: () => {
           throw defect;
         },
       },
     );
-    const connection = await served.connect();
-    connection.send(`${get("/")}nonsense\r\n\r\n`);
+    const connection = await served.connect(`${get("/")}nonsense\r\n\r\n`);
     await until(() => served.server.pending() === 1);
     go.open();
     await connection.closed;

@@ -19,7 +19,10 @@ export interface Served {
   readonly server: HttpServer;
   /** Internal errors that broke off responses. */
   readonly errors: unknown[];
-  connect(): Promise<RawConnection>;
+  /** Connects, and sends these blocks. */
+  connect(...blocks: readonly (string | Uint8Array)[]): Promise<RawConnection>;
+  /** The status of the response to a request on a new connection. */
+  statusFor(request: string): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -49,14 +52,16 @@ export function serve(response: Handle = echo, options: ServeOptions = {}): Serv
     onError: (error) => broken.push(error),
     ...rest,
   });
+  const connect: Served["connect"] = async (...blocks) => {
+    const connection = await RawConnection.open(`http://127.0.0.1:${server.port}`, ...blocks);
+    open.push(connection);
+    return connection;
+  };
   return {
     server,
     errors: broken,
-    connect: async () => {
-      const connection = await RawConnection.open(`http://127.0.0.1:${server.port}`);
-      open.push(connection);
-      return connection;
-    },
+    connect,
+    statusFor: async (request) => (await (await connect(request)).response()).status,
     [Symbol.asyncDispose]: async () => {
       for (const connection of open) connection.disconnect();
       await server.stop(true);
@@ -117,3 +122,16 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
 }
+
+/** Responds after the gate is open. */
+export const afterGate =
+  ({ opened }: { readonly opened: Promise<void> }, response: Handle): Handle =>
+  async (request) => {
+    await opened;
+    return response(request);
+  };
+
+/** A request of an API key, and the key of its head. */
+export const keyed = (key: string, path = "/"): string => get(path, `authorization: ${key}\r\n`);
+export const keyIdOf: HttpServerOptions["keyIdOf"] = (head) =>
+  head.get("authorization") ?? undefined;

@@ -5,6 +5,7 @@ import type { ServerRequest } from "../../server/http/server/http-server.ts";
 import type { StreamedResponseBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import {
+  afterGate,
   chunkedPost,
   each,
   echo,
@@ -36,8 +37,7 @@ describe("a client that disconnects", () => {
   test("while its request is handled is detected immediately", async () => {
     const { served, seen: handled, begun } = holding();
     await using _ = served;
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await begun();
     const noticed = new Promise((resolve) =>
       handled.request?.signal.addEventListener("abort", resolve),
@@ -50,8 +50,7 @@ describe("a client that disconnects", () => {
   test("before the signal is first used aborts the signal", async () => {
     const { served, seen: handled, begun } = holding();
     await using _ = served;
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await begun();
     connection.disconnect();
     await until(() => served.server.pending() === 0);
@@ -65,8 +64,7 @@ describe("a client that disconnects", () => {
   ])("in the middle of %s rejects the reader", async (_, text) => {
     const { served, seen: handled, begun } = holding(readBody);
     await using __ = served;
-    const connection = await served.connect();
-    connection.send(text);
+    const connection = await served.connect(text);
     await begun();
     connection.disconnect();
     await expect(handled.reading).rejects.toHaveProperty("kind", "incomplete_body");
@@ -81,8 +79,7 @@ describe("a client that disconnects", () => {
       await (++calls === 1 ? first.opened : left.opened);
       return respondWith("");
     });
-    const connection = await served.connect();
-    connection.send(get("/").repeat(10_000));
+    const connection = await served.connect(get("/").repeat(10_000));
     await until(() => calls > 0);
     connection.disconnect();
     first.open();
@@ -119,8 +116,7 @@ describe("a client that disconnects", () => {
     const bodies = { "/chunks": endless(), "/file": leaving, "/silent": silent };
     await using served = serve(({ head }) => respondWith(bodies[head.path as keyof typeof bodies]));
     for (const path of Object.keys(bodies)) {
-      const connection = await served.connect();
-      connection.send(get(path));
+      const connection = await served.connect(get(path));
       await until(() => connection.received.length > 10);
       connection.pause();
       connection.disconnect();
@@ -133,12 +129,10 @@ describe("a client that disconnects", () => {
   test("before the response is ready closes its body", async () => {
     const go = gate();
     const closed: boolean[] = [];
-    await using served = serve(async () => {
-      await go.opened;
-      return respondWith(streamedBody(1, () => each(), closed));
-    });
-    const connection = await served.connect();
-    connection.send(get("/"));
+    await using served = serve(
+      afterGate(go, () => respondWith(streamedBody(1, () => each(), closed))),
+    );
+    const connection = await served.connect(get("/"));
     await until(() => served.server.pending() === 1);
     connection.disconnect();
     await until(() => served.server.pending() === 0);
@@ -159,8 +153,7 @@ describe("a server that stops", () => {
 
   test.each(states)("gracefully closes a connection %s", async (_, response, text) => {
     await using served = serve(() => respondWith("early"), { bodyMs: 1_000 });
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await connection.response();
     connection.send(text);
     await until(() => connection.received.includes(response));
@@ -172,8 +165,7 @@ describe("a server that stops", () => {
 
   test.each(states)("immediately closes a connection %s", async (_, response, text) => {
     await using served = serve(() => respondWith("early"));
-    const connection = await served.connect();
-    connection.send(text);
+    const connection = await served.connect(text);
     await until(() => connection.received.includes(response));
     await Promise.all([served.server.stop(true), connection.closed]);
   });
@@ -186,8 +178,7 @@ describe("a server that stops", () => {
     gone.disconnect();
     await gone.closed;
     await Bun.sleep(5);
-    const connection = await served.connect();
-    connection.send(get("/") + get("/"));
+    const connection = await served.connect(get("/") + get("/"));
     await begun();
     const stopping = [served.server.stop(false), served.server.stop(false)];
     expect(await Promise.race([...stopping, Bun.sleep(20).then(() => "waits")])).toBe("waits");
@@ -203,8 +194,7 @@ describe("a server that stops", () => {
   test("immediately does not wait for requests in flight, nor for earlier stops", async () => {
     const { served, seen: handled, begun } = holding();
     await using _ = served;
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     await begun();
     const waiting = served.server.stop(false);
     await Promise.all([served.server.stop(true), waiting, connection.closed]);
@@ -213,8 +203,7 @@ describe("a server that stops", () => {
 
   test("soon (beginStop) still accepts connections, for one request each", async () => {
     await using served = serve(echo);
-    const before = await served.connect();
-    before.send(get("/"));
+    const before = await served.connect(get("/"));
     expect((await before.response()).headers.get("connection")).toBeNull();
     served.server.beginStop();
     const after = await served.connect();
@@ -233,8 +222,7 @@ describe("the time", () => {
     ["in a body that is discarded", post("/", "hello").slice(0, -1)],
   ])("%s is limited", async (_, text) => {
     await using served = serve(() => respondWith("x"), { idleMs: 200, bodyMs: 200 });
-    const connection = await served.connect();
-    connection.send(text);
+    const connection = await served.connect(text);
     expect((await connection.response()).body).toBe("x");
     await connection.closed;
   });
@@ -245,8 +233,7 @@ describe("the time", () => {
       return respondWith("late");
     };
     await using served = serve(late, { idleMs: 200 });
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     expect((await connection.response()).body).toBe("late");
     await connection.closed;
   });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { until } from "../until.ts";
 import type { RawConnection } from "./gateway-fixture.ts";
 import {
+  afterGate,
   chunkedPost,
   each,
   echo,
@@ -79,8 +80,7 @@ describe("pipelined requests", () => {
 
   test("after a line break that is not part of the content-length are read", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(`${post("/", "a")}\r\n`);
+    const connection = await served.connect(`${post("/", "a")}\r\n`);
     await read(connection);
     connection.send("\r");
     await Bun.sleep(5);
@@ -94,12 +94,8 @@ describe("a client that waits for 100 Continue", () => {
 
   test("gets it once, when the body is needed", async () => {
     const bodyRequested = gate();
-    await using served = serve(async (request) => {
-      await bodyRequested.opened;
-      return echo(request);
-    });
-    const connection = await served.connect();
-    connection.send(waiting);
+    await using served = serve(afterGate(bodyRequested, echo));
+    const connection = await served.connect(waiting);
     await Bun.sleep(20);
     expect(connection.received).toBe("");
     bodyRequested.open();
@@ -113,16 +109,14 @@ describe("a client that waits for 100 Continue", () => {
 
   test("and sends its body without waiting may reuse the connection", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(`${waiting}hello${get("/2")}`);
+    const connection = await served.connect(`${waiting}hello${get("/2")}`);
     expect(await read(connection)).toEqual(["POST", "/", "hello"]);
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
 
   test("and never gets it is disconnected after the response, because the next bytes are ambiguous", async () => {
     await using served = serve(() => respondWith("no", 403));
-    const connection = await served.connect();
-    connection.send(waiting);
+    const connection = await served.connect(waiting);
     const { status, headers } = await connection.response();
     expect([status, headers.get("connection")]).toEqual([403, "close"]);
     await connection.closed;
@@ -130,8 +124,7 @@ describe("a client that waits for 100 Continue", () => {
 
   test("in HTTP/1.0 gets no interim response", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(waiting.replace("HTTP/1.1", "HTTP/1.0"));
+    const connection = await served.connect(waiting.replace("HTTP/1.1", "HTTP/1.0"));
     await Bun.sleep(20);
     connection.send("hello");
     expect(await read(connection)).toEqual(["POST", "/", "hello"]);
@@ -167,8 +160,7 @@ describe("a response without a body", () => {
   test.each([204, 304])("of status %i has no length, whatever its body", async (status) => {
     for (const body of Object.values(bodies)) {
       await using served = serve(() => respondWith(body(), status));
-      const connection = await served.connect();
-      connection.send(get("/") + get("/"));
+      const connection = await served.connect(get("/") + get("/"));
       for (let at = 0; at < 2; at++) {
         const { headers, ...response } = await connection.response();
         expect(response).toEqual({ status, body: "" });
@@ -189,8 +181,7 @@ describe("HTTP/1.0", () => {
     ["connection: no-keep-alive\r\n", "closed", false],
   ])("with %p is %s", async (lines, _, kept) => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(old(lines));
+    const connection = await served.connect(old(lines));
     const { headers } = await connection.response();
     expect(headers.get("connection")).toBe(kept ? "keep-alive" : "close");
     if (kept) {
@@ -202,8 +193,7 @@ describe("HTTP/1.0", () => {
 
   test("gets a body without a length unchunked, up to the end of the connection", async () => {
     await using served = serve(() => respondWith(each("one, ", "two")));
-    const connection = await served.connect();
-    connection.send(old("connection: keep-alive\r\n"));
+    const connection = await served.connect(old("connection: keep-alive\r\n"));
     await connection.closed;
     expect(connection.received).toContain("connection: close\r\n");
     expect(connection.received).not.toContain("chunked");
@@ -217,8 +207,7 @@ describe("HTTP/1.0", () => {
       get("/", "connection: x,Close\r\n"),
       post("/", "a", "connection: close\r\n"),
     ]) {
-      const connection = await served.connect();
-      connection.send(text + get("/smuggled"));
+      const connection = await served.connect(text + get("/smuggled"));
       await connection.closed;
       expect(connection.received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
       expect(connection.received).not.toContain("smuggled");
@@ -238,15 +227,13 @@ describe("the request target", () => {
     ["/\xc3\xa9", "/é"],
   ])("%p is %p", async (target, path) => {
     await using served = serve(({ head }) => respondWith(head.path + head.search));
-    const connection = await served.connect();
-    connection.send(Buffer.from(get(target), "latin1"));
+    const connection = await served.connect(Buffer.from(get(target), "latin1"));
     expect((await connection.response()).body).toBe(path);
   });
 
   test("* is accepted for OPTIONS", async () => {
     await using served = serve();
-    const connection = await served.connect();
-    connection.send(get("*").replace("GET", "OPTIONS"));
+    const connection = await served.connect(get("*").replace("GET", "OPTIONS"));
     expect(await read(connection)).toEqual(["OPTIONS", "*", ""]);
   });
 });
@@ -257,8 +244,7 @@ describe("responses", () => {
     await using served = serve(async (request) =>
       respondWith(sign.repeat(Number(await readBody(request)))),
     );
-    const connection = await served.connect();
-    connection.send(sizes.map((size) => post("/", String(size))).join(""));
+    const connection = await served.connect(sizes.map((size) => post("/", String(size))).join(""));
     for (const size of sizes) {
       const { body } = await connection.response();
       expect(body === Buffer.from(sign.repeat(size)).toString()).toBe(true);
@@ -269,8 +255,7 @@ describe("responses", () => {
   test("with line breaks in header values do not start new headers", async () => {
     const headers = { "x-a": "a\r\nx-evil: 1\r\n\r\nHTTP/1.1 200 OK", "x-b": "é\0\x7f" };
     await using served = serve(() => ({ status: 200, headers, body: "" }));
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     const response = await connection.response();
     expect(response.headers.get("x-a")).toBe("a??x-evil: 1????HTTP/1.1 200 OK");
     expect(response.headers.get("x-b")).toBe("???");

@@ -5,8 +5,8 @@ import { connect } from "node:net";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
-import { embeddingModel, jsonHeaders, toHttpText } from "./gateway-fixture.ts";
-import { gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
+import { embeddingsText } from "./gateway-fixture.ts";
+import { afterGate, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 /** A client that records how its connection ends, and keeps its own side open. */
 class Client {
@@ -36,12 +36,18 @@ class Client {
   }
 }
 
+/** A client that has had one response on its connection. */
+async function servedClient(port: number): Promise<Client> {
+  const client = new Client(port);
+  client.say(get("/"));
+  await until(() => client.received.endsWith("served"));
+  return client;
+}
+
 describe("a server that stops", () => {
   test("closes an idle connection with FIN, also if a request crosses it in the network", async () => {
     await using served = serve(() => respondWith("served"));
-    const client = new Client(served.server.port);
-    client.say(get("/"));
-    await until(() => client.received.endsWith("served"));
+    const client = await servedClient(served.server.port);
     const stopping = served.server.stop(false);
     await until(() => client.ended);
     // Sent before the client could know.
@@ -57,9 +63,7 @@ describe("a server that stops", () => {
 
   test("immediately gives a request that crosses its FIN a short time as well", async () => {
     await using served = serve(() => respondWith("served"));
-    const client = new Client(served.server.port);
-    client.say(get("/"));
-    await until(() => client.received.endsWith("served"));
+    const client = await servedClient(served.server.port);
     const stopping = served.server.stop(true);
     await until(() => client.ended);
     client.say(get("/"));
@@ -71,9 +75,7 @@ describe("a server that stops", () => {
 
   test("does not wait without a limit for clients that do not close their side", async () => {
     await using served = serve(() => respondWith("served"));
-    const client = new Client(served.server.port);
-    client.say(get("/"));
-    await until(() => client.received.endsWith("served"));
+    const client = await servedClient(served.server.port);
     await served.server.stop(true);
     expect([client.ended, client.errors]).toEqual([true, []]);
     client.close();
@@ -81,10 +83,7 @@ describe("a server that stops", () => {
 
   test("completes a response in flight with connection: close, and does not reset the connection after it", async () => {
     const go = gate();
-    await using served = serve(async () => {
-      await go.opened;
-      return respondWith("x".repeat(3_000_000));
-    });
+    await using served = serve(afterGate(go, () => respondWith("x".repeat(3_000_000))));
     const client = new Client(served.server.port);
     client.say(get("/"));
     await until(() => served.server.pending() === 1);
@@ -109,8 +108,7 @@ test("SIGTERM resets no client: each gets a response or an orderly close", async
   try {
     const port = Number(new URL(gateway.url).port);
     const clients = Array.from({ length: 20 }, () => new Client(port));
-    const body = JSON.stringify({ model: embeddingModel, input: "a" });
-    const request = toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body });
+    const request = embeddingsText("a");
     for (const client of clients) client.say(request);
     await until(() => clients.every(({ received }) => received.includes("embedding")));
     fake.clear();

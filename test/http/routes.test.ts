@@ -143,8 +143,7 @@ describe("unusual spellings of a known path", () => {
       ["/v1/models", 401],
       ["/nothing", 404],
     ] as const) {
-      const connection = await RawConnection.open(gateway.url);
-      connection.send(`GET ${path} HTTP/1.0\r\n\r\n`);
+      const connection = await RawConnection.open(gateway.url, `GET ${path} HTTP/1.0\r\n\r\n`);
       expect((await connection.response()).status).toBe(status);
       connection.disconnect();
     }

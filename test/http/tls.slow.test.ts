@@ -161,8 +161,7 @@ describe("an HTTPS server", () => {
 
   test("tells a client that speaks plain HTTP to use https", async () => {
     await using served = serve(echo, { tls });
-    const connection = await served.connect();
-    connection.send(get("/"));
+    const connection = await served.connect(get("/"));
     const { status, body } = await connection.response();
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_http" } });
@@ -176,8 +175,7 @@ describe("an HTTPS server", () => {
     ["an incomplete ClientHello", "\x16\x03\x01\x02\x00\x01"],
   ])("closes a connection with %s, and serves others", async (_, bytes) => {
     await using served = serve(echo, { tls, idleMs: 400 });
-    const connection = await served.connect();
-    connection.send(Buffer.from(bytes, "latin1"));
+    const connection = await served.connect(Buffer.from(bytes, "latin1"));
     await connection.closed;
     const socket = await connectTo(served.server);
     expect(await requestOver(socket, get("/a"), "]")).toContain('["GET","/a",""]');
@@ -216,8 +214,7 @@ describe("an HTTPS server", () => {
 
   test("closes a handshake that is slow, although bytes of it keep arriving", async () => {
     await using served = serve(echo, { tls, idleMs: 600 });
-    const connection = await served.connect();
-    connection.send(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]));
+    const connection = await served.connect(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]));
     const trickle = setInterval(() => connection.send(Buffer.from([0])), 50);
     await connection.closed;
     clearInterval(trickle);

@@ -1,7 +1,7 @@
 /** Uploads that never end cannot fill the disk: the share of their API key is bounded, and other keys are served. */
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readlinkSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
@@ -13,6 +13,7 @@ import {
   embeddingModel,
   expectError,
   imageModel,
+  openTempFiles,
   png,
   RawConnection,
   toHttpText,
@@ -193,21 +194,11 @@ test("uploads that end in any way release all their temp storage", async () => {
   for (let round = 0; round < 12; round++) {
     await Promise.all(endings.map((end) => end().catch(() => undefined)));
     await until(() => gateway.inFlight() === 0);
-    await until(() => openTempFiles(gateway.folder) === 0);
+    await until(() => openTempFiles(gateway.folder).length === 0);
   }
   const response = await edit(url, bearer, 15.9 * megabyte);
   expect(response.status, await response.text()).toBe(200);
 });
-
-/** Temp files of this process that have no name any more and are still open. */
-const openTempFiles = (folder: string): number =>
-  readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "temp"));
-    } catch {
-      return false;
-    }
-  }).length;
 
 test("an upload below the minimum rate is ended, and its temp storage released", async () => {
   const gateway = start({
