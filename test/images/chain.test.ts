@@ -134,6 +134,8 @@ const overloaded = () =>
     { error: { message: "busy", type: "x", code: "server_is_overloaded" } },
     { status: 503 },
   );
+const otter = (model: string) => ({ model, prompt: "an otter" });
+const post = (model: string) => gateway.post("/v1/images/generations", otter(model));
 /** The row of the last image request. The moderation of its prompt has a row of its own. */
 const imageRow = () => gateway.rows().findLast(({ endpoint }) => endpoint !== "moderations");
 const steps = () => imageRow()?.steps;
@@ -141,7 +143,7 @@ const paths = () => received.map(({ path }) => path.replace(/^\/(v1|azure)\//, "
 
 describe("a chain", () => {
   test("calls the moderation, then the Images API, and no other API when that responds", async () => {
-    await client.images.generate({ model: "chained", prompt: "an otter" });
+    await client.images.generate(otter("chained"));
     expect(paths()).toEqual(["moderations", "images/generations"]);
     expect(received[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
     expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: generated");
@@ -149,7 +151,7 @@ describe("a chain", () => {
 
   test("fails over to the Responses API when the Images API fails, and then to Azure", async () => {
     instead = { "images/generations": overloaded };
-    const { data } = await client.images.generate({ model: "chained", prompt: "an otter" });
+    const { data } = await client.images.generate(otter("chained"));
     expect(data?.[0]?.revised_prompt).toBe("A photograph of an otter, at dusk");
     expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
     expect(steps()).toBe(
@@ -159,7 +161,7 @@ describe("a chain", () => {
     received.length = 0;
     let requested = 0;
     instead["images/generations"] = () => (requested++ === 0 ? overloaded() : images());
-    await client.images.generate({ model: "chained", prompt: "an otter" });
+    await client.images.generate(otter("chained"));
     expect(paths()).toEqual([
       "moderations",
       "images/generations",
@@ -173,7 +175,7 @@ describe("a chain", () => {
     const failed = (type: string, status: number) => () =>
       Response.json({ error: { message: "Sorry about that!", type, code: null } }, { status });
     instead = { "images/generations": failed("server_error", 500) };
-    await client.images.generate({ model: "chained", prompt: "an otter" });
+    await client.images.generate(otter("chained"));
     expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
     expect(imageRow()).toMatchObject({ attempts: 2, status: 200 });
     // From a proxy in between, which cannot know what the upstream did.
@@ -181,10 +183,7 @@ describe("a chain", () => {
       gateway.resetTargets();
       received.length = 0;
       instead = { "images/generations": unsure };
-      const upstreamResponse = await gateway.post("/v1/images/generations", {
-        model: "chained",
-        prompt: "an otter",
-      });
+      const upstreamResponse = await post("chained");
       expect(upstreamResponse.status).toBe(502);
       expect(upstreamResponse.headers.get("x-should-retry")).toBe("false");
       expect(paths()).toEqual(["moderations", "images/generations"]);
@@ -230,16 +229,10 @@ describe("a chain", () => {
 
   test("generates nothing unmoderated when the moderation fails, unless configured to", async () => {
     instead = { moderations: overloaded };
-    const refused = await gateway.post("/v1/images/generations", {
-      model: "chained",
-      prompt: "an otter",
-    });
+    const refused = await post("chained");
     expect(refused.status).toBe(502);
     expect(paths()).toEqual(["moderations"]);
-    const allowed = await gateway.post("/v1/images/generations", {
-      model: "unwatched",
-      prompt: "an otter",
-    });
+    const allowed = await post("unwatched");
     expect(allowed.status).toBe(200);
     expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-2.5-flare: generated");
   });
@@ -286,11 +279,7 @@ describe("the Responses API", () => {
   });
 
   test("generates several images with several requests", async () => {
-    const { data } = await client.images.generate({
-      model: "via-responses",
-      prompt: "an otter",
-      n: 3,
-    });
+    const { data } = await client.images.generate({ ...otter("via-responses"), n: 3 });
     expect(data).toHaveLength(3);
     expect(paths()).toEqual(["responses", "responses", "responses"]);
     expect(imageRow()).toMatchObject({ images: 3, outputTokens: 3 * 272 });
@@ -321,13 +310,11 @@ describe("the Responses API", () => {
 
   test("streams partial images and the image", async () => {
     const stream = await client.images.generate({
-      model: "via-responses",
-      prompt: "an otter",
+      ...otter("via-responses"),
       stream: true,
       partial_images: 1,
     });
-    const events = [];
-    for await (const event of stream) events.push(event);
+    const events = await Array.fromAsync(stream);
     expect(events.map(({ type }) => type)).toEqual([
       "image_generation.partial_image",
       "image_generation.completed",
@@ -335,35 +322,29 @@ describe("the Responses API", () => {
     expect(events[1]).toMatchObject({ b64_json: image, quality: "low", size: "64x64" });
   });
 
-  test("that refuses in text is a moderation error", async () => {
-    const output = [
-      { type: "message", content: [{ type: "refusal", refusal: "I cannot draw this." }] },
-    ];
-    instead = { responses: () => Response.json({ ...response({}), output }) };
-    const error = await refusalOf(
-      client.images.generate({ model: "via-responses", prompt: "x" }),
-      BadRequestError,
-    );
-    expect(error).toMatchObject({ code: "moderation_blocked" });
-    const refused = {
-      error: { code: "moderation_blocked", message: "No.", type: "image_generation_user_error" },
+  test("that refuses in text, or in its image call, is a moderation error", async () => {
+    const refusal = { type: "refusal", refusal: "I cannot draw this." };
+    const error = {
+      code: "moderation_blocked",
+      message: "No.",
+      type: "image_generation_user_error",
     };
-    instead = { responses: () => Response.json(response({ ...refused, result: null })) };
-    expect(
-      await refusalOf(
-        client.images.generate({ model: "via-responses", prompt: "x" }),
-        BadRequestError,
-      ),
-    ).toMatchObject({ code: "moderation_blocked" });
+    for (const body of [
+      { ...response({}), output: [{ type: "message", content: [refusal] }] },
+      response({ error, result: null }),
+    ]) {
+      instead = { responses: () => Response.json(body) };
+      const refused = client.images.generate(otter("via-responses"));
+      expect(await refusalOf(refused, BadRequestError)).toMatchObject({
+        code: "moderation_blocked",
+      });
+    }
   });
 
   test("that responds with text only is an upstream error", async () => {
     const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
     instead = { responses: () => Response.json({ ...response({}), output }) };
-    const upstreamResponse = await gateway.post("/v1/images/generations", {
-      model: "via-responses",
-      prompt: "x",
-    });
+    const upstreamResponse = await post("via-responses");
     expect(upstreamResponse.status).toBe(502);
     const { error } = (await upstreamResponse.json()) as { error: { code: string } };
     expect(error.code).toBe("upstream_invalid");
