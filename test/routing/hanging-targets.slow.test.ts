@@ -1,10 +1,12 @@
 /** Targets that do not respond get fewer and fewer requests; targets that are only slow recover. */
 import { describe, expect, test } from "bun:test";
+import { scaled } from "../depth.ts";
 import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";
 
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];
 const well: TargetBehavior = { kind: "well", ms: 10 };
+const seeds = scaled(20);
 
 async function simulate(
   seed: number,
@@ -25,7 +27,7 @@ async function simulate(
 
 describe("a hanging target, while hedges serve its requests", () => {
   test("is probed with exponential backoff, and no request waits for it", async () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const { simulation, attempts } = await simulate(seed, 120_000, (now) =>
         now < 3000 ? well : { kind: "hangs" },
       );
@@ -43,7 +45,7 @@ describe("a hanging target, while hedges serve its requests", () => {
   });
 
   test("recovers although it is now slower than the hedge to another target", async () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const { simulation, attempts } = await simulate(seed, 40_000, (now) => {
         if (now < 3000) return well;
         return now < 12_000 ? { kind: "hangs" } : { kind: "well", ms: 200 };
@@ -61,7 +63,7 @@ describe("a hanging target, while hedges serve its requests", () => {
 
 describe("the only target of a model that hangs", () => {
   test("keeps few requests waiting: the others are refused immediately, and served within five seconds of its recovery", async () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const simulation = new RoutingSimulation({
         seed,
         model: modelWithTargets(good),

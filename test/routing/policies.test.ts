@@ -13,6 +13,7 @@ import { modelWithTargets, requestFor } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { obey } from "../laws/law.ts";
 import {
+  among,
   candidateNamed,
   contextAt,
   eject,
@@ -73,8 +74,8 @@ describe("every policy", () => {
           else rateLimit(candidate, 1000, int(2) ? 500 : undefined);
           return true;
         });
-        const selection = { candidates, policy, tried: undefined, capacity: undefined };
-        const picked = selectTarget(selection, contextAt(1001, { affinityHash: int(1e9) }))!;
+        const context = contextAt(1001, { affinityHash: int(1e9) });
+        const picked = selectTarget(among(candidates, { policy }), context)!;
         expect(out).not.toContain(picked);
         const lowest = Math.min(
           ...candidates.filter((candidate) => !out.includes(candidate)).map(({ tier }) => tier),
@@ -208,13 +209,7 @@ describe("a recovered target, under every policy,", () => {
         const affinityHash =
           policy === everyPolicy.get("sticky") ? Bun.hash.crc32(`key-${request}`) : 0;
         const context = contextAt(now, { random, affinityHash, price });
-        const selection = {
-          candidates: [back, other],
-          policy,
-          tried: undefined,
-          capacity: undefined,
-        };
-        if (selectTarget(selection, context) === back) picked++;
+        if (selectTarget(among([back, other], { policy }), context) === back) picked++;
       }
       return picked / 5000;
     };
@@ -255,16 +250,8 @@ describe("a recovered target, under every policy,", () => {
       let moves = 0;
       let last: Candidate | undefined;
       for (let now = 5002; now < 16_000; now += 100) {
-        const selection = {
-          candidates: [back, other],
-          policy,
-          tried: undefined,
-          capacity: undefined,
-        };
-        const candidate = selectTarget(
-          selection,
-          contextAt(now, { affinityHash, random: Math.random }),
-        );
+        const context = contextAt(now, { affinityHash, random: Math.random });
+        const candidate = selectTarget(among([back, other], { policy }), context);
         if (last && candidate !== last) moves++;
         last = candidate;
       }

@@ -1,7 +1,13 @@
 /** Targets without a gateway, put into any health state by recorded outcomes. */
 
 import { type TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
-import { type Candidate, policies, type SelectionContext } from "../../server/routing/policies.ts";
+import {
+  type Candidate,
+  p2c,
+  policies,
+  type SelectionContext,
+} from "../../server/routing/policies.ts";
+import type { Selection } from "../../server/routing/select-target.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 
@@ -29,6 +35,12 @@ export const contextAt = (now: number, more: Partial<SelectionContext> = {}): Se
   price: () => undefined,
   ...more,
 });
+
+/** A selection among candidates that were not tried, without limits. */
+export const among = (
+  candidates: readonly Candidate[],
+  more: Partial<Selection> = {},
+): Selection => ({ candidates, policy: p2c, tried: undefined, capacity: undefined, ...more });
 
 /** Records one request that succeeds after `ms`. */
 export function succeed({ health }: Candidate, now: number, ms = 10, peers = [health]): void {

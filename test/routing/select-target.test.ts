@@ -1,15 +1,15 @@
 /** Target selection: the first target, the next one, and the error if there is none. */
 import { describe, expect, test } from "bun:test";
-import { type Candidate, p2c } from "../../server/routing/policies.ts";
+import type { Candidate } from "../../server/routing/policies.ts";
 import {
   noHealthyTarget,
-  type Selection,
   selectHealthy,
   selectTarget,
 } from "../../server/routing/select-target.ts";
 import { RetryBudget } from "../../server/routing/target-registry.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import {
+  among,
   candidateNamed,
   contextAt,
   eject,
@@ -18,14 +18,6 @@ import {
   rateLimit,
   succeed,
 } from "./routing-fixture.ts";
-
-const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}): Selection => ({
-  candidates,
-  policy: p2c,
-  tried: undefined,
-  capacity: undefined,
-  ...more,
-});
 
 describe("tiers", () => {
   test("are used in order: the next tier only if no target of the earlier tiers can serve", () => {

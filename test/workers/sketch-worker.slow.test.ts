@@ -8,18 +8,19 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
-  FilePart,
   GenerationQuery,
   ImageResponse,
   StreamedImage,
 } from "../../server/upstream/contract.ts";
 import { sketchErrorToGatewayError } from "../../server/workers/sketch/error-mapping.ts";
 import { createSketchWorker } from "../../server/workers/sketch/sketch-worker.ts";
+import { expectError, never, targetOf } from "./built-in-fixture.ts";
+import { upload } from "./image-worker-fixture.ts";
 
 const worker = createSketchWorker({ idleMs: 60_000 });
 afterAll(() => worker.close());
 
-const target = { upstream: { id: "s", kind: "sketch", headers: {}, options: {} }, model: "s" };
+const target = targetOf("sketch");
 const query = (prompt: string, more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   model: "vexel-sketch",
   prompt,
@@ -28,17 +29,11 @@ const query = (prompt: string, more: Partial<GenerationQuery> = {}): GenerationQ
   extraFields: {},
   ...more,
 });
-const fileOf = (field: string, bytes: Uint8Array): FilePart => ({
-  field,
-  filename: `${field}.png`,
-  type: "image/png",
-  size: bytes.length,
-  stream: () => new Blob([bytes as Uint8Array<ArrayBuffer>]).stream(),
-  bytes: async () => bytes,
-});
+const generate = (prompt: string, more: Partial<GenerationQuery> = {}, signal = never) =>
+  worker.generations(query(prompt, more), target, signal);
 const editOf = (prompt: string, image: Uint8Array, more: Partial<EditQuery> = {}): EditQuery => ({
   ...query(prompt, { options: {} }),
-  images: [{ kind: "file", file: fileOf("image", image) }],
+  images: [{ kind: "file", file: upload(image) }],
   files: [],
   ...more,
 });
@@ -46,7 +41,6 @@ const plain = (background: string): Promise<Uint8Array> =>
   sharp({ create: { width: 64, height: 64, channels: 3, background } })
     .png()
     .toBuffer();
-const neverAborted = new AbortController().signal;
 
 function whole(response: ImageResponse): BufferedImageResponse {
   if (response.kind !== "buffered") throw new Error("a stream came back");
@@ -64,7 +58,7 @@ const bytesOf = ({ image }: { readonly image: unknown }): Uint8Array =>
   (image as { readonly bytes: Uint8Array }).bytes;
 
 test("other requests are served while a large image is drawn", async () => {
-  await worker.generations(query("a boat"), target, neverAborted);
+  await generate("a boat");
   let last = process.cpuUsage();
   let longest = 0;
   // In CPU time of this process, which other processes do not prolong.
@@ -74,11 +68,7 @@ test("other requests are served while a large image is drawn", async () => {
     last = process.cpuUsage();
   }, 5);
   const options = { size: "2048x2048", quality: "high" };
-  const response = await worker.generations(
-    query("an oil painting of a city", { options }),
-    target,
-    neverAborted,
-  );
+  const response = await generate("an oil painting of a city", { options });
   clearInterval(ticking);
   expect(response.kind).toBe("buffered");
   // Drawn in this process, the image would have blocked the event loop for most of a second.
@@ -87,37 +77,26 @@ test("other requests are served while a large image is drawn", async () => {
 
 test("stream events arrive in order, and an error keeps its parameter", async () => {
   const options = { size: "256x256", partial_images: 2 };
-  const response = await worker.generations(
-    query("a fox", { stream: true, options }),
-    target,
-    neverAborted,
-  );
+  const response = await generate("a fox", { stream: true, options });
   expect((await framesOf(response)).map(({ type }) => type)).toEqual([
     "partial",
     "partial",
     "completed",
   ]);
-  const refused = worker.generations(
-    query("a fox", { options: { size: "1x1" } }),
-    target,
-    neverAborted,
-  );
-  const error = await refused.catch((thrown: unknown) => thrown);
-  if (!(error instanceof GatewayError)) throw error;
-  expect([error.kind, error.details.param]).toEqual(["invalid_value", "size"]);
+  const refused = generate("a fox", { options: { size: "1x1" } });
+  const { details } = await expectError(refused, "invalid_value");
+  expect(details.param).toBe("size");
 });
 
 test("a client that disconnects ends the drawing", async () => {
   const controller = new AbortController();
-  const generate = (n: number, signal: AbortSignal): Promise<ImageResponse> => {
-    const options = { size: "1024x1024", n, quality: "max" };
-    return worker.generations(query("a castle, oil", { options }), target, signal);
-  };
+  const castles = (n: number, signal?: AbortSignal): Promise<ImageResponse> =>
+    generate("a castle, oil", { options: { size: "1024x1024", n, quality: "max" } }, signal);
   const reference = performance.now();
-  await generate(1, neverAborted);
+  await castles(1);
   const oneImageMs = performance.now() - reference;
   const began = performance.now();
-  const generation = generate(10, controller.signal);
+  const generation = castles(10, controller.signal);
   setTimeout(() => controller.abort(new GatewayError("client_closed", "gone")), 200);
   const error = await generation.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(GatewayError);
@@ -127,9 +106,7 @@ test("a client that disconnects ends the drawing", async () => {
 
 test("a whole response has every image, their metadata and the sum of their usage", async () => {
   const options = { size: "64x96", quality: "high", n: 2 };
-  const response = whole(
-    await worker.generations(query("two cats, one moon", { options }), target, neverAborted),
-  );
+  const response = whole(await generate("two cats, one moon", { options }));
   expect(response.results.map((result) => result.revised_prompt)).toEqual([
     "vexel-sketch drew: two cats under a moon.",
     "vexel-sketch drew: two cats under a moon.",
@@ -152,11 +129,7 @@ test("a whole response has every image, their metadata and the sum of their usag
 test("the seed of the request decides the image, streamed or not", async () => {
   const generated = async (seed: number, stream: boolean): Promise<string> => {
     const options = { size: "64x64" };
-    const response = await worker.generations(
-      query("a house", { options, stream, extraFields: { seed } }),
-      target,
-      neverAborted,
-    );
+    const response = await generate("a house", { options, stream, extraFields: { seed } });
     const [image] = response.kind === "buffered" ? response.results : await framesOf(response);
     return Buffer.from(image ? bytesOf(image) : []).toString("hex");
   };
@@ -168,31 +141,29 @@ test("the seed of the request decides the image, streamed or not", async () => {
 test("uploads, masks and markup of an edit reach the drawing program", async () => {
   const image = await plain("#3060c0");
   const edited = async (more: Partial<EditQuery>): Promise<string> => {
-    const { results } = whole(
-      await worker.edits(editOf("a touch", image, more), target, neverAborted),
-    );
+    const { results } = whole(await worker.edits(editOf("a touch", image, more), target, never));
     return Buffer.from(results[0] ? bytesOf(results[0]) : []).toString("hex");
   };
   const without = await edited({});
-  const overlay = fileOf("markup[0]", await plain("#00ff00"));
+  const overlay = upload(await plain("#00ff00"), "markup[0]");
   expect(await edited({ files: [overlay] })).not.toBe(without);
   // Files of other form fields are no part of the edit.
-  expect(await edited({ files: [fileOf("notes", await plain("#00ff00"))] })).toBe(without);
-  const mask = { kind: "file", file: fileOf("mask", await plain("#ffffff")) } as const;
+  expect(await edited({ files: [upload(await plain("#00ff00"), "notes")] })).toBe(without);
+  const mask = { kind: "file", file: upload(await plain("#ffffff"), "mask") } as const;
   const refused = await edited({ mask }).catch((thrown: unknown) => thrown);
   expect(refused).toMatchObject({ kind: "invalid_value", details: { param: "mask" } });
 });
 
 test("errors of the drawing program become gateway errors, and defects become internal errors", () => {
   const refused = new SketchError("invalid_image_file", "The file is broken.", { param: "mask" });
-  expect(sketchErrorToGatewayError(refused, neverAborted)).toMatchObject({
+  expect(sketchErrorToGatewayError(refused, never)).toMatchObject({
     kind: "invalid_image_file",
     message: "The file is broken.",
     details: { param: "mask" },
   });
   const gone = AbortSignal.abort();
   expect(sketchErrorToGatewayError(gone.reason, gone)).toMatchObject({ kind: "client_closed" });
-  expect(sketchErrorToGatewayError(new RangeError("off by one"), neverAborted)).toMatchObject({
+  expect(sketchErrorToGatewayError(new RangeError("off by one"), never)).toMatchObject({
     kind: "internal",
   });
 });
@@ -200,7 +171,7 @@ test("errors of the drawing program become gateway errors, and defects become in
 test("a started process is reported by the id of the model, which the log has", async () => {
   const ready: unknown[] = [];
   const reporting = createSketchWorker({ idleMs: 60_000, onReady: (model) => ready.push(model) });
-  await reporting.generations(query("a boat"), target, neverAborted);
+  await reporting.generations(query("a boat"), target, never);
   await reporting.close();
   expect(ready).toEqual(["vexel-sketch"]);
 });
