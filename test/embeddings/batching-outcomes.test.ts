@@ -1,13 +1,12 @@
 /** Whatever happens to one request of a batch, the others get their own results. */
 import { describe, expect, test } from "bun:test";
-import { batch } from "../../server/embeddings/batch.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { clientClosedError, Deadline, SignalClient } from "../../server/request/deadline.ts";
 import type { QueueWait } from "../../server/request/stage.ts";
 import { mayHaveBeenBilled } from "../../server/upstream/may-have-been-billed.ts";
 import {
+  batchStage,
   type CountedRequest,
-  capabilitiesOf,
   type EmbeddingsSend,
   HeldUpstream,
   modelWithTargets,
@@ -17,8 +16,9 @@ import {
   requestFor,
   requestOf,
   responseTo,
+  sendTexts,
   settled,
-  setUpBatching,
+  setUpBusyBatching,
   targetNamed,
   textsOf,
   tooManyTokens,
@@ -29,21 +29,18 @@ describe("a client that disconnects", () => {
   const reason = new Error("gone");
 
   test("while its request is queued ends at once, and the request is not sent", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
-    const requests = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = requests.map((request) => outcomeOf(send(request)));
+    const { upstream, send, release } = setUpBusyBatching();
+    const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
     requests[1]?.signal.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
-    await free();
+    await release();
     expect(upstream.requestedTexts[1]).toEqual(["a", "c"]);
     upstream.requests[1]?.respond();
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
   test("as the last client of a pending batch leaves no timer and no request behind", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 1 });
-    busy();
+    const { upstream, send, release } = setUpBusyBatching({}, { maxQueued: 1 });
     const request = requestOf("a");
     const outcome = outcomeOf(send(request));
     request.signal.abort(reason);
@@ -51,16 +48,14 @@ describe("a client that disconnects", () => {
     // There is capacity again, for any model.
     void send(requestFor(["b"], modelWithTargets(...request.model.targets)));
     expect(upstream.requests).toHaveLength(1);
-    await free();
+    await release();
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 
   test("while the batch is in flight ends at once, without an effect on other clients", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
-    const requests = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = requests.map((request) => outcomeOf(send(request)));
-    await free();
+    const { upstream, send, release } = setUpBusyBatching();
+    const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
+    await release();
     requests[0]?.signal.abort(reason);
     expect(await outcomes[0]).toEqual({ error: reason });
     expect(upstream.requests[1]?.request.signal.aborted).toBe(false);
@@ -70,11 +65,9 @@ describe("a client that disconnects", () => {
   });
 
   test("as the last client of a batch cancels the upstream request", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
-    const requests = ["a", "b"].map((text) => requestOf(text));
-    const outcomes = requests.map((request) => outcomeOf(send(request)));
-    await free();
+    const { upstream, send, release } = setUpBusyBatching();
+    const { requests, outcomes } = sendTexts(send, ["a", "b"]);
+    await release();
     for (const request of requests) request.signal.abort(reason);
     expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
     await settled();
@@ -84,8 +77,7 @@ describe("a client that disconnects", () => {
   });
 
   test("frees capacity for another request", async () => {
-    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
-    busy();
+    const { upstream, send } = setUpBusyBatching({ maxItems: 3 });
     const requests = ["a", "b", "c", "d"].map((text) => requestOf(text));
     const outcomes = requests.slice(0, 2).map((request) => outcomeOf(send(request)));
     requests[0]?.signal.abort(reason);
@@ -97,11 +89,10 @@ describe("a client that disconnects", () => {
   });
 
   test("after its request was sent alone has no effect on later requests", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const single = requestOf("a");
     const outcome = outcomeOf(send(single));
-    await free();
+    await release();
     const later = ["b", "c"].map((text) => send(requestOf(text)));
     single.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
@@ -115,11 +106,9 @@ describe("a client that disconnects", () => {
   });
 
   test("before the batch is bisected is not sent again", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
-    const requests = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = requests.map((request) => outcomeOf(send(request)));
-    await free();
+    const { upstream, send, release } = setUpBusyBatching();
+    const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
+    await release();
     requests[1]?.signal.abort(reason);
     upstream.requests[1]?.fail(rejected("no"));
     await settled();
@@ -130,22 +119,19 @@ describe("a client that disconnects", () => {
   });
 
   test("before its request is sent is never batched", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const request = requestOf("a");
     request.signal.abort(reason);
     expect(await outcomeOf(send(request))).toEqual({ error: reason });
-    await free();
+    await release();
     expect(upstream.requests).toHaveLength(1);
   });
 
   test("has no abort listener after its request settled", async () => {
     for (const bad of [false, true]) {
-      const { upstream, send, occupy: busy, release: free } = setUpBatching();
-      busy();
-      const requests = ["a", "b"].map((text) => requestOf(text));
-      const outcomes = requests.map((request) => outcomeOf(send(request)));
-      await free();
+      const { upstream, send, release } = setUpBusyBatching();
+      const { requests, outcomes } = sendTexts(send, ["a", "b"]);
+      await release();
       if (bad) upstream.requests[1]?.fail(overloaded());
       else upstream.requests[1]?.respond();
       await Promise.all(outcomes);
@@ -170,8 +156,7 @@ describe("a request whose timeout passes", () => {
   const atUpstream = { kind: "upstream_timeout", details: {} };
 
   test("while its batch is being filled gets an error that says that no upstream was called", async () => {
-    const { upstream, send, occupy } = setUpBatching();
-    occupy();
+    const { upstream, send } = setUpBusyBatching();
     const request = withQueueWait("a");
     const outcome = outcomeOf(send(request));
     await timeOut(request);
@@ -186,8 +171,7 @@ describe("a request whose timeout passes", () => {
   test.each([1, 2])(
     "while its batch of %i waits for the limits of the target gets that error",
     async (count) => {
-      const { upstream, send, occupy, release } = setUpBatching();
-      occupy();
+      const { upstream, send, release } = setUpBusyBatching();
       const requests = ["a", "b"].slice(0, count).map(withQueueWait);
       const outcomes = requests.map((request) => outcomeOf(send(request)));
       await release();
@@ -200,8 +184,7 @@ describe("a request whose timeout passes", () => {
   );
 
   test("while its batch is in flight gets the error of an upstream that does not respond", async () => {
-    const { send, occupy, release } = setUpBatching();
-    occupy();
+    const { send, release } = setUpBusyBatching();
     const requests = ["a", "b"].map(withQueueWait);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
@@ -211,8 +194,7 @@ describe("a request whose timeout passes", () => {
   });
 
   test("while one half of its failed batch is queued: an upstream was called before", async () => {
-    const { upstream, send, occupy, release } = setUpBatching();
-    occupy();
+    const { upstream, send, release } = setUpBusyBatching();
     const requests = ["a", "b"].map(withQueueWait);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
@@ -225,8 +207,7 @@ describe("a request whose timeout passes", () => {
 });
 
 test("the client that disconnects while its request is queued is not charged for it", async () => {
-  const { send, occupy } = setUpBatching();
-  occupy();
+  const { send } = setUpBusyBatching();
   const request = requestOf("a");
   const outcome = outcomeOf(send(request));
   request.signal.abort(clientClosedError());
@@ -236,8 +217,7 @@ test("the client that disconnects while its request is queued is not charged for
 });
 
 test("all requests of a batch have its wait for the limits of the target", async () => {
-  const { upstream, send, occupy, release } = setUpBatching();
-  occupy();
+  const { upstream, send, release } = setUpBusyBatching();
   const waits = ["a", "b"].map(() => ({ ms: 0, isWaiting: false, admittedAt: 0 }));
   const responses = waits.map((queueWait, at) => send({ ...requestOf(`${at}`), queueWait }));
   await release();
@@ -252,13 +232,7 @@ describe("a batch that fails", () => {
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
     const requested: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
-    const send = batch({
-      capabilities: capabilitiesOf({}),
-      enabled: () => true,
-      concurrency: 1,
-      fastMs: 0,
-      clock: () => 0,
-    })(async (request) => {
+    const send = batchStage()(async (request) => {
       if (textsOf(request)[0] === "first") {
         await first.promise;
         return responseTo(request);
@@ -366,13 +340,7 @@ describe("a batch that fails", () => {
     const [bad, good] = [targetNamed("bad"), targetNamed("good")];
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = modelWithTargets(bad, good);
-    const joined = batch({
-      capabilities: capabilitiesOf({}),
-      enabled: () => true,
-      concurrency: 1,
-      fastMs: 0,
-      clock: () => 0,
-    })((request) => upstreams.get(request.target!)!.next(request));
+    const joined = batchStage()((request) => upstreams.get(request.target!)!.next(request));
     const send: EmbeddingsSend = (request) =>
       joined({ ...request, target: bad }).catch(() => joined({ ...request, target: good }));
     const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(requestFor([text], both))));

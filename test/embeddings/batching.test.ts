@@ -1,12 +1,12 @@
 /** Micro-batching: small requests to a busy target are sent as one, without a visible difference to clients. */
 
 import { describe, expect, test } from "bun:test";
-import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
+import type { BatchOptions } from "../../server/embeddings/batch.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
+  batchStage,
   type CountedRequest,
-  capabilitiesOf,
   type EmbeddingsSend,
   entriesOf,
   model,
@@ -18,6 +18,7 @@ import {
   responseTo,
   settled,
   setUpBatching,
+  setUpBusyBatching,
   targetNamed,
   vectorFor,
 } from "./stage-fixture.ts";
@@ -64,13 +65,12 @@ describe("a request to an idle target", () => {
 
 describe("requests to a busy target", () => {
   test("wait, and are sent as one batch when a slot is free", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const requests = ["a", "b", "c"].map((text) => requestOf(text));
     const responses = requests.map(send);
     await settled();
     expect(upstream.requests).toHaveLength(1);
-    await free();
+    await release();
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
     expect(upstream.requests[1]?.request.query.single).toBe(false);
     upstream.requests[1]?.respond();
@@ -81,11 +81,10 @@ describe("requests to a busy target", () => {
   });
 
   test("with several inputs get all of their vectors, in order, without the upstream's verbatim body", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
     const responses = inputs.map((texts) => send(requestFor(texts, model)));
-    await free();
+    await release();
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({
       ...responseTo(joined),
@@ -98,11 +97,10 @@ describe("requests to a busy target", () => {
   });
 
   test("that found no other request are sent unchanged", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const single = requestOf("a");
     const upstreamResponse = send(single);
-    await free();
+    await release();
     expect(upstream.requests[1]?.request).toBe(single);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[1]?.respond(response);
@@ -110,8 +108,7 @@ describe("requests to a busy target", () => {
   });
 
   test("are sent after the longest wait, although no slot is free", async () => {
-    const { upstream, send, occupy: busy } = setUpBatching({}, { maxWaitMs: 5 });
-    busy();
+    const { upstream, send } = setUpBusyBatching({}, { maxWaitMs: 5 });
     void send(requestOf("a"));
     void send(requestOf("b"));
     await Bun.sleep(30);
@@ -120,10 +117,9 @@ describe("requests to a busy target", () => {
   });
 
   test("are sent in the order of arrival, one batch for each free slot", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     for (const user of ["u", "v", "u"]) void send(requestOf(`of ${user}`, { user }));
-    await free();
+    await release();
     expect(upstream.requestedTexts.slice(1)).toEqual([["of u", "of u"]]);
     upstream.requests[1]?.respond();
     await settled();
@@ -144,12 +140,7 @@ describe("requests to a busy target", () => {
       else free++;
       return responseTo(request);
     };
-    const send = batch({
-      capabilities: capabilitiesOf({}),
-      enabled: () => true,
-      fastMs: 0,
-      clock: () => 0,
-    })(upstream);
+    const send = batchStage({}, { concurrency: 4, maxWaitMs: 25 })(upstream);
     const client = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;
@@ -164,15 +155,13 @@ describe("requests to a busy target", () => {
 
 describe("a batch", () => {
   test("is sent at once when it is full", () => {
-    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
-    busy();
+    const { upstream, send } = setUpBusyBatching({ maxItems: 3 });
     for (const text of ["a", "b", "c"]) void send(requestOf(text));
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
   });
 
   test("never exceeds the gateway's maximum, even if the target accepts more", () => {
-    const { upstream, send, occupy: busy } = setUpBatching({}, { maxInputs: 2 });
-    busy();
+    const { upstream, send } = setUpBusyBatching({}, { maxInputs: 2 });
     for (const text of ["a", "b", "c", "d", "e"]) void send(requestOf(text));
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b"], ["c", "d"]]);
   });
@@ -181,11 +170,10 @@ describe("a batch", () => {
     const inputs = [["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee"]];
     const limits = [{ maxItems: 4 }, { maxBytes: 19 }, { maxTokens: 4 }];
     for (const limit of limits) {
-      const { upstream, send, occupy: busy, release: free } = setUpBatching(limit);
-      busy();
+      const { upstream, send, release } = setUpBusyBatching(limit);
       for (const texts of inputs) void send(requestFor(texts, model));
       expect(upstream.requestedTexts.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
-      await free();
+      await release();
       upstream.requests[1]?.respond();
       await settled();
       expect(upstream.requestedTexts.slice(2)).toEqual([["dddd", "eeee"]]);
@@ -211,8 +199,7 @@ describe("a batch", () => {
       [{ user: "u" }, { user: "u", input: { kind: "tokens", tokens: [[1]] } }],
     ];
     for (const [one, other] of pairs) {
-      const { upstream, send, occupy: busy, release: free } = setUpBatching();
-      busy();
+      const { upstream, send, release } = setUpBusyBatching();
       const requests = [
         requestOf("a", one),
         requestOf("b", other),
@@ -220,7 +207,7 @@ describe("a batch", () => {
         requestOf("d", other),
       ];
       const responses = requests.map(send);
-      await free();
+      await release();
       await upstream.respondToAll();
       expect(
         upstream.requests.map(({ request: { query } }) => entriesOf(query.input).length),
@@ -237,14 +224,13 @@ describe("a batch", () => {
       { user: "u" },
       { input: { kind: "tokens", tokens: [[1]] } },
     ] as const) {
-      const { upstream, send, occupy: busy, release: free } = setUpBatching();
-      busy();
+      const { upstream, send, release } = setUpBusyBatching();
       for (const priority of ["batch", "interactive", "batch", "interactive"] as const) {
         const request = requestOf("a", query);
         request.record.priority = priority;
         void send(request);
       }
-      await free();
+      await release();
       await upstream.respondToAll();
       expect(
         upstream.requests.slice(1).map(({ request: { query, record } }) => ({
@@ -259,12 +245,11 @@ describe("a batch", () => {
   });
 
   test("of which one request has started counts as started, and so do all its requests once it is sent", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const requests = ["a", "b", "c"].map((text) => requestOf(text));
     requests[1]!.record.routing.hasStarted = true;
     const responses = requests.map(send);
-    await free();
+    await release();
     expect(upstream.requests[1]?.request.record).toBe(requests[1]!.record);
     upstream.requests[1]?.respond();
     for (const [at, { vectors }] of (await Promise.all(responses)).entries()) {
@@ -274,13 +259,12 @@ describe("a batch", () => {
   });
 
   test("does not confuse the value of `user` with another option", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     void send(requestOf("a", { user: "null" }));
     void send(requestOf("b", { dimensions: 1 }));
     void send(requestOf("c", { user: "1" }));
     void send(requestOf("d", { user: 'x","y' }));
-    await free();
+    await release();
     await upstream.respondToAll();
     expect(upstream.requestedTexts.slice(1)).toEqual([["a"], ["b"], ["c"], ["d"]]);
   });
@@ -288,8 +272,7 @@ describe("a batch", () => {
 
 describe("is not batched:", () => {
   const expectAlone = (options: Partial<BatchOptions>, request: CountedRequest): void => {
-    const { upstream, send, occupy: busy } = setUpBatching({}, options);
-    busy();
+    const { upstream, send } = setUpBusyBatching({}, options);
     void send(request);
     expect(upstream.requests[1]?.request).toBe(request);
   };
@@ -307,8 +290,7 @@ describe("is not batched:", () => {
   });
 
   test("a request that fills a batch alone", () => {
-    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 1 });
-    busy();
+    const { upstream, send } = setUpBusyBatching({ maxItems: 1 });
     const request = requestOf("a");
     void send(request);
     expect(upstream.requests[1]?.request).toBe(request);
@@ -316,12 +298,11 @@ describe("is not batched:", () => {
   });
 
   test("a request that finds the queue full", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 2 });
-    busy();
+    const { upstream, send, release } = setUpBusyBatching({}, { maxQueued: 2 });
     for (const text of ["a", "b", "c"]) void send(requestOf(text));
     expect(upstream.requestedTexts).toEqual([["first"], ["c"]]);
     upstream.requests[1]?.respond();
-    await free();
+    await release();
     expect(upstream.requestedTexts.slice(2)).toEqual([["a", "b"]]);
     // The queued requests have left, so others may queue.
     for (const text of ["d", "e", "f"]) void send(requestOf(text));
@@ -329,15 +310,13 @@ describe("is not batched:", () => {
   });
 
   test("a request to another target, which is not busy", () => {
-    const { upstream, send, occupy: busy } = setUpBatching();
-    busy();
+    const { upstream, send } = setUpBusyBatching();
     void send(requestFor(["a"], modelWithTargets(targetNamed("b"))));
     expect(upstream.requestedTexts).toEqual([["first"], ["a"]]);
   });
 
   test("a request for another model with the same target", () => {
-    const { upstream, send, occupy: busy } = setUpBatching();
-    busy();
+    const { upstream, send } = setUpBusyBatching();
     void send(requestOf("a"));
     void send(requestFor(["b"], modelWithTargets(...model.targets)));
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
@@ -346,10 +325,9 @@ describe("is not batched:", () => {
 
 describe("the usage of a batch", () => {
   test("is divided by estimated tokens, to the last token", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
-    await free();
+    await release();
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({ ...responseTo(joined), usage: { inputTokens: 13 } });
     const tokens = (await Promise.all(responses)).map(({ usage }) => usage?.inputTokens);
@@ -357,10 +335,9 @@ describe("the usage of a batch", () => {
   });
 
   test("is unknown if the upstream reports none", async () => {
-    const { upstream, send, occupy: busy, release: free } = setUpBatching();
-    busy();
+    const { upstream, send, release } = setUpBusyBatching();
     const responses = ["a", "b"].map((text) => send(requestOf(text)));
-    await free();
+    await release();
     upstream.requests[1]?.respond({ vectors: [[1], [2]] });
     for (const response of await Promise.all(responses))
       expect(response).not.toHaveProperty("usage");

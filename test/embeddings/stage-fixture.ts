@@ -185,22 +185,12 @@ export const model = modelWithTargets(targetNamed("a"));
 export const requestOf = (text: string, query: Partial<EmbeddingsQuery> = {}): CountedRequest =>
   requestFor([text], model, query);
 
-export interface BatchingSetup {
-  readonly upstream: HeldUpstream;
-  readonly send: EmbeddingsSend;
-  /** Sends one request, which occupies the only slot. */
-  occupy(): void;
-  /** Ends that request: waiting requests may be sent. */
-  release(): Promise<void>;
-}
-
 /** A concurrency of one, so that a single request keeps the target busy, and a wait longer than any test. */
-export function setUpBatching(
+export const batchStage = (
   limits: Partial<EmbeddingCapabilities> = {},
   options: Partial<BatchOptions> = {},
-): BatchingSetup {
-  const upstream = new HeldUpstream();
-  const send = batch({
+) =>
+  batch({
     fastMs: 0,
     clock: () => 0,
     capabilities: capabilitiesOf(limits),
@@ -208,14 +198,27 @@ export function setUpBatching(
     concurrency: 1,
     maxWaitMs: 60_000,
     ...options,
-  })(upstream.next);
-  return {
-    upstream,
-    send,
-    occupy: () => void send(requestOf("first")),
-    release: async () => {
-      upstream.requests[0]?.respond();
-      await settled();
-    },
+  });
+
+export function setUpBatching(...options: Parameters<typeof batchStage>) {
+  const upstream = new HeldUpstream();
+  return { upstream, send: batchStage(...options)(upstream.next) };
+}
+
+/** The same, with a busy target: a request with the text "first" occupies its only slot. */
+export function setUpBusyBatching(...options: Parameters<typeof batchStage>) {
+  const { upstream, send } = setUpBatching(...options);
+  void send(requestOf("first"));
+  /** Ends the first request: waiting requests may be sent. */
+  const release = async (): Promise<void> => {
+    upstream.requests[0]?.respond();
+    await settled();
   };
+  return { upstream, send, release };
+}
+
+/** Sends one request for each text. */
+export function sendTexts(send: EmbeddingsSend, texts: readonly string[]) {
+  const requests = texts.map((text) => requestOf(text));
+  return { requests, outcomes: requests.map((request) => outcomeOf(send(request))) };
 }

@@ -68,16 +68,12 @@ test("without a priority, requests are interactive and keys take turns", async (
   expect(order.indexOf("batch 1")).toBeLessThan(order.indexOf("interactive 2"));
 });
 
-/** The inputs of the upstream requests that arrived after the first, in order. */
-const laterInputs = ({ fake }: Limited) =>
-  fake.requests.slice(1).map(({ json }) => (json as { input: unknown }).input);
-
-test("an interactive request is not held back by micro-batching with batch requests", async () => {
-  // A long wait, so that all requests find the batch that is being filled.
+/** An upstream with one slot, which a slow batch request holds; `send` queues further requests in order. */
+async function startBehindFirst(settings: Record<string, string>) {
   const limited = start({
     keys: { people: "", index: "" },
     upstreamLimits: "concurrent: 1",
-    settings: { VEXEL_CACHE_BYTES: "0", VEXEL_BATCH_WAIT_MS: "500" },
+    settings,
   });
   const { fake, gateway } = limited;
   const { promise: until, resolve: finishFirst } = Promise.withResolvers<void>();
@@ -90,6 +86,21 @@ test("an interactive request is not held back by micro-batching with batch reque
     // A later turn of the event loop: the next request joins this one only if the target is busy.
     await Bun.sleep(5);
   };
+  /** The inputs of the upstream requests that arrived after the first, in order. */
+  const finish = async (): Promise<unknown[]> => {
+    finishFirst();
+    expect(await Promise.all(requests)).toEqual(Array(requests.length).fill("served"));
+    return fake.requests.slice(1).map(({ json }) => (json as { input: unknown }).input);
+  };
+  return { gateway, send, finish };
+}
+
+test("an interactive request is not held back by micro-batching with batch requests", async () => {
+  // A long wait, so that all requests find the batch that is being filled.
+  const { send, finish } = await startBehindFirst({
+    VEXEL_CACHE_BYTES: "0",
+    VEXEL_BATCH_WAIT_MS: "500",
+  });
   for (const name of ["batch 1", "batch 2", "batch 3"]) await send("index", name, "batch");
   await send("index", "batched 1", "batch");
   await send("people", "interactive 1", "interactive");
@@ -97,9 +108,7 @@ test("an interactive request is not held back by micro-batching with batch reque
   await send("people", "interactive 2", "interactive");
   // Both batches wait in the queue of the target once their wait in the batcher is over.
   await Bun.sleep(600);
-  finishFirst();
-  expect(await Promise.all(requests)).toEqual(Array(8).fill("served"));
-  expect(laterInputs(limited)).toEqual([
+  expect(await finish()).toEqual([
     ["interactive 1", "interactive 2"],
     "batch 1",
     "batch 2",
@@ -114,29 +123,16 @@ test.each([
 ])(
   "an interactive request does not wait for an input that a batch request has queued, %s",
   async (_, batchWaitMs) => {
-    const limited = start({
-      keys: { people: "", index: "" },
-      upstreamLimits: "concurrent: 1",
-      settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_BATCH_WAIT_MS: batchWaitMs },
+    const { gateway, send, finish } = await startBehindFirst({
+      VEXEL_CACHE_BYTES: "1000000",
+      VEXEL_BATCH_WAIT_MS: batchWaitMs,
     });
-    const { fake, gateway } = limited;
-    const { promise: until, resolve: finishFirst } = Promise.withResolvers<void>();
-    fake.script({ until });
-    const requests = [embed(limited, "index", "first", "batch")];
-    await fake.arrived(1);
-    const send = async (key: string, input: string, priority: string) => {
-      requests.push(embed(limited, key, input, priority));
-      await waitUntil(() => gateway.inFlight() === requests.length);
-      await Bun.sleep(5);
-    };
     for (const name of ["b1", "b2", "b3"]) await send("index", name, "batch");
     await send("people", "b3", "interactive");
     // This input is at the upstream already.
     await send("people", "first", "interactive");
     await Bun.sleep(50);
-    finishFirst();
-    expect(await Promise.all(requests)).toEqual(Array(6).fill("served"));
-    expect(laterInputs(limited)).toEqual(["b3", "b1", "b2", "b3"]);
+    expect(await finish()).toEqual(["b3", "b1", "b2", "b3"]);
     const rows = gateway.rows().filter(({ cachedInputs }) => cachedInputs === 1);
     expect(rows).toHaveLength(1);
   },
