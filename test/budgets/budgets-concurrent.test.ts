@@ -1,6 +1,7 @@
 /** Concurrent requests do not exceed a budget, whether or not their cost can be predicted. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Arranged, arrange } from "../conformance/arrange.ts";
+import { describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
+import { arrange } from "../conformance/arrange.ts";
 import { png } from "../http/gateway-fixture.ts";
 import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./budgets-fixture.ts";
 
@@ -67,14 +68,8 @@ keys:
   - { name: images, key: ${keyOf("images")}, budget: { month: 4, unknownPrice: refuse } }
 `;
 
-let setup: Arranged;
-beforeAll(() => {
-  setup = arrange({ yaml });
-});
-afterAll(() => {
-  setup.close();
-  upstream.stop(true);
-});
+const setup = arrange({ yaml });
+closeAfterAll(setup, upstream);
 
 const send = (key: string, path: string, body: object) =>
   setup.gateway.post(path, body, { authorization: `Bearer ${keyOf(key)}` });

@@ -1,14 +1,13 @@
 /** A budget can be spent to the last dollar, although a text reserves more than it is going to cost. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
-import { type Arranged, arrange } from "../conformance/arrange.ts";
+import { closeAfterAll } from "../clean-up.ts";
+import { arrange } from "../conformance/arrange.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const key = "sk-test-thousand-0000000";
-let setup: Arranged;
-beforeAll(() => {
-  setup = arrange({
-    yaml: (url) => `
+const setup = arrange({
+  yaml: (url) => `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake }
 models:
@@ -17,9 +16,8 @@ models:
 keys:
   - { name: thousand, key: ${key}, budget: { total: 10 } }
 `,
-  });
 });
-afterAll(() => setup.close());
+closeAfterAll(setup);
 
 const events = (): number[] =>
   setup.gateway

@@ -1,9 +1,10 @@
 /** Budgets through a real gateway: spending stays within them, and a refusal has OpenAI's error shape. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { RateLimitError } from "openai";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
-import { type Arranged, arrange, clientOf } from "../conformance/arrange.ts";
+import { closeAfterAll } from "../clean-up.ts";
+import { arrange, clientOf } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
 
 /** An image of dall-e-3 costs four cents. */
@@ -31,12 +32,9 @@ keys:
   - { name: picky, key: ${keyOf("picky")}, budget: { day: 100, unknownPrice: refuse } }
 `;
 
-let setup: Arranged;
-beforeAll(() => {
-  setup = arrange({ yaml });
-});
+const setup = arrange({ yaml });
 afterEach(() => setup.fake.clear());
-afterAll(() => setup.close());
+closeAfterAll(setup);
 
 const generate = (key: string, body: object = {}, headers: Record<string, string> = {}) =>
   setup.gateway.post(

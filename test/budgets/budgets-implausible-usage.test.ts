@@ -1,5 +1,5 @@
 /** Implausible usage of an upstream is dropped and logged, and uses up no budget. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   dropImplausibleEmbeddingsUsage,
   dropImplausibleImageUsage,
@@ -10,7 +10,8 @@ import type {
   GenerationQuery,
   ImageResponse,
 } from "../../server/upstream/contract.ts";
-import { type Arranged, arrange } from "../conformance/arrange.ts";
+import { closeAfterAll } from "../clean-up.ts";
+import { arrange } from "../conformance/arrange.ts";
 import { png } from "../http/gateway-fixture.ts";
 
 const implausible = 1_000_000_000_000;
@@ -44,14 +45,8 @@ keys:
   - { name: budgeted, key: ${key}, budget: { month: 5 } }
 `;
 
-let setup: Arranged;
-beforeAll(() => {
-  setup = arrange({ yaml });
-});
-afterAll(() => {
-  setup.close();
-  upstream.stop(true);
-});
+const setup = arrange({ yaml });
+closeAfterAll(setup, upstream);
 
 describe.each([
   ["/v1/embeddings", { model: "vectors", input: "an otter" }, "input tokens"],

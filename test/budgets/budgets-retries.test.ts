@@ -1,18 +1,16 @@
 /** A retry after an attempt that may have been billed is charged for both, separately in the ledger. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { type Fake, startFake } from "../fake-upstream.ts";
-import { startGateway, type TestGateway } from "../harness.ts";
+import { beforeEach, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway } from "../harness.ts";
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
-let [failing, healthy]: Fake[] = [];
-let gateway: TestGateway;
-beforeAll(() => {
-  [failing, healthy] = [startFake(), startFake()];
-  const targets = (model: string) =>
-    `[{ upstream: failing, model: ${model}, tier: 0 }, { upstream: healthy, model: ${model}, tier: 1 }]`;
-  gateway = startGateway({
-    yaml: `
+const [failing, healthy] = [startFake(), startFake()];
+const targets = (model: string) =>
+  `[{ upstream: failing, model: ${model}, tier: 0 }, { upstream: healthy, model: ${model}, tier: 1 }]`;
+const gateway = startGateway({
+  yaml: `
 upstreams:
   - { id: failing, kind: openai, baseUrl: "${failing.url}", apiKey: sk-fake }
   - { id: healthy, kind: openai, baseUrl: "${healthy.url}", apiKey: sk-fake }
@@ -23,17 +21,12 @@ keys:
   - { name: four, key: ${keyOf("four")}, budget: { total: 4 } }
   - { name: words, key: ${keyOf("words")}, budget: { total: 100 } }
 `,
-  });
 });
+closeAfterAll(gateway, failing, healthy);
 beforeEach(() => {
-  failing?.clear();
-  healthy?.clear();
+  failing.clear();
+  healthy.clear();
   gateway.resetTargets();
-});
-afterAll(async () => {
-  await gateway.close();
-  failing?.close();
-  healthy?.close();
 });
 
 const generate = () =>
@@ -51,7 +44,7 @@ const embed = () =>
 const lastRow = () => gateway.rows().at(-1);
 
 test("an image that was requested twice is charged twice, so a budget for four images admits two such requests", async () => {
-  failing?.script({ reset: "before-headers" }, { times: Infinity });
+  failing.script({ reset: "before-headers" }, { times: Infinity });
   for (let request = 0; request < 2; request++) {
     expect((await generate()).status).toBe(200);
     // The known cost, and the estimate of the attempt that may have been billed.
@@ -64,7 +57,7 @@ test("an image that was requested twice is charged twice, so a budget for four i
 });
 
 test("an embeddings request that is retried after a broken connection is charged for both attempts", async () => {
-  failing?.script({ reset: "before-headers" });
+  failing.script({ reset: "before-headers" });
   expect((await embed()).status).toBe(200);
   const row = lastRow();
   expect(row?.cost).toBeGreaterThan(0);
@@ -72,7 +65,7 @@ test("an embeddings request that is retried after a broken connection is charged
 });
 
 test("a retry after a rate limit error is charged for the successful attempt only", async () => {
-  failing?.script({ fail: "rate-limit" });
+  failing.script({ fail: "rate-limit" });
   expect((await embed()).status).toBe(200);
   expect(lastRow()).toMatchObject({ attempts: 2, estimatedCost: null });
 });

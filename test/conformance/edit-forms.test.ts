@@ -16,6 +16,11 @@ const usual: readonly Field[] = [
   ["model", "gpt-image-2"],
   ["prompt", "add a hat"],
 ];
+const withImage = (...fields: readonly Field[]): readonly Field[] => [
+  ...usual,
+  ["image", imageBytes],
+  ...fields,
+];
 
 async function send(...fields: readonly Field[]) {
   const form = new FormData();
@@ -23,15 +28,22 @@ async function send(...fields: readonly Field[]) {
     if (typeof value === "string") form.append(name, value);
     else form.append(name, new Blob([value]), filename ?? "picture.png");
   }
+  return post(form);
+}
+
+async function post(
+  body: FormData | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+) {
   const response = await fetch(`${gateway.baseURL}/images/edits`, {
     method: "POST",
-    headers: { authorization: `Bearer ${testKey}` },
-    body: form,
+    headers: { authorization: `Bearer ${testKey}`, ...headers },
+    body,
   });
-  const responseBody = (await response.json()) as {
+  const { error } = (await response.json()) as {
     error: { code: string; param: string; message: string };
   };
-  return { status: response.status, error: responseBody.error };
+  return { status: response.status, error };
 }
 
 /** A form byte by byte: `FormData` writes nothing but UTF-8. */
@@ -45,24 +57,20 @@ async function sendParts(
     Buffer.from(value as string),
     Buffer.from("\r\n"),
   ]);
-  const response = await fetch(`${gateway.baseURL}/images/edits`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${testKey}`,
-      "content-type": "multipart/form-data; boundary=b",
-    },
-    body: Buffer.concat([...chunks, Buffer.from("--b--\r\n")]),
+  return post(Buffer.concat([...chunks, Buffer.from("--b--\r\n")]), {
+    "content-type": "multipart/form-data; boundary=b",
   });
-  const { error } = (await response.json()) as {
-    error: { code: string; param: string; message: string };
-  };
-  return { status: response.status, error };
 }
+
+const modelPart = ['name="model"', "gpt-image-2"] as const;
+const promptPart = ['name="prompt"', "add a hat"] as const;
+const imagePart = [
+  'name="image"; filename="a.png"\r\nContent-Type: image/png',
+  imageBytes,
+] as const;
 
 describe("a text field of a form", () => {
   const latin1 = Buffer.from("Gr\xfc\xdfe", "latin1");
-  const model = ['name="model"', "gpt-image-2"] as const;
-  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', imageBytes] as const;
   const promptSent = () =>
     fake.requests[0]!.form!.find(({ field }) => field === "prompt")?.value ?? "none";
 
@@ -75,20 +83,19 @@ describe("a text field of a form", () => {
     ["us-ascii", Buffer.from("Grüße")],
   ])("is read in the charset that its part names: %s", async (charset, bytes) => {
     const head = `name="prompt"\r\nContent-Type: text/plain; charset=${charset}`;
-    expect((await sendParts(model, [head, bytes], image)).status).toBe(200);
+    expect((await sendParts(modelPart, [head, bytes], imagePart)).status).toBe(200);
     expect(promptSent()).toBe("Grüße");
   });
 
   test("has its byte order mark removed", async () => {
     const marked = ['name="model"', "\ufeffgpt-image-2"] as const;
-    expect((await sendParts(marked, ['name="prompt"', "\ufeffGrüße"], image)).status).toBe(200);
+    expect((await sendParts(marked, ['name="prompt"', "\ufeffGrüße"], imagePart)).status).toBe(200);
     expect(promptSent()).toBe("Grüße");
   });
 
   test("with a field name that is not UTF-8 is refused", async () => {
-    const prompt = ['name="prompt"', "add a hat"] as const;
     const field = [Buffer.from('name="\xfcbung"', "latin1"), "1"] as const;
-    const { status, error } = await sendParts(model, prompt, image, field);
+    const { status, error } = await sendParts(modelPart, promptPart, imagePart, field);
     expect([status, error.code]).toEqual([400, "invalid_form"]);
     expect(error.message).toContain("not valid UTF-8");
     expect(fake.requests).toHaveLength(0);
@@ -96,7 +103,9 @@ describe("a text field of a form", () => {
 
   test("is decoded with the charset of the field _charset_, which is not sent upstream", async () => {
     const charset = ['name="_charset_"', "iso-8859-1"] as const;
-    expect((await sendParts(model, ['name="prompt"', latin1], image, charset)).status).toBe(200);
+    expect((await sendParts(modelPart, ['name="prompt"', latin1], imagePart, charset)).status).toBe(
+      200,
+    );
     expect(promptSent()).toBe("Grüße");
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("_charset_");
   });
@@ -110,7 +119,11 @@ describe("a text field of a form", () => {
     ],
     ["names an unknown charset", "\r\nContent-Type: text/plain; charset=nope", "not supported"],
   ])("that %s is refused", async (_, more, message) => {
-    const { status, error } = await sendParts(model, [`name="prompt"${more}`, latin1], image);
+    const { status, error } = await sendParts(
+      modelPart,
+      [`name="prompt"${more}`, latin1],
+      imagePart,
+    );
     expect([status, error.code, error.param]).toEqual([400, "invalid_form", "prompt"]);
     expect(error.message).toContain(message);
     expect(fake.requests).toHaveLength(0);
@@ -120,12 +133,9 @@ describe("a text field of a form", () => {
 describe("an empty file field", () => {
   const left = (name: string) =>
     [`name="${name}"; filename=""\r\nContent-Type: application/octet-stream`, ""] as const;
-  const model = ['name="model"', "gpt-image-2"] as const;
-  const prompt = ['name="prompt"', "add a hat"] as const;
-  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', imageBytes] as const;
 
   test("counts as absent: mask", async () => {
-    expect((await sendParts(model, prompt, image, left("mask"))).status).toBe(200);
+    expect((await sendParts(modelPart, promptPart, imagePart, left("mask"))).status).toBe(200);
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("mask");
   });
 
@@ -134,7 +144,7 @@ describe("an empty file field", () => {
     async (type) => {
       for (const name of ["mask", "image", "image[]"]) {
         const empty = [`name="${name}"${type}`, ""] as const;
-        expect((await sendParts(model, prompt, image, empty)).status).toBe(200);
+        expect((await sendParts(modelPart, promptPart, imagePart, empty)).status).toBe(200);
       }
       for (const { form } of fake.requests) {
         expect(form!.map(({ field }) => field).sort()).toEqual(["image", "model", "prompt"]);
@@ -143,14 +153,14 @@ describe("an empty file field", () => {
   );
 
   test("counts as absent: a second image", async () => {
-    expect((await sendParts(model, prompt, left("image"), image)).status).toBe(200);
+    expect((await sendParts(modelPart, promptPart, left("image"), imagePart)).status).toBe(200);
     expect(fake.requests[0]!.form!.filter(({ field }) => field.startsWith("image"))).toHaveLength(
       1,
     );
   });
 
   test("is reported as missing if it is required: image", async () => {
-    const { status, error } = await sendParts(model, prompt, left("image"));
+    const { status, error } = await sendParts(modelPart, promptPart, left("image"));
     expect(status).toBe(400);
     expect(error.message).toBe("Missing required parameter: 'image'.");
   });
@@ -174,31 +184,19 @@ describe("a form is accepted", () => {
   });
 
   test("with empty fields, which HTML forms send for values that were not given", async () => {
-    const { status } = await send(
-      ...usual,
-      ["image", imageBytes],
-      ["size", ""],
-      ["n", ""],
-      ["stream", ""],
-    );
+    const { status } = await send(...withImage(["size", ""], ["n", ""], ["stream", ""]));
     expect(status).toBe(200);
     const texts = fake.requests[0]!.form!.filter(({ filename }) => filename === undefined);
     expect(texts.map(({ field }) => field).toSorted()).toEqual(["model", "prompt"]);
   });
 
   test("with stream=false, which is the default", async () => {
-    await send(...usual, ["image", imageBytes], ["stream", "false"]);
+    await send(...withImage(["stream", "false"]));
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("stream");
   });
 
   test("with unknown fields, which are passed through", async () => {
-    const { error } = await send(
-      ...usual,
-      ["image", imageBytes],
-      ["seed", "42"],
-      ["tag", "a"],
-      ["tag", "b"],
-    );
+    const { error } = await send(...withImage(["seed", "42"], ["tag", "a"], ["tag", "b"]));
     // The fake upstream refuses them like OpenAI.
     expect(error.message).toContain("Duplicate parameter: 'tag'");
     const sent = fake.requests[0]!.form!.map(({ field, value }) => [field, value]);
@@ -227,18 +225,8 @@ describe("a form is accepted", () => {
 
 describe("a form is refused with the name of the parameter for", () => {
   test.each<[string, readonly Field[], string, string]>([
-    [
-      "a text for a mask",
-      [...usual, ["image", imageBytes], ["mask", "undefined"]],
-      "invalid_type",
-      "mask",
-    ],
-    [
-      "a text beside an image",
-      [...usual, ["image", imageBytes], ["image[]", "undefined"]],
-      "invalid_type",
-      "image",
-    ],
+    ["a text for a mask", withImage(["mask", "undefined"]), "invalid_type", "mask"],
+    ["a text beside an image", withImage(["image[]", "undefined"]), "invalid_type", "image"],
     ["no image", usual, "missing_required_parameter", "image"],
     ["a text for an image", [...usual, ["image", "hello"]], "invalid_type", "image"],
     [
@@ -248,15 +236,10 @@ describe("a form is refused with the name of the parameter for", () => {
       "image",
     ],
     ["an empty file", [...usual, ["image", new Uint8Array()]], "invalid_image_file", "image"],
-    [
-      "an empty mask",
-      [...usual, ["image", imageBytes], ["mask", new Uint8Array()]],
-      "invalid_image_file",
-      "mask",
-    ],
+    ["an empty mask", withImage(["mask", new Uint8Array()]), "invalid_image_file", "mask"],
     [
       "two masks",
-      [...usual, ["image", imageBytes], ["mask", imageBytes], ["mask", imageBytes]],
+      withImage(["mask", imageBytes], ["mask", imageBytes]),
       "duplicate_parameter",
       "mask",
     ],
@@ -274,15 +257,10 @@ describe("a form is refused with the name of the parameter for", () => {
     ],
     ["no prompt", [usual[0]!, ["image", imageBytes]], "missing_required_parameter", "prompt"],
     ["no model", [usual[1]!, ["image", imageBytes]], "missing_required_parameter", "model"],
-    ["a word for n", [...usual, ["image", imageBytes], ["n", "two"]], "invalid_type", "n"],
-    ["a fraction for n", [...usual, ["image", imageBytes], ["n", "1.5"]], "invalid_type", "n"],
-    ["nothing for n", [...usual, ["image", imageBytes], ["n", "0"]], "invalid_value", "n"],
-    [
-      "a word for stream",
-      [...usual, ["image", imageBytes], ["stream", "yes"]],
-      "invalid_type",
-      "stream",
-    ],
+    ["a word for n", withImage(["n", "two"]), "invalid_type", "n"],
+    ["a fraction for n", withImage(["n", "1.5"]), "invalid_type", "n"],
+    ["nothing for n", withImage(["n", "0"]), "invalid_value", "n"],
+    ["a word for stream", withImage(["stream", "yes"]), "invalid_type", "stream"],
   ])("%s", async (_, fields, code, param) => {
     const { status, error } = await send(...fields);
     expect(status).toBe(400);
@@ -290,6 +268,9 @@ describe("a form is refused with the name of the parameter for", () => {
     expect(fake.requests).toHaveLength(0);
   });
 });
+
+const editByJson = (fields: object) =>
+  gateway.post("/v1/images/edits", { model: "gpt-image-2", prompt: "add a hat", ...fields });
 
 describe("a JSON edit is refused with the name of the parameter for", () => {
   const images = [{ image_url: "https://example.com/a.png" }];
@@ -314,20 +295,14 @@ describe("a JSON edit is refused with the name of the parameter for", () => {
     ["null", { images: [null] }, "invalid_type", "images[0]"],
     ["a mask that is text", { images, mask: "a" }, "invalid_type", "mask"],
   ])("%s", async (_, wrong, code, param) => {
-    const response = await gateway.post("/v1/images/edits", {
-      model: "gpt-image-2",
-      prompt: "add a hat",
-      ...wrong,
-    });
+    const response = await editByJson(wrong);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code, param } });
     expect(fake.requests).toHaveLength(0);
   });
 
   test("a JSON mask whose members are null counts as absent", async () => {
-    const response = await gateway.post("/v1/images/edits", {
-      model: "gpt-image-2",
-      prompt: "add a hat",
+    const response = await editByJson({
       images: [{ file_id: "file-abc" }],
       mask: { image_url: null, file_id: null },
     });
@@ -336,9 +311,7 @@ describe("a JSON edit is refused with the name of the parameter for", () => {
   });
 
   test("a null member of a JSON reference counts as absent", async () => {
-    const response = await gateway.post("/v1/images/edits", {
-      model: "gpt-image-2",
-      prompt: "add a hat",
+    const response = await editByJson({
       images: [{ file_id: "file-abc", image_url: null }],
       mask: null,
       n: null,

@@ -14,6 +14,9 @@ const big = { format: "png", width: 1024, height: 1024 } as const;
 const image = (prompt: string, stage?: string, at = 0): string =>
   base64Of(fakeImage(prompt, at, big, stage));
 
+const generate = (options: { partial_images?: number; n?: number }) =>
+  client.images.generate({ model: "gpt-image-2", prompt: "an otter", stream: true, ...options });
+
 async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const event of events) all.push(event);
@@ -22,47 +25,33 @@ async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
 
 describe("a stream of the official client", () => {
   test("of generate has the partial images and then the final one", async () => {
-    const stream = await client.images.generate({
-      model: "gpt-image-2",
-      prompt: "an otter",
-      stream: true,
-      partial_images: 2,
-    });
+    const stream = await generate({ partial_images: 2 });
     const events = await gather(stream);
-    const imageMetadata = {
+    const metadata = {
+      created_at: expect.any(Number),
       size: "1024x1024",
       quality: "medium",
       background: "opaque",
       output_format: "png",
     };
-    expect(events).toEqual([
-      {
-        type: "image_generation.partial_image",
-        b64_json: image("an otter", "partial 0"),
-        created_at: expect.any(Number),
-        partial_image_index: 0,
-        ...imageMetadata,
+    const partial = (index: number) => ({
+      type: "image_generation.partial_image",
+      b64_json: image("an otter", `partial ${index}`),
+      partial_image_index: index,
+      ...metadata,
+    });
+    const completed = {
+      type: "image_generation.completed",
+      b64_json: image("an otter"),
+      usage: {
+        total_tokens: 1058,
+        input_tokens: 2,
+        output_tokens: 1056,
+        input_tokens_details: { text_tokens: 2, image_tokens: 0 },
       },
-      {
-        type: "image_generation.partial_image",
-        b64_json: image("an otter", "partial 1"),
-        created_at: expect.any(Number),
-        partial_image_index: 1,
-        ...imageMetadata,
-      },
-      {
-        type: "image_generation.completed",
-        b64_json: image("an otter"),
-        created_at: expect.any(Number),
-        usage: {
-          total_tokens: 1058,
-          input_tokens: 2,
-          output_tokens: 1056,
-          input_tokens_details: { text_tokens: 2, image_tokens: 0 },
-        },
-        ...imageMetadata,
-      },
-    ] as never);
+      ...metadata,
+    };
+    expect(events).toEqual([partial(0), partial(1), completed] as never);
     expect(fake.requests[0]!.json).toMatchObject({ stream: true, partial_images: 2 });
     expect(gateway.rows().at(-1)).toMatchObject({
       status: 200,
@@ -94,12 +83,7 @@ describe("a stream of the official client", () => {
   });
 
   test("of two images counts both images and their usage", async () => {
-    const stream = await client.images.generate({
-      model: "gpt-image-2",
-      prompt: "an otter",
-      stream: true,
-      n: 2,
-    });
+    const stream = await generate({ n: 2 });
     const events = await gather(stream);
     expect(events.map(({ b64_json }) => b64_json)).toEqual([
       image("an otter"),
@@ -110,12 +94,7 @@ describe("a stream of the official client", () => {
 
   test("delivers each image as soon as it arrives", async () => {
     fake.script({ eventDelayMs: 400 });
-    const stream = await client.images.generate({
-      model: "gpt-image-2",
-      prompt: "an otter",
-      stream: true,
-      partial_images: 2,
-    });
+    const stream = await generate({ partial_images: 2 });
     const times: number[] = [];
     for await (const _ of stream) times.push(performance.now());
     expect(times).toHaveLength(3);
@@ -127,14 +106,7 @@ describe("a stream of the official client", () => {
     "is the same with an upstream's variant %s",
     async (stream) => {
       fake.script({ stream });
-      const events = await gather(
-        await client.images.generate({
-          model: "gpt-image-2",
-          prompt: "an otter",
-          stream: true,
-          partial_images: 1,
-        }),
-      );
+      const events = await gather(await generate({ partial_images: 1 }));
       expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
         ["image_generation.partial_image", image("an otter", "partial 0")],
         ["image_generation.completed", image("an otter")],
@@ -144,12 +116,7 @@ describe("a stream of the official client", () => {
 
   test("that breaks is an APIError after the events before it", async () => {
     fake.script({ stream: "error" });
-    const stream = await client.images.generate({
-      model: "gpt-image-2",
-      prompt: "an otter",
-      stream: true,
-      partial_images: 1,
-    });
+    const stream = await generate({ partial_images: 1 });
     const eventTypes: string[] = [];
     let thrown: unknown;
     try {
@@ -164,12 +131,7 @@ describe("a stream of the official client", () => {
 
   test("that the client cancels is canceled at the upstream too", async () => {
     fake.script({ eventDelayMs: 5_000 });
-    const stream = await client.images.generate({
-      model: "gpt-image-2",
-      prompt: "an otter",
-      stream: true,
-      partial_images: 2,
-    });
+    const stream = await generate({ partial_images: 2 });
     for await (const _ of stream) break;
     await until(() => fake.requests[0]!.aborted);
     await until(() => gateway.rows().at(-1)?.error === "client_closed");

@@ -1,6 +1,6 @@
 /** Cached vectors survive a restart in a file that is bounded, holds no texts, and is not used when it is broken. */
 import { Database } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
@@ -9,14 +9,12 @@ import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
 } from "../../server/storage/sqlite/embedding-cache-file.ts";
+import { closeAfterEach } from "../clean-up.ts";
 import { modelNamed, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 
-const cleanUps: (() => void)[] = [];
-afterEach(() => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
-});
+const closeAfter = closeAfterEach();
 
 const KiB = 1024;
 const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
@@ -25,7 +23,7 @@ const vectorOf = (seed: number, length = 384): Float32Array =>
 
 function folder(): string {
   const temporary = temporaryFolder();
-  cleanUps.push(() => temporary[Symbol.dispose]());
+  closeAfter(temporary);
   return temporary.path;
 }
 
@@ -42,7 +40,7 @@ function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
     report: (reason) => reports.push(reason),
     ...options,
   });
-  cleanUps.push(() => file.close());
+  closeAfter(file);
   return {
     file,
     reports,

@@ -2,16 +2,14 @@
  * The cache policy of a request: `cache-control: no-cache` refreshes the embedding cache, `no-store` does without it.
  */
 import { Database } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { closeAfterEach } from "../clean-up.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
+const closeAfter = closeAfterEach();
 
 function start(settings: Record<string, string> = {}): { gateway: TestGateway; fake: Fake } {
   const fake = startFake();
@@ -26,10 +24,7 @@ keys:
 `,
     settings: { VEXEL_CACHE_BYTES: "10000000", VEXEL_BATCH_WAIT_MS: "0", ...settings },
   });
-  open.push(
-    () => fake.close(),
-    () => gateway.close(),
-  );
+  closeAfter(fake, gateway);
   return { gateway, fake };
 }
 

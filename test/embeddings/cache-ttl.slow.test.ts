@@ -1,19 +1,17 @@
 /** With a TTL, an expired vector is requested again, from memory and from disk. */
 import { Database } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
 } from "../../server/storage/sqlite/embedding-cache-file.ts";
+import { closeAfterEach } from "../clean-up.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 
-const cleanUps: (() => void)[] = [];
-afterEach(() => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
-});
+const closeAfter = closeAfterEach();
 
 const ttlMs = 10_000;
 let time = 1_000_000;
@@ -32,7 +30,7 @@ function openFile(folder: string, more: Partial<EmbeddingCacheFileOptions> = {})
     report: (reason) => expect(reason).toBe("nothing"),
     ...more,
   });
-  cleanUps.push(() => file.close());
+  closeAfter(file);
   return file;
 }
 

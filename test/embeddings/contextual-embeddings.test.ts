@@ -1,6 +1,7 @@
 /** Vectors that depend on their neighbors: each document gets the vectors of its own chunks, never those of another. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startGateway, type TestGateway } from "../harness.ts";
+import { describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
+import { startGateway } from "../harness.ts";
 
 /** Received by the vendor: the path, and the inputs of each request. */
 const received: { path: string; inputs: string[] }[] = [];
@@ -30,12 +31,10 @@ const vendor = Bun.serve({
   },
 });
 
-let gateway: TestGateway;
-beforeAll(() => {
-  const baseUrl = `http://127.0.0.1:${vendor.port}/v1`;
-  gateway = startGateway({
-    settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_BATCH_WAIT_MS: "25" },
-    yaml: `
+const baseUrl = `http://127.0.0.1:${vendor.port}/v1`;
+const gateway = startGateway({
+  settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_BATCH_WAIT_MS: "25" },
+  yaml: `
 upstreams:
   - { id: jina, kind: jina, baseUrl: "${baseUrl}", apiKey: k }
   - { id: voyage, kind: voyage, baseUrl: "${baseUrl}", apiKey: k }
@@ -47,12 +46,8 @@ models:
 keys:
   - { name: test, key: sk-test-0123456789abcdef }
 `,
-  });
 });
-afterAll(async () => {
-  await gateway.close();
-  await vendor.stop(true);
-});
+closeAfterAll(gateway, vendor);
 
 async function embed(model: string, input: readonly string[], options = {}): Promise<string[]> {
   const response = await gateway.post("/v1/embeddings", {

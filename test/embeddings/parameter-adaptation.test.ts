@@ -1,5 +1,6 @@
 /** A parameter that an upstream does not support is emulated where the result is the same, and refused otherwise. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -52,11 +53,7 @@ beforeEach(() => {
   fake.clear();
   second.clear();
 });
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-  second.close();
-});
+closeAfterAll(gateway, fake, second);
 
 interface EmbeddingsBody {
   readonly data: readonly { readonly embedding: number[] | string }[];

@@ -1,17 +1,15 @@
 /** Internal requests (moderation, drift checks) count toward limits like any other. */
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { closeAfterEach } from "../clean-up.ts";
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { arrange, closeSetups } from "../routing/routing-gateway-fixture.ts";
 import { until } from "../until.ts";
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-  await closeSetups();
-});
+const closeAfter = closeAfterEach();
+afterEach(closeSetups);
 
 /** A gateway whose image model is moderated by an upstream with limits. */
 function startModerated(limits: string, onFailure = "refuse") {
@@ -43,11 +41,7 @@ keys:
   - { name: test, key: ${testKey} }
 `,
   });
-  open.push(
-    () => moderation.stop(true),
-    () => imageUpstream.close(),
-    () => gateway.close(),
-  );
+  closeAfter(moderation, imageUpstream, gateway);
   const generate = () =>
     gateway.post("/v1/images/generations", { model: "moderated", prompt: "an otter at dusk" });
   return { counts, imageUpstream, gateway, generate };
@@ -112,7 +106,7 @@ keys:
 `,
     settings: { VEXEL_CANARY_HOURS: "" },
   });
-  open.push(...fakes.map((fake) => () => fake.close()), () => gateway.close());
+  closeAfter(...fakes, gateway);
   await until(() => gateway.log().includes("target-not-compared"));
   // The refusal of the second model may be logged before the request of the first arrives.
   await until(() => fakes[0]!.requests.length > 0);
