@@ -1,5 +1,6 @@
 /**
- * An image file that cannot be deleted is still on the disk: it counts against the limit, and its deletion is retried.
+ * The limits of image files: a file that cannot be deleted is still on the disk, so it counts, and its deletion is
+ * retried.
  */
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -27,4 +28,22 @@ test("a file that cannot be deleted counts against the limit until it is deleted
   await files.sweep();
   expect(readdirSync(folder)).toEqual([]);
   await put();
+});
+
+test("at most the maximum number of files is stored, until one expires", async () => {
+  using temporary = temporaryFolder();
+  let now = Date.now();
+  const files = new ImageFiles({
+    folder: temporary.path,
+    maxBytes: 1000,
+    maxFiles: 2,
+    disk: unlimitedDisk,
+    now: () => now,
+  });
+  const put = () => files.put(new Uint8Array(1), { type: "image/png", ttlMs: 1000 });
+  const stored = await Promise.allSettled([put(), put(), put()]);
+  expect(stored.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+  now += 120_000;
+  await put();
+  expect(readdirSync(temporary.path)).toHaveLength(1);
 });

@@ -70,7 +70,6 @@ export class ImageFiles implements BlobStore {
     this.#own?.add(name);
     const path = join(folder, name);
     const expires = Math.ceil((now() + ttlMs) / 1000);
-    this.#writing++;
     try {
       await write(path + draftEnding, source, expires);
       await rename(path + draftEnding, path);
@@ -142,6 +141,8 @@ export class ImageFiles implements BlobStore {
     if (!disk.hasSpace(bytes, "response")) throw noSpace(undefined, now());
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
+    // In the same step as the check: requests that arrive together must not all find the last place free.
+    this.#writing++;
   }
 }
 
