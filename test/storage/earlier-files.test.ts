@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createAuditLog } from "../../server/storage/sql/audit-log.ts";
 import { createConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
 import { createEventStore } from "../../server/storage/sql/event-store.ts";
@@ -154,17 +154,21 @@ test("there is a file for every number before the current one, and for every mig
   }
 });
 
+/** Opens a copy of the state twice: the second opening finds nothing to do. It has the schema of a new file. */
+async function migrate(state: string) {
+  const { folder, path, file } = copyOf(state);
+  const before = rowsOf(path);
+  for (let opening = 0; opening < 2; opening++) await file.open(folder).close();
+  const fresh = newFolder();
+  await file.open(fresh).close();
+  expect(schemaOf(path)).toEqual(schemaOf(join(fresh, basename(path))));
+  return { before, after: rowsOf(path), file };
+}
+
 test.each(migrated)(
   "%s is migrated to the schema of a new file, and keeps every row with its values",
   async (state) => {
-    const { folder, path, file } = copyOf(state);
-    const before = rowsOf(path);
-    // The second opening finds nothing to do.
-    for (let opening = 0; opening < 2; opening++) await file.open(folder).close();
-    const fresh = newFolder();
-    await file.open(fresh).close();
-    expect(schemaOf(path)).toEqual(schemaOf(join(fresh, path.slice(folder.length + 1))));
-    const after = rowsOf(path);
+    const { before, after, file } = await migrate(state);
     for (const [table, rows] of before) {
       // Migrations append rows of their own to `schema_migrations`, and columns to other tables.
       const kept = after.get(table)?.slice(0, rows.length) ?? [];
@@ -179,14 +183,10 @@ test.each(migrated)(
 test.each(emptied)(
   "%s is migrated to the schema of a new file, without its rows",
   async (state) => {
-    const { folder, path, file } = copyOf(state);
-    expect(rowsOf(path).get("vectors")).toHaveLength(2);
-    for (let opening = 0; opening < 2; opening++) await file.open(folder).close();
-    const fresh = newFolder();
-    await file.open(fresh).close();
-    expect(schemaOf(path)).toEqual(schemaOf(join(fresh, "vectors.db")));
-    expect(rowsOf(path).get("vectors")).toEqual([]);
-    expect(rowsOf(path).get("schema_migrations")).toMatchObject(
+    const { before, after } = await migrate(state);
+    expect(before.get("vectors")).toHaveLength(2);
+    expect(after.get("vectors")).toEqual([]);
+    expect(after.get("schema_migrations")).toMatchObject(
       vectorMigrations.map(({ name }) => ({ name })),
     );
   },
