@@ -130,6 +130,7 @@ describe("an invalid API key", () => {
     const before = gateway.rows().length;
     await expectError(await embed({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
     await expectError(await embed({}), "missing_api_key");
+    await expectError(await embed({ authorization: "Basic x" }), "missing_api_key");
     expect(fake.requests).toHaveLength(0);
     expect(gateway.rows()).toHaveLength(before);
   });
