@@ -15,12 +15,12 @@ export interface FolderLock {
 }
 
 /** The folder must exist. Throws StoreError, worded for the operator of the gateway. */
-export function lockFolder(folder: string, waitMs = lockTimeoutMs): FolderLock {
+export function lockFolder(folder: string): FolderLock {
   const path = join(folder, "lock.db");
   let db: Database | undefined;
   try {
     db = new Database(path, { create: true, strict: true });
-    db.run(`PRAGMA busy_timeout = ${waitMs}`);
+    db.run(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     db.run("BEGIN EXCLUSIVE");
   } catch (cause) {
     db?.close();
