@@ -3,42 +3,34 @@
  * of different keys share one object.
  */
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { createSerialize } from "../lib/tasks.ts";
 import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";
 import type { Key } from "./snapshot.ts";
 import type { StoredKeyChange } from "./stored-keys.ts";
 
 const pageSize = 1000;
 
-export class StoredKeyReader {
-  readonly #keys: Pick<KeyStore, "changesSince">;
-  #revision = 0;
-  readonly #serialize = createSerialize();
-
-  constructor(keys: Pick<KeyStore, "changesSince">) {
-    this.#keys = keys;
-  }
-
-  /** The first call reads all keys. Rejects with the error of the store; the next call then reads the same changes. */
-  read(): Promise<StoredKeyChange[]> {
-    // Two reads from the same revision would return the same changes twice.
-    return this.#serialize(() => this.#readChanges());
-  }
-
-  async #readChanges(): Promise<StoredKeyChange[]> {
+/**
+ * The first call of the returned function reads all keys. It rejects with the error of the store; the next call then
+ * reads the same changes. Calls must not overlap: two reads from the same revision would return the same changes twice.
+ */
+export function createStoredKeyReader(
+  keys: Pick<KeyStore, "changesSince">,
+): () => Promise<StoredKeyChange[]> {
+  let revisionRead = 0;
+  return async () => {
     const changes: StoredKeyChange[] = [];
     const share = shareEqualValues();
-    let revision = this.#revision;
+    let revision = revisionRead;
     for (let hasMore = true; hasMore; ) {
-      const page = await this.#keys.changesSince(revision, pageSize);
+      const page = await keys.changesSince(revision, pageSize);
       for (const { key } of page.changes) {
         changes.push({ key: configuredKey(key, share), isRevoked: key.revokedAt !== null });
       }
       ({ revision, hasMore } = page);
     }
-    this.#revision = revision;
+    revisionRead = revision;
     return changes;
-  }
+  };
 }
 
 type Share = <T extends object>(value: T) => T;

@@ -1,11 +1,9 @@
 /** Holds the current config snapshot. A request reads it once and keeps that snapshot until it ends. */
 import type { Snapshot } from "./snapshot.ts";
 
-export type Subscriber = (now: Snapshot, before: Snapshot) => void;
-
 export class SnapshotHolder {
   #current: Snapshot;
-  readonly #subscribers = new Set<Subscriber>();
+  readonly #subscribers: (() => void)[] = [];
 
   constructor(first: Snapshot) {
     this.#current = first;
@@ -20,9 +18,9 @@ export class SnapshotHolder {
     if (now === before) return before;
     this.#current = now;
     const thrown: unknown[] = [];
-    for (const notify of [...this.#subscribers]) {
+    for (const notify of this.#subscribers) {
       try {
-        notify(now, before);
+        notify();
       } catch (error) {
         // The other subscribers are notified nevertheless.
         thrown.push(error);
@@ -32,9 +30,8 @@ export class SnapshotHolder {
     return now;
   }
 
-  /** Notifies `subscriber` after each replacement. Returns the function that unsubscribes it. */
-  subscribe(subscriber: Subscriber): () => void {
-    this.#subscribers.add(subscriber);
-    return () => void this.#subscribers.delete(subscriber);
+  /** Calls `subscriber` after each replacement. */
+  subscribe(subscriber: () => void): void {
+    this.#subscribers.push(subscriber);
   }
 }

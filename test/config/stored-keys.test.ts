@@ -3,7 +3,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { KeyMap } from "../../server/config/key-map.ts";
-import { StoredKeyReader } from "../../server/config/read-stored-keys.ts";
+import { createStoredKeyReader } from "../../server/config/read-stored-keys.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { PersistentMap } from "../../server/lib/persistent-map.ts";
@@ -137,30 +137,30 @@ describe("the reader of stored keys", () => {
   });
 
   test("shares equal lists of models and equal limits between keys", async () => {
-    const reader = new StoredKeyReader({
+    const read = createStoredKeyReader({
       changesSince: async (revision) => ({
         changes: revision === 0 ? [1, 2].map((at) => ({ key: stored(at), isNew: true })) : [],
         revision: 2,
         hasMore: false,
       }),
     });
-    const [first, second] = await reader.read();
+    const [first, second] = await read();
     expect(second?.key.models).toBe(first?.key.models ?? []);
     expect(second?.key.limits).toBe(first?.key.limits as Limits);
-    expect(await reader.read()).toEqual([]);
+    expect(await read()).toEqual([]);
   });
 
   test("reads the same changes again after the store has failed", async () => {
     const responses = [new Error("the disk is gone"), stored(1)];
-    const reader = new StoredKeyReader({
+    const read = createStoredKeyReader({
       changesSince: async () => {
         const next = responses.shift();
         if (next instanceof Error) throw next;
         return { changes: next ? [{ key: next, isNew: true }] : [], revision: 1, hasMore: false };
       },
     });
-    await expect(reader.read()).rejects.toThrow("the disk is gone");
-    expect((await reader.read()).map(({ key: { id } }) => id)).toEqual(["key_1"]);
+    await expect(read()).rejects.toThrow("the disk is gone");
+    expect((await read()).map(({ key: { id } }) => id)).toEqual(["key_1"]);
   });
 });
 

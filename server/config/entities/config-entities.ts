@@ -102,33 +102,26 @@ export class ConfigEntities {
    * if it does not have the expected version.
    */
   put(
-    kind: string,
-    id: string,
-    given: JsonObject,
-    expected: ExpectedVersion,
-  ): Promise<StoredEntity> {
-    return this.#serialize(() => this.#put(kind, id, given, expected));
-  }
-
-  async #put(
     kindName: string,
     id: string,
     given: JsonObject,
     expected: ExpectedVersion,
   ): Promise<StoredEntity> {
     const { store, secrets, now } = this.#options;
-    const kind = kindOf(kindName);
-    await this.#refuseReadOnly(kind, id);
-    const before = await this.#stored();
-    const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
-    const after = withEntity(before, { kind, id, value });
-    if (after.entities.length > maxEntities) {
-      throw new EntityRefused(`the store has ${maxEntities} entities already: delete some first`);
-    }
-    await this.#refuseInvalid(after, before);
-    const encrypted = encryptSecrets({ kind, id, value }, secrets);
-    const written = await store.put({ kind, id, value: encrypted }, expected, now());
-    return { ...written, value: hideSecrets(written) };
+    return this.#serialize(async () => {
+      const kind = kindOf(kindName);
+      await this.#refuseReadOnly(kind, id);
+      const before = await this.#stored();
+      const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
+      const after = withEntity(before, { kind, id, value });
+      if (after.entities.length > maxEntities) {
+        throw new EntityRefused(`the store has ${maxEntities} entities already: delete some first`);
+      }
+      await this.#refuseInvalid(after, before);
+      const encrypted = encryptSecrets({ kind, id, value }, secrets);
+      const written = await store.put({ kind, id, value: encrypted }, expected, now());
+      return { ...written, value: hideSecrets(written) };
+    });
   }
 
   /**
@@ -148,17 +141,15 @@ export class ConfigEntities {
   }
 
   /** False: there is no such entity. Rejects as `put` does, also if another stored entity refers to this one. */
-  delete(kind: string, id: string, expected: ExpectedVersion): Promise<boolean> {
-    return this.#serialize(() => this.#delete(kind, id, expected));
-  }
-
-  async #delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
-    const kind = kindOf(kindName);
-    const before = await this.#stored();
-    const entities = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
-    if (entities.length === before.entities.length) await this.#refuseReadOnly(kind, id);
-    await this.#refuseInvalid({ entities, leftOut: [] }, before);
-    return this.#options.store.delete({ kind, id }, expected);
+  delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
+    return this.#serialize(async () => {
+      const kind = kindOf(kindName);
+      const before = await this.#stored();
+      const entities = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
+      if (entities.length === before.entities.length) await this.#refuseReadOnly(kind, id);
+      await this.#refuseInvalid({ entities, leftOut: [] }, before);
+      return this.#options.store.delete({ kind, id }, expected);
+    });
   }
 
   /**
@@ -166,26 +157,21 @@ export class ConfigEntities {
    * were written.
    */
   reencrypt(): Promise<number> {
-    return this.#serialize(() => this.#reencrypt());
-  }
-
-  async #reencrypt(): Promise<number> {
     const { store, secrets, now } = this.#options;
-    const { entities, leftOut } = await this.#stored();
-    const [unreadable] = leftOut;
-    if (unreadable) throw new EntityRefused(describeLeftOut(unreadable));
-    let written = 0;
-    for (const { kind, id, value, version } of entities) {
-      const stored = await store.get({ kind, id });
-      if (!stored || usesCurrentKey(stored, secrets)) continue;
-      await store.put(
-        { kind, id, value: encryptSecrets({ kind, id, value }, secrets) },
-        version,
-        now(),
-      );
-      written += 1;
-    }
-    return written;
+    return this.#serialize(async () => {
+      const { entities, leftOut } = await this.#stored();
+      const [unreadable] = leftOut;
+      if (unreadable) throw new EntityRefused(describeLeftOut(unreadable));
+      let written = 0;
+      for (const { kind, id, value, version } of entities) {
+        const stored = await store.get({ kind, id });
+        if (!stored || usesCurrentKey(stored, secrets)) continue;
+        const encrypted = encryptSecrets({ kind, id, value }, secrets);
+        await store.put({ kind, id, value: encrypted }, version, now());
+        written += 1;
+      }
+      return written;
+    });
   }
 
   #stored(): Promise<StoredConfig> {
