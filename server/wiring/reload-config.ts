@@ -12,8 +12,7 @@ import { KeyMap } from "../config/key-map.ts";
 import { composeSnapshot, type LoadedSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
 import { publishChanges } from "../config/publish-changes.ts";
-import { StoredKeyReader } from "../config/read-stored-keys.ts";
-import type { Snapshot } from "../config/snapshot.ts";
+import { createStoredKeyReader } from "../config/read-stored-keys.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
 import { repeat, storeSource } from "../config/sources/store-source.ts";
 import { readYaml, watchFile } from "../config/sources/yaml-source.ts";
@@ -44,31 +43,9 @@ interface ConfigurationOptions {
   readonly events: () => Pick<EventsWiring, "emit" | "onKeysChanged"> | undefined;
 }
 
-type LoadedConfiguration =
-  | {
-      readonly ok: true;
-      readonly snapshot: () => Snapshot;
-      /** Calls the listener after each reload. */
-      onReload(listener: () => void): void;
-      /** Why the file was not applied. Undefined: the file is in force. */
-      fileProblem(): string | undefined;
-      /** Applies changes of stored keys now, instead of at the next poll. */
-      applyKeyChanges(): Promise<void>;
-      /** Changes the entities of the store. */
-      readonly entities: ConfigEntities;
-      /** Publishes changes of stored entities now, instead of at the next poll. */
-      applyEntityChanges(): Promise<void>;
-      /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
-      firstKey(): Promise<string | undefined>;
-      close(): void;
-    }
-  | { readonly ok: false; readonly problems: string };
-
 const pollKeysEveryMs = 500;
 
-export async function loadConfiguration(
-  options: ConfigurationOptions,
-): Promise<LoadedConfiguration> {
+export async function loadConfiguration(options: ConfigurationOptions) {
   const { settings, configNamedBy, env, keys, entities, secrets, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
@@ -87,12 +64,12 @@ export async function loadConfiguration(
   });
 
   const read = readFile();
-  if (!read.ok) return { ok: false, problems: describeProblems(read.problems) };
+  if (!read.ok) return { ok: false, problems: describeProblems(read.problems) } as const;
   // The last valid file: changes in the store are applied while the file has an error.
   let yaml = read;
   let stored = await entitySource.load();
-  const keyReader = new StoredKeyReader(keys);
-  let storedKeys = StoredKeys.empty.withChanges(await keyReader.read());
+  const readKeyChanges = createStoredKeyReader(keys);
+  let storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
   const compose = (version: number): LoadedSnapshot =>
     composeSnapshot(
       { yaml, environment, builtInModels: provisioned.builtInModels, stored, storedKeys },
@@ -148,7 +125,7 @@ export async function loadConfiguration(
   const stopWatchingStore = entitySource.watch(() => serialize(applyStore));
 
   const applyKeyChanges = async (): Promise<void> => {
-    const changes = await keyReader.read();
+    const changes = await readKeyChanges();
     if (changes.length === 0) return;
     const snapshot = holder.replace((current) => withKeyChanges(current, changes));
     if (snapshot.keys instanceof KeyMap) storedKeys = snapshot.keys.stored;
@@ -172,11 +149,15 @@ export async function loadConfiguration(
   });
 
   return {
-    ok: true,
+    ok: true as const,
     snapshot: holder.current,
-    onReload: (listener) => void holder.subscribe(listener),
+    /** Calls the listener after each reload. */
+    onReload: (listener: () => void): void => holder.subscribe(listener),
+    /** Why the file was not applied. Undefined: the file is in force. */
     fileProblem: () => fileProblem,
+    /** Applies changes of stored keys now, instead of at the next poll. */
     applyKeyChanges: () => serialize(applyKeyChanges),
+    /** Changes the entities of the store. */
     entities: new ConfigEntities({
       store: entities,
       secrets,
@@ -185,8 +166,10 @@ export async function loadConfiguration(
       inspectFolder,
       now: options.now,
     }),
+    /** Publishes changes of stored entities now, instead of at the next poll. */
     applyEntityChanges: () => serialize(applyStore),
-    firstKey: async () => {
+    /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
+    firstKey: async (): Promise<string | undefined> => {
       // Emits events for keys that were changed while no gateway was running.
       await events()?.onKeysChanged(keys);
       if (holder.current().keys.size > 0) return undefined;

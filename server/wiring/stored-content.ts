@@ -3,11 +3,11 @@
  * says.
  */
 import { join } from "node:path";
+import type { AdminDependencies } from "../admin/admin-dependencies.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ContentRecording } from "../pipeline/record-content.ts";
 import { ContentFiles, type ContentFilesOptions } from "../storage/files/content-files.ts";
 import { StoreFullError } from "../storage/files/response-files.ts";
-import type { ExpiringContent } from "../storage/ports/content-store.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { S3Content } from "../storage/s3/s3-content.ts";
 import type { Runtime } from "./runtime.ts";
@@ -17,11 +17,6 @@ interface StoredContentOptions {
   readonly disk: ContentFilesOptions["disk"];
   /** Undefined: content stays in the data folder of this replica. */
   readonly objects: ObjectStore | undefined;
-}
-
-export interface StoredContent extends ContentRecording {
-  /** Undefined: not stored, expired, or the model stores no content any more. */
-  find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
 }
 
 /** A model that stores no content any more is noticed within this time. */
@@ -37,7 +32,7 @@ export function wireStoredContent(
     resources,
   }: Pick<Runtime, "settings" | "snapshot" | "log" | "now" | "resources">,
   { disk, objects }: StoredContentOptions,
-): StoredContent {
+): ContentRecording & AdminDependencies["content"] {
   const secrets = secretBoxFor(settings);
   const maxBytes = settings.VEXEL_CONTENT_MAX_BYTES;
   const folder = join(settings.VEXEL_DATA, "content");
@@ -76,6 +71,7 @@ export function wireStoredContent(
         requestId,
         reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
+    // Undefined: not stored, expired, or the model stores no content any more.
     find: async (model, requestId) => {
       const ms = snapshot().models.get(model)?.storeContentMs;
       const found = ms === undefined ? undefined : await store.find(model, requestId);

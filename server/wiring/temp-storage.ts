@@ -2,26 +2,20 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve, diskSpace } from "../temp-storage/disk-reserve.ts";
-import { MemoryBudget, type RequestTemp, requestTemps } from "../temp-storage/request-temp.ts";
+import { MemoryBudget, requestTemps } from "../temp-storage/request-temp.ts";
 import { TempStorage } from "../temp-storage/temp-storage.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const memoryBytes = 8 * 1024 * 1024;
 
-export interface TempStorageWiring {
-  readonly folder: string;
-  readonly storage: TempStorage;
-  readonly disk: DiskReserve;
-  /** For the responses of one request. */
-  createTemp(keyId: string): RequestTemp;
-}
+export type TempStorageWiring = ReturnType<typeof wireTempStorage>;
 
 export function wireTempStorage({
   settings,
   log,
   clock,
-}: Pick<Runtime, "settings" | "log" | "clock">): TempStorageWiring {
+}: Pick<Runtime, "settings" | "log" | "clock">) {
   const folder = emptyFolder(join(settings.VEXEL_DATA, "temp"));
   const disk = new DiskReserve({
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
@@ -33,6 +27,7 @@ export function wireTempStorage({
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES, disk });
+  /** For the responses of one request. */
   const createTemp = requestTemps(folder, new MemoryBudget(memoryBytes), storage);
   return { folder, storage, disk, createTemp };
 }

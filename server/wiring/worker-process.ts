@@ -34,13 +34,7 @@ export interface OtherWorkers {
   liveRequests(filter: RequestFilter): Promise<readonly LiveBatch[]>;
 }
 
-export interface WorkerChannel {
-  readonly others: OtherWorkers;
-  /** Reports that this worker listens at `url`. From now on the supervisor may request its reports. */
-  open(url: string, reports: WorkerReports): void;
-}
-
-export function openWorkerChannel(): WorkerChannel {
+export function openWorkerChannel() {
   const send = (message: WorkerMessage): void => void process.send?.(message);
   let own: WorkerReports | undefined;
   const calls = new MessageCalls({
@@ -53,14 +47,16 @@ export function openWorkerChannel(): WorkerChannel {
     name: keyof WorkerReports,
     input?: unknown,
   ): Promise<readonly T[]> => ((await calls.call(name, input)) ?? []) as readonly T[];
+  const others: OtherWorkers = {
+    metrics: () => requestReports<MetricSnapshot>("metrics"),
+    statistics: () => requestReports<ShownStatistics>("statistics"),
+    targets: () => requestReports<readonly ShownTarget[]>("targets"),
+    liveRequests: (filter) => requestReports<LiveBatch>("liveRequests", filter),
+  };
   return {
-    others: {
-      metrics: () => requestReports<MetricSnapshot>("metrics"),
-      statistics: () => requestReports<ShownStatistics>("statistics"),
-      targets: () => requestReports<readonly ShownTarget[]>("targets"),
-      liveRequests: (filter) => requestReports<LiveBatch>("liveRequests", filter),
-    },
-    open: (url, reports) => {
+    others,
+    /** Reports that this worker listens at `url`. From now on the supervisor may request its reports. */
+    open: (url: string, reports: WorkerReports): void => {
       own = reports;
       send({ kind: "listening", port: Number(new URL(url).port) });
     },
