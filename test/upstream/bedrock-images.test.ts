@@ -1,11 +1,11 @@
 /** Amazon Bedrock images: the model's vendor decides the request body, and the signature covers all of it. */
 import { expect, test } from "bun:test";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
 import type { EditQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { readAll } from "../chunks.ts";
 import { fileOf } from "../laws/adapter-cases.ts";
+import { embeddingsQuery, errorKindOf } from "../laws/adapter-responses.ts";
 import { bodyOf, query } from "./image-adapter-fixture.ts";
 
 const { adapter } = bedrock;
@@ -51,16 +51,6 @@ const upstreamRequest = (model: string, imageQuery = query()) =>
 const edited = (model: string, query = edit()) =>
   bodyOf(adapter.edits!.toUpstream(query, targetOf(model)));
 
-function errorKindOf(act: () => unknown): GatewayError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
-}
-
 const base64 = (content: string) => Buffer.from(content).toString("base64");
 
 test("the signature of an upload covers exactly the bytes that are sent", async () => {
@@ -105,28 +95,23 @@ test.each([
 
 test("the family of an unknown model is not guessed: the operator must set it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
-  const error = errorKindOf(() => adapter.generations!.toUpstream(query(), targetOf(model)));
-  expect(error.kind).toBe("unsupported_operation");
-  expect(error.message).toContain("'public-model'");
-  expect(error.message).not.toContain("471147114711");
+  const error = await errorKindOf(async () =>
+    adapter.generations!.toUpstream(query(), targetOf(model)),
+  );
+  expect(error?.kind).toBe("unsupported_operation");
+  expect(error?.message).toContain("'public-model'");
+  expect(error?.message).not.toContain("471147114711");
   const configured = upstream({ options: { ...upstream().options, family: "stability" } });
   const body = await bodyOf(adapter.generations!.toUpstream(query(), targetOf(model, configured)));
   expect(body).toEqual({ prompt: "an otter" });
 });
 
-test("an image family gets no embeddings request", () => {
+test("an image family gets no embeddings request", async () => {
   const configured = upstream({ options: { ...upstream().options, family: "stability" } });
-  const query = {
-    model: "vectors",
-    input: { kind: "text", texts: ["an otter"] },
-    single: true,
-    encoding: "float",
-    extraFields: {},
-  } as const;
-  const error = errorKindOf(() =>
-    adapter.embeddings!.toUpstream(query, targetOf("arn:x", configured)),
+  const error = await errorKindOf(async () =>
+    adapter.embeddings!.toUpstream(embeddingsQuery(1), targetOf("arn:x", configured)),
   );
-  expect(error.kind).toBe("unsupported_operation");
+  expect(error?.kind).toBe("unsupported_operation");
 });
 
 test("Amazon-specific options are sent in the fields that Amazon reads", async () => {
@@ -148,12 +133,12 @@ test("a mask prompt regenerates that part of the image", async () => {
   });
 });
 
-test("a mask for several images is rejected by name", () => {
+test("a mask for several images is rejected by name", async () => {
   const query = edit({ images: [image("a"), image("b")], mask: image("m") });
-  const error = errorKindOf(() =>
+  const error = await errorKindOf(async () =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
   );
-  expect([error.kind, error.details.param]).toEqual(["invalid_value", "image"]);
+  expect([error?.kind, error?.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
@@ -170,8 +155,8 @@ test.each([
   ["image-search-recolor", "select_prompt"],
 ])("%s reports its required parameter by name, and passes it on", async (service, field) => {
   const model = `us.stability.stable-${service}-v1:0`;
-  const error = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([error.kind, error.details.param]).toEqual(["missing_parameter", field]);
+  const error = await errorKindOf(async () => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([error?.kind, error?.details.param]).toEqual(["missing_parameter", field]);
   const query = edit({ extraFields: { [field]: "the hat" } });
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
 });
@@ -184,14 +169,16 @@ test("a style is transferred from the second image to the first", async () => {
     init_image: base64("content"),
     style_image: base64("style"),
   });
-  const error = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([error.kind, error.details.param]).toEqual(["invalid_value", "image"]);
+  const error = await errorKindOf(async () => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([error?.kind, error?.details.param]).toEqual(["invalid_value", "image"]);
 });
 
-test("a model that only edits rejects a generation", () => {
+test("a model that only edits rejects a generation", async () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
-  const error = errorKindOf(() => adapter.generations!.toUpstream(query(), targetOf(model)));
-  expect(error.kind).toBe("unsupported_operation");
+  const error = await errorKindOf(async () =>
+    adapter.generations!.toUpstream(query(), targetOf(model)),
+  );
+  expect(error?.kind).toBe("unsupported_operation");
 });
 
 test("a model that only generates rejects an edit", () => {

@@ -10,6 +10,7 @@ import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 import { startGateway, type TestGateway, temporaryFolder } from "../harness.ts";
+import { embeddingsQuery } from "../laws/adapter-responses.ts";
 
 const received: { path: string; body: Record<string, unknown> }[] = [];
 /** Whether the vendor reports that it has truncated the text. */
@@ -115,13 +116,6 @@ test("a vision embedding model gets one request for each text, and gives each it
   );
 });
 
-const query: EmbeddingsQuery = {
-  model: "public-model",
-  input: { kind: "text", texts: ["a long text"] },
-  single: true,
-  encoding: "float",
-  extraFields: {},
-};
 const targetAt = (kind: string, model: string, apiKey = "k"): Target => ({
   model,
   upstream: { id: kind, kind, apiKey, headers: {}, options: { project: "p", location: "global" } },
@@ -129,7 +123,7 @@ const targetAt = (kind: string, model: string, apiKey = "k"): Target => ({
 const sent = (target: Target, extraFields: EmbeddingsQuery["extraFields"] = {}) => {
   const request = adapters
     .get(target.upstream.kind)
-    ?.embeddings?.toUpstream({ ...query, extraFields }, target);
+    ?.embeddings?.toUpstream({ ...embeddingsQuery(1), extraFields }, target);
   return {
     url: request?.url ?? "",
     body: JSON.parse(String(request?.body)) as Record<string, unknown>,

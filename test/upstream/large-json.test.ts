@@ -8,11 +8,11 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { parseLargeJson } from "../../server/upstream/upstream-json.ts";
 import { tries } from "../depth.ts";
 import { configFor, startGateway, temporaryFolder } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { embeddingsQuery } from "../laws/adapter-responses.ts";
 import { turnsDuring } from "./turns-during.ts";
 
 const MiB = 1024 * 1024;
@@ -59,19 +59,12 @@ describe("large JSON", () => {
   });
 });
 
-const query: EmbeddingsQuery = {
-  model: "m",
-  input: { kind: "text", texts: Array.from({ length: 200 }, String) },
-  single: false,
-  encoding: "float",
-  extraFields: {},
-};
+const query = embeddingsQuery(200);
 
 test("while a large response with vectors as numbers is parsed, other requests are served", async () => {
-  const data = query.input.kind === "text" ? query.input.texts : [];
   const text = JSON.stringify({
     object: "list",
-    data: data.map((_, index) => ({
+    data: Array.from({ length: 200 }, (_, index) => ({
       index,
       embedding: Array.from({ length: 1536 }, (_, at) => Math.sin(index + at)),
     })),
@@ -100,8 +93,10 @@ describe.each(["before", "after"])(
       expect(await parseLargeJson(body)).toMatchObject({ unknown: null, data: [{ index: 0 }] });
       const allocate = spyOn(Buffer, "allocUnsafeSlow");
       try {
-        const single: EmbeddingsQuery = { ...query, input: { kind: "text", texts: ["a"] } };
-        const { vectors } = await readEmbeddingsResponse(upstreamResponseOf(text), single);
+        const { vectors } = await readEmbeddingsResponse(
+          upstreamResponseOf(text),
+          embeddingsQuery(1),
+        );
         expect(vectors).toEqual([JSON.parse(vector)]);
         expect(Math.max(...allocate.mock.calls.map(([size]) => size))).toBeLessThan(2 * MiB);
       } finally {

@@ -6,13 +6,10 @@ import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, ExtraFields } from "../../server/upstream/contract.ts";
 import { targetOf } from "../embedding-vendors/bearer-case.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
-import { errorKindOf } from "../laws/adapter-responses.ts";
+import { embeddingsQuery, errorKindOf } from "../laws/adapter-responses.ts";
 
 const queryWith = (extraFields: ExtraFields = {}): EmbeddingsQuery => ({
-  model: "public-model",
-  input: { kind: "text", texts: ["a text"] },
-  single: true,
-  encoding: "float",
+  ...embeddingsQuery(1),
   extraFields,
 });
 

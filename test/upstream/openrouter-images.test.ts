@@ -1,10 +1,10 @@
 /** OpenRouter images: the events and the cost of a stream, and errors in the middle of it. */
 import { describe, expect, test } from "bun:test";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
 import type { GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 import { query, targetOf } from "./image-adapter-fixture.ts";
 
 const target = targetOf("openrouter", "openai/gpt-image-1.5");
@@ -103,16 +103,16 @@ describe("a stream", () => {
   });
 
   test("that ends without an image is an invalid response", async () => {
-    expect(await errorKindOf(() => stream(partial(0)))).toBe("upstream_invalid");
+    expect((await errorKindOf(() => stream(partial(0))))?.kind).toBe("upstream_invalid");
   });
 
   test("that ends early reports the reason", async () => {
     const error = (code: unknown) => ({ type: "error", error: { code, message: "no" } });
-    expect(await errorKindOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
+    expect((await errorKindOf(() => stream(partial(0), error("moderation_blocked"))))?.kind).toBe(
       "moderation_blocked",
     );
-    expect(await errorKindOf(() => stream(error(429)))).toBe("upstream_rate_limit");
-    expect(await errorKindOf(() => stream(error(undefined)))).toBe("upstream_error");
+    expect((await errorKindOf(() => stream(error(429))))?.kind).toBe("upstream_rate_limit");
+    expect((await errorKindOf(() => stream(error(undefined))))?.kind).toBe("upstream_error");
   });
 });
 
@@ -123,9 +123,9 @@ describe("a response with status 200", () => {
     const error = (code: number, metadata?: object) => ({
       error: { code, message: "Provider returned error", metadata },
     });
-    expect(await errorKindOf(() => response(error(502)))).toBe("upstream_error");
-    expect(await errorKindOf(() => response(error(529)))).toBe("upstream_overloaded");
-    expect(await errorKindOf(() => response(error(403, { reasons: ["violence"] })))).toBe(
+    expect((await errorKindOf(() => response(error(502))))?.kind).toBe("upstream_error");
+    expect((await errorKindOf(() => response(error(529))))?.kind).toBe("upstream_overloaded");
+    expect((await errorKindOf(() => response(error(403, { reasons: ["violence"] }))))?.kind).toBe(
       "moderation_blocked",
     );
   });
@@ -137,14 +137,3 @@ describe("a response with status 200", () => {
     expect(event).not.toHaveProperty("response.usage");
   });
 });
-
-/** The kind of the gateway error that is thrown. Any other error fails the test. */
-async function errorKindOf(doing: () => Promise<unknown>): Promise<string> {
-  try {
-    await doing();
-    return "none";
-  } catch (error) {
-    if (error instanceof GatewayError) return error.kind;
-    throw error;
-  }
-}

@@ -5,9 +5,10 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
-import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
+import type { Target, Upstream } from "../../server/upstream/contract.ts";
 import { probe } from "../../server/upstream/probe.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { embeddingsQuery } from "../laws/adapter-responses.ts";
 
 const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const keyFile = {
@@ -33,13 +34,7 @@ const upstreamOf = (options: Record<string, unknown> = {}): Upstream => ({
   },
 });
 
-const query: EmbeddingsQuery = {
-  model: "public-model",
-  input: { kind: "text", texts: ["hello"] },
-  single: true,
-  encoding: "float",
-  extraFields: {},
-};
+const query = embeddingsQuery(1);
 const vectors = '{"predictions":[{"embeddings":{"values":[0.5]}}]}';
 const hour = 3_600_000;
 
