@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange } from "../conformance/arrange.ts";
+import { embeddingResponse } from "../embeddings/upstream-response.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const key = "sk-test-thousand-0000000";
@@ -35,16 +36,8 @@ test("ten sequential requests of a dollar each fit a budget of ten dollars, and 
       { model: "vectors", input },
       { authorization: `Bearer ${key}` },
     );
-  const body = JSON.stringify({
-    object: "list",
-    model: "text-embedding-3-small",
-    data: [{ object: "embedding", index: 0, embedding: Array.from({ length: 1536 }, () => 0.02) }],
-    usage: { prompt_tokens: 1000, total_tokens: 1000 },
-  });
-  setup.fake.script(
-    { response: { status: 200, headers: { "content-type": "application/json" }, body } },
-    { times: Infinity },
-  );
+  const response = embeddingResponse(Array(1536).fill(0.02), { prompt_tokens: 1000 });
+  setup.fake.script(response, { times: Infinity });
   for (let request = 0; request < 10; request++) expect((await embed()).status).toBe(200);
   const refused = await embed();
   expect(refused.status).toBe(429);

@@ -13,7 +13,9 @@ import OpenAI, {
   RateLimitError,
   UnprocessableEntityError,
 } from "openai";
-import { configFor, testKey } from "../harness.ts";
+import { jsonResponse } from "../embeddings/upstream-response.ts";
+import { unreachableUrl } from "../faults/faults-fixture.ts";
+import { configFor } from "../harness.ts";
 import { until } from "../until.ts";
 import { arrange, clientOf, refusalOf } from "./arrange.ts";
 
@@ -168,12 +170,8 @@ describe("other errors", () => {
   });
 
   test("are UnprocessableEntityError for an upstream's 422", async () => {
-    const body = JSON.stringify({
-      error: { message: "too odd", type: "odd", code: "odd", param: "input" },
-    });
-    fake.script({
-      response: { status: 422, headers: { "content-type": "application/json" }, body },
-    });
+    const refusal = { message: "too odd", type: "odd", code: "odd", param: "input" };
+    fake.script(jsonResponse({ error: refusal }, 422));
     const error = await refusalOf(embed(), UnprocessableEntityError);
     expect(error).toMatchObject({ status: 422, type: "odd", code: "odd", param: "input" });
   });
@@ -238,10 +236,7 @@ describe("the client's own retries", () => {
   });
 
   test("do not happen for a permanent conflict at the upstream", async () => {
-    const body = JSON.stringify({ error: { message: "no", type: "invalid_request_error" } });
-    fake.script({
-      response: { status: 409, headers: { "content-type": "application/json" }, body },
-    });
+    fake.script(jsonResponse({ error: { message: "no", type: "invalid_request_error" } }, 409));
     await refusalOf(embed(patient), OpenAI.ConflictError);
     expect(fake.requests).toHaveLength(1);
   });
@@ -269,11 +264,7 @@ describe("a request that ends early", () => {
   });
 
   test("is APIConnectionError when no gateway runs", async () => {
-    const nowhere = new OpenAI({
-      baseURL: "http://127.0.0.1:9/v1",
-      apiKey: testKey,
-      maxRetries: 0,
-    });
+    const nowhere = clientOf(gateway, { baseURL: unreachableUrl });
     await refusalOf(embed(nowhere), APIConnectionError);
   });
 });

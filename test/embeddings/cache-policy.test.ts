@@ -8,6 +8,7 @@ import { closeAfterEach } from "../clean-up.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
+import { embeddingResponse } from "./upstream-response.ts";
 
 const closeAfter = closeAfterEach();
 
@@ -49,15 +50,7 @@ async function embed(
 }
 
 /** A response with one vector of this number. */
-const responseOf = (number: number) => ({
-  response: {
-    status: 200,
-    body: JSON.stringify({
-      data: [{ index: 0, embedding: Array(1536).fill(number) }],
-      usage: { prompt_tokens: 1, total_tokens: 1 },
-    }),
-  },
-});
+const responseOf = (number: number) => embeddingResponse(Array(1536).fill(number));
 
 const inputsOf = ({ requests }: Fake): unknown[] =>
   requests.map(({ json }) => (json as { input: unknown }).input);

@@ -17,6 +17,7 @@ import { expectVectors } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import { modelWithTargets, targetNamed } from "./stage-fixture.ts";
+import { embeddingResponse } from "./upstream-response.ts";
 
 const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
 const modelNamed = (id: string, ...targets: Target[]): Model => ({
@@ -311,11 +312,8 @@ test("similarity is the cosine of the directions, and -1 if vectors cannot be co
 
 test("a gateway detects drift by itself, logs it, and uses the other target only", async () => {
   const [referenceFake, driftedFake] = [startFake(), startFake()];
-  const otherVectors = JSON.stringify({
-    data: [{ index: 0, embedding: Array.from(fakeVector("other weights", 1536)) }],
-    usage: { prompt_tokens: 1, total_tokens: 1 },
-  });
-  driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
+  const otherVectors = embeddingResponse(fakeVector("other weights", 1536));
+  driftedFake.script(otherVectors, { times: Infinity });
   const gateway = startGateway({
     // An empty setting counts as unset: the canary runs at its default interval.
     settings: { VEXEL_CANARY_HOURS: "" },
@@ -342,7 +340,7 @@ keys:
     });
     expect(line).toContain("those of reference");
     driftedFake.clear();
-    driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
+    driftedFake.script(otherVectors, { times: Infinity });
     referenceFake.script({ fail: "overloaded" }, { times: 3 });
     const send = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     // No vector is better than another model's vector.

@@ -1,8 +1,9 @@
 /** A parameter that an upstream does not support is emulated where the result is the same, and refused otherwise. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
-import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
+import { fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { embeddingResponse } from "./upstream-response.ts";
 
 const [fake, second] = [startFake(), startFake()];
 const to = (upstream: string, model: string): string =>
@@ -101,18 +102,8 @@ function expectClose(got: Float32Array, expected: Float32Array): void {
 }
 
 /** A response with a vector of this length, whatever was requested. */
-const responseWithLength = (text: string, length = 1536): InjectedFault => ({
-  response: {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      object: "list",
-      data: [{ object: "embedding", index: 0, embedding: [...fakeVector(text, length)] }],
-      model: "m",
-      usage: { prompt_tokens: 5, total_tokens: 5 },
-    }),
-  },
-});
+const responseWithLength = (text: string, length = 1536) =>
+  embeddingResponse(fakeVector(text, length));
 
 describe("`dimensions`", () => {
   test("is sent to an upstream that supports it, without a header in the response", async () => {

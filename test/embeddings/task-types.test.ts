@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { embeddingResponse, jsonResponse } from "./upstream-response.ts";
 
 const fake = startFake();
 /** Kind, and a model that it has. */
@@ -43,24 +44,14 @@ closeAfterAll(gateway, fake);
 
 const vector = fakeVector("any", 8);
 const packed = Buffer.from(vector.buffer).toString("base64");
-const numbers = Array.from(vector);
-const responses: Partial<Record<Kind, unknown>> = {
+const responses: Partial<Record<Kind, object>> = {
   cohere: { embeddings: { base64: [packed] }, meta: { billed_units: { input_tokens: 1 } } },
-  gemini: { embedding: { values: numbers } },
+  gemini: { embedding: { values: Array.from(vector) } },
 };
-const usual = {
-  object: "list",
-  data: [{ object: "embedding", index: 0, embedding: numbers }],
-  model: "m",
-  usage: { prompt_tokens: 1, total_tokens: 1 },
+const vendorResponse = (kind: Kind): InjectedFault => {
+  const response = responses[kind];
+  return response ? jsonResponse(response) : embeddingResponse(vector);
 };
-const vendorResponse = (kind: Kind): InjectedFault => ({
-  response: {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(responses[kind] ?? usual),
-  },
-});
 
 let count = 0;
 const embed = (kind: Kind, fields: object, input = `text ${count++}`): Promise<Response> => {

@@ -7,6 +7,7 @@ import { countTokens } from "../../server/upstream/tokenizers.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
+import { embeddingResponse } from "./upstream-response.ts";
 
 const fake = startFake();
 const settings = { VEXEL_CACHE_BYTES: "8000000", VEXEL_MAX_INPUTS: "3000" };
@@ -26,19 +27,8 @@ beforeEach(() => fake.clear());
 
 const model = "text-embedding-3-small";
 const unreported = { usage: "absent" } as const;
-const uncounted = (text: string) => ({
-  response: {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      object: "list",
-      data: [{ object: "embedding", index: 0, embedding: new Array(1536).fill(0.5) }],
-      model: "text-embedding-3-small",
-      usage: { prompt_tokens: 0, total_tokens: 0 },
-      ...(text ? { id: text } : {}),
-    }),
-  },
-});
+const responseWith = (usage: { prompt_tokens: number; total_tokens: number }, fields = {}) =>
+  embeddingResponse(Array(1536).fill(0.5), usage, { model, ...fields });
 
 interface Embeddings {
   usage: { prompt_tokens: number; total_tokens: number };
@@ -52,10 +42,11 @@ const lastRow = (at = gateway) => at.rows().at(-1);
 
 describe("the usage of embeddings", () => {
   test.each(["", "an-extra-member"])("is 0 where the upstream reports 0 (%p)", async (extra) => {
-    fake.script(uncounted(extra));
+    const uncounted = { prompt_tokens: 0, total_tokens: 0 };
+    fake.script(responseWith(uncounted, extra ? { id: extra } : {}));
     const plain = { encoding_format: "float", user: `someone ${extra}` };
     const { usage, header } = await embed(`zero ${extra}`, plain);
-    expect(usage).toEqual({ prompt_tokens: 0, total_tokens: 0 });
+    expect(usage).toEqual(uncounted);
     expect(header).toBeNull();
     // An input has at least one token, so the ledger records the usage as unknown.
     expect(lastRow()).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
@@ -64,11 +55,8 @@ describe("the usage of embeddings", () => {
   test.each(["float", "base64"])(
     "has the total that the upstream reports, and the ledger its input tokens (%s)",
     async (encoding_format) => {
-      const { response } = uncounted("");
       const usage = { prompt_tokens: 5, total_tokens: 9 };
-      fake.script({
-        response: { ...response, body: JSON.stringify({ ...JSON.parse(response.body), usage }) },
-      });
+      fake.script(responseWith(usage));
       expect((await embed(`five of nine, ${encoding_format}`, { encoding_format })).usage).toEqual(
         usage,
       );
@@ -77,11 +65,7 @@ describe("the usage of embeddings", () => {
   );
 
   test("is estimated if the reported total is implausible", async () => {
-    const { response } = uncounted("");
-    const usage = { prompt_tokens: 5, total_tokens: 1e12 };
-    fake.script({
-      response: { ...response, body: JSON.stringify({ ...JSON.parse(response.body), usage }) },
-    });
+    fake.script(responseWith({ prompt_tokens: 5, total_tokens: 1e12 }));
     const { usage: sent, header } = await embed("impossible");
     expect([sent.total_tokens, header]).toEqual([await countTokens(["impossible"]), "estimated"]);
     expect(lastRow()).toMatchObject({ inputTokens: null });

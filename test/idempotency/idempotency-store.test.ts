@@ -1,10 +1,17 @@
-/** The idempotency store under races: waiters, disconnects and failures that happen at the same moment. */
+/**
+ * The idempotency store: its bounds, and races of waiters, disconnects and failures that happen at the same moment.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Claim, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import {
+  type Claim,
+  IdempotencyStore,
+  OrphanedResponses,
+} from "../../server/idempotency/idempotency-store.ts";
 import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
+import { detachableStream } from "../../server/lib/detachable-stream.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
@@ -228,4 +235,73 @@ describe("a response", () => {
     expect(Buffer.concat(await Array.fromAsync(found.open())).toString()).toBe("{}");
     expect(await store.findById("key_1", "req_late")).toBeUndefined();
   });
+});
+
+describe("the bounds of the store:", () => {
+  test("no part of a response that exceeds its space is stored", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(1000), (error) => reports.push(error));
+    const request = await startRequest(store, claimOptions("a"));
+    for (const length of [600, 600, 10]) request.append("x".repeat(length));
+    await request.store({});
+    expect(reports).toHaveLength(1);
+    expect((await store.claim(claimOptions("a"))).kind).toBe("proceed");
+  });
+
+  test("small responses count against its space, so that their number is bounded", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(), (error) => reports.push(error));
+    for (let at = 0; at < 100; at++) {
+      const request = await startRequest(store, claimOptions(`small ${at}`));
+      request.append("{}");
+      await request.store({});
+    }
+    expect(reports.length).toBeGreaterThan(50);
+  });
+
+  test("the number of orphaned responses is bounded, and owners without any need no lookup", () => {
+    const orphans = new OrphanedResponses(2);
+    for (const name of ["a", "b", "c"]) orphans.add(name, { owner: name, fingerprintName: "q" });
+    expect(orphans.has("a")).toBe(false);
+    expect(orphans.first("q")).toBe("b");
+    orphans.remove("b");
+    orphans.remove("c");
+    expect(orphans.first("q")).toBeUndefined();
+    expect(orphans.has("c")).toBe(false);
+  });
+});
+
+test("an identical request waits for an undelivered response that is being stored, and gets it", async () => {
+  const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+  const fingerprint = async () => "the same";
+  const first = await startRequest(store, withoutKey("1", fingerprint));
+  // The response was complete and being sent; then its client disconnected.
+  first.settle();
+  await first.detach();
+  const second = store.claim(withoutKey("2", fingerprint));
+  await Bun.sleep(10);
+  first.append("{}");
+  await first.store({});
+  expect(await second).toMatchObject({ kind: "replay", response: { requestId: "req_1" } });
+});
+
+test("a detached stream ends once when its source fails", async () => {
+  async function* breaking(): AsyncGenerator<string> {
+    yield "one";
+    throw new Error("broken");
+  }
+  let ended = 0;
+  const { chunks } = detachableStream(breaking(), {
+    continueDetached: true,
+    onDetach: () => undefined,
+    onChunk: () => undefined,
+    onEnd: async () => {
+      ended++;
+    },
+  });
+  const reading = (async () => {
+    for await (const chunk of chunks) expect(chunk).toBe("one");
+  })();
+  await expect(reading).rejects.toThrow("broken");
+  expect(ended).toBe(1);
 });

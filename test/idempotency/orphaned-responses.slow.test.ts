@@ -1,12 +1,8 @@
 /** A billed response that was not delivered can be fetched by its request ID, or claimed by an identical request. */
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import { IdempotencyStore, OrphanedResponses } from "../../server/idempotency/idempotency-store.ts";
-import { detachableStream } from "../../server/lib/detachable-stream.ts";
-import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { arrange } from "../conformance/arrange.ts";
-import { temporaryFolder, testKey, unlimitedDisk } from "../harness.ts";
+import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 
 const { fake, gateway, close } = arrange();
@@ -143,101 +139,4 @@ test("a replayed response with missing images has the same vexel-missing header"
   expect(second.headers.get("idempotent-replayed")).toBe("true");
   expect(await second.text()).toBe(await first.text());
   expect(fake.requests).toHaveLength(1);
-});
-
-describe("the idempotency store", () => {
-  const folder = temporaryFolder();
-  afterAll(() => folder[Symbol.dispose]());
-  const createResponseFiles = (maxBytes: number) =>
-    new ResponseFiles({
-      folder: join(folder.path, crypto.randomUUID()),
-      ttlMs: 60_000,
-      maxBytes,
-      disk: unlimitedDisk,
-      now: () => Date.now(),
-    });
-  const { signal } = new AbortController();
-  const claimOptions = (idempotencyKey: string) => ({
-    owner: "key_1",
-    requestId: `req_${idempotencyKey}`,
-    idempotencyKey,
-    fingerprint: async () => "the same",
-    signal,
-  });
-
-  test("stores no part of a response that exceeds its space", async () => {
-    const reports: unknown[] = [];
-    const store = new IdempotencyStore(createResponseFiles(1000), (error) => reports.push(error));
-    const claim = await store.claim(claimOptions("a"));
-    if (claim.kind !== "proceed") throw new Error("expected a new request");
-    for (const length of [600, 600, 10]) claim.request.append("x".repeat(length));
-    await claim.request.store({});
-    expect(reports).toHaveLength(1);
-    expect((await store.claim(claimOptions("a"))).kind).toBe("proceed");
-  });
-
-  test("counts small responses against its space, so that their number is bounded", async () => {
-    const reports: unknown[] = [];
-    const store = new IdempotencyStore(createResponseFiles(10_000), (error) => reports.push(error));
-    for (let at = 0; at < 100; at++) {
-      const claim = await store.claim(claimOptions(`small ${at}`));
-      if (claim.kind !== "proceed") throw new Error("expected a new request");
-      claim.request.append("{}");
-      await claim.request.store({});
-    }
-    expect(reports.length).toBeGreaterThan(50);
-  });
-
-  test("lets an identical request wait for an undelivered response that is being stored, and replays it", async () => {
-    const store = new IdempotencyStore(createResponseFiles(10_000), (error) =>
-      expect(error).toBeUndefined(),
-    );
-    const options = (requestId: string) => {
-      const { idempotencyKey: _, ...rest } = claimOptions(requestId);
-      return { ...rest, requestId };
-    };
-    const first = await store.claim(options("req_1"));
-    if (first.kind !== "proceed") throw new Error("expected a new request");
-    // The response was complete and being sent; then its client disconnected.
-    first.request.settle();
-    await first.request.detach();
-    const second = store.claim(options("req_2"));
-    await Bun.sleep(10);
-    first.request.append("{}");
-    await first.request.store({});
-    expect(await second).toMatchObject({ kind: "replay", response: { requestId: "req_1" } });
-  });
-
-  test("ends a detached stream once when its source fails", async () => {
-    async function* breaking(): AsyncGenerator<string> {
-      yield "one";
-      throw new Error("broken");
-    }
-    let over = 0;
-    const { chunks } = detachableStream(breaking(), {
-      continueDetached: true,
-      onDetach: () => undefined,
-      onChunk: () => undefined,
-      onEnd: async () => {
-        over++;
-      },
-    });
-    const reading = (async () => {
-      for await (const chunk of chunks) expect(chunk).toBe("one");
-    })();
-    expect(reading).rejects.toThrow("broken");
-    await reading.catch(() => "expected");
-    expect(over).toBe(1);
-  });
-
-  test("bounds the number of orphaned responses, and skips the lookup for owners without any", () => {
-    const orphans = new OrphanedResponses(2);
-    for (const name of ["a", "b", "c"]) orphans.add(name, { owner: name, fingerprintName: "q" });
-    expect(orphans.has("a")).toBe(false);
-    expect(orphans.first("q")).toBe("b");
-    orphans.remove("b");
-    orphans.remove("c");
-    expect(orphans.first("q")).toBeUndefined();
-    expect(orphans.has("c")).toBe(false);
-  });
 });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
+import { embeddingResponse } from "../embeddings/upstream-response.ts";
 import { embedder, imageModel, limitedTests, statuses, tokens } from "./limits-fixture.ts";
 
 const start = limitedTests();
@@ -112,18 +113,8 @@ describe("a token limit", () => {
 
   test("is corrected by the reported usage: excess is charged, unused tokens are refunded at once", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { tokensPerMinute: 1000 }" } });
-    const responseWithUsage = (count: number) => ({
-      response: {
-        status: 200,
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          object: "list",
-          model: embedder,
-          data: [{ object: "embedding", index: 0, embedding: Array(1536).fill(0.1) }],
-          usage: { prompt_tokens: count, total_tokens: count },
-        }),
-      },
-    });
+    const responseWithUsage = (prompt_tokens: number) =>
+      embeddingResponse(Array(1536).fill(0.1), { prompt_tokens });
     const remaining = async (): Promise<number> =>
       Number((await embed("one", [])).headers.get("x-ratelimit-remaining-tokens"));
     fake.script(responseWithUsage(5));

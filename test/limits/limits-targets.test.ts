@@ -1,6 +1,7 @@
 /** Limits of upstreams and targets: a target at its limit is skipped in target selection. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
+import { embeddingResponse, jsonResponse } from "../embeddings/upstream-response.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { maxConcurrent, statuses, times } from "./limits-fixture.ts";
@@ -106,20 +107,11 @@ describe("a target at its limit", () => {
 
 describe("an upstream that reports implausible usage", () => {
   const implausible = 50_000_000;
-  const response = (body: object) => ({
-    response: {
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    },
-  });
 
   test("uses up none of its token limit with embeddings", async () => {
     start("tokensPerMinute: 1000");
-    const embedding = Array.from({ length: 1536 }, () => 0.02);
-    const data = [{ object: "embedding", index: 0, embedding }];
-    const usage = { prompt_tokens: implausible, total_tokens: implausible };
-    first.script(response({ object: "list", model: "m", data, usage }), { times: Infinity });
+    const usage = { prompt_tokens: implausible };
+    first.script(embeddingResponse(Array(1536).fill(0.02), usage), { times: Infinity });
     for (let at = 0; at < 5; at++) expect((await embed("alone")).status).toBe(200);
   });
 
@@ -127,7 +119,7 @@ describe("an upstream that reports implausible usage", () => {
     start("tokensPerMinute: 1000");
     const usage = { input_tokens: 5, output_tokens: implausible, total_tokens: implausible + 5 };
     const data = [{ b64_json: base64Of(grayImage("an otter")) }];
-    first.script(response({ created: 1, data, usage }), { times: Infinity });
+    first.script(jsonResponse({ created: 1, data, usage }), { times: Infinity });
     second.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 3; at++) expect((await generate()).status).toBe(200);
     expect(first.requests).toHaveLength(3);
