@@ -101,7 +101,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     expect(outboxRows(data)).toEqual([]);
   });
 
-  test("rows with a missing value, or with a value of another type, do not block the others", async () => {
+  test("rows and reservations with a missing value, or with a value of another type, do not block the others", async () => {
     using folder = temporaryFolder();
     const good = { ...completeRow, requestId: "good" };
     const changes: Partial<Record<keyof LedgerRow, unknown>>[] = [
@@ -118,11 +118,13 @@ describe("with rows of the last process in its outbox and a disk that is still f
       valuesOf({ ...good, requestId: Object.keys(change)[0], ...change } as LedgerRow),
     );
     const path = join(folder.path, "outbox-999999999-a.log");
-    writeFileSync(path, `${encode({ rows: [...bad, [1, 2], valuesOf(good)] })}torn\n`);
+    const rows = [...bad, [1, 2], null as never, valuesOf(good)];
+    const reserved = ["reserved", "1", "images", "key_1", null, null, {}] as never;
+    writeFileSync(path, `${encode({ rows })}${encode({ reserved })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);
     const damaged = `${path}.damaged`;
-    expect(recovery.damaged).toEqual([{ path: damaged, records: 2 }]);
+    expect(recovery.damaged).toEqual([{ path: damaged, records: 3 }]);
     await recovery.recover();
     expect(idsOf(file.oldest(10))).toEqual(["good"]);
     expect(file.sumSpent({ scope: "key", id: good.keyId }, "total")).toBe(0.5);

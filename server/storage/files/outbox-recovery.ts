@@ -228,14 +228,19 @@ class ContentReader {
       return;
     }
     const { rows = [], reserved, released, stored } = JSON.parse(json.toString()) as OutboxRecord;
-    const valid = rows.map(fromValues).filter(isValidRow);
+    const valid = rows.filter(Array.isArray).map(fromValues).filter(isValidRow);
     if (valid.length < rows.length) this.damagedRecords++;
     for (const row of valid) this.#addRow(row);
-    if (reserved) this.#reserved.set(reserved[0], reservedOf(reserved));
+    if (reserved) this.#addReserved(reservedOf(reserved));
     if (released !== undefined) this.#reserved.delete(released);
     // If the row of the marker was in a damaged record, nothing is dropped: storing a row again changes nothing.
     if (stored !== undefined)
       this.rows.splice(0, this.rows.findIndex(({ requestId }) => requestId === stored) + 1);
+  }
+
+  #addReserved(request: ReservedRequest): void {
+    if (isValidRow(interruptedRow(request))) this.#reserved.set(request.requestId, request);
+    else this.damagedRecords++;
   }
 
   #addRow(row: LedgerRow): void {
