@@ -9,7 +9,7 @@ import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import { parseBlobUrl } from "../storage/s3/blob-url.ts";
 import { ObjectStore } from "../storage/s3/object-store.ts";
 import { S3Images } from "../storage/s3/s3-images.ts";
-import { S3Responses } from "../storage/s3/s3-responses.ts";
+import { createS3Responses } from "../storage/s3/s3-responses.ts";
 
 export interface ObjectStorage {
   readonly images: BlobStore;
@@ -47,6 +47,6 @@ export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage 
       now,
       isPresigned: location.links === "presigned",
     }),
-    responses: new S3Responses({ objects, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
+    responses: createS3Responses({ objects, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
   };
 }

@@ -19,7 +19,7 @@ import { PostgresDatabase } from "../storage/postgres/database.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "../storage/postgres/last-known-stores.ts";
 import { createPostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
-import { PostgresResponses } from "../storage/postgres/responses.ts";
+import { createPostgresResponses } from "../storage/postgres/responses.ts";
 import { SharedSpend } from "../storage/postgres/shared-spend.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createConfigEntityStore } from "../storage/sql/config-entity-store.ts";
@@ -86,7 +86,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     ledger: new PostgresLedgerStore(db),
     queries: createPostgresLedgerQueries(db, clock),
     spend: new SharedSpend(db, now),
-    responses: new PostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
+    responses: createPostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
     close: async () => {
       await db.close();
       copy.close();

@@ -1,6 +1,6 @@
 /** Expired responses in PostgreSQL are deleted by statements of bounded size: each has the time limit of a query. */
 import { expect, test } from "bun:test";
-import { PostgresResponses } from "../../server/storage/postgres/responses.ts";
+import { createPostgresResponses } from "../../server/storage/postgres/responses.ts";
 import type { Queries, SqlValue } from "../../server/storage/sql/database.ts";
 
 test("a sweep deletes 45 expired responses with three statements of at most 20", async () => {
@@ -13,7 +13,7 @@ test("a sweep deletes 45 expired responses with three statements of at most 20",
     return { rows: [], count };
   };
   const db = { query, transaction: () => Promise.reject(new Error("no transaction is needed")) };
-  await new PostgresResponses({ db, ttlMs: 1000, now: () => 100_000 }).sweep();
+  await createPostgresResponses({ db, ttlMs: 1000, now: () => 100_000 }).sweep();
   expect(statements).toEqual(Array.from({ length: 3 }, () => [39_000, 20]));
   expect(stored).toBe(0);
 });

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "bun:test";
 import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
 import { S3Images } from "../../server/storage/s3/s3-images.ts";
-import { S3Responses } from "../../server/storage/s3/s3-responses.ts";
+import { createS3Responses } from "../../server/storage/s3/s3-responses.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 
 const s3 = startFakeS3({ pageSize: 2 });
@@ -98,7 +98,7 @@ test("expired images and responses are deleted from the bucket by any replica", 
     const ttlMs = at === 0 ? 600_000 : 60_000;
     names.push((await first.images.put(Buffer.from("image"), { ...png, ttlMs })).name);
   }
-  const responses = new S3Responses({ objects: second.objects, ttlMs: 60_000, now: () => now });
+  const responses = createS3Responses({ objects: second.objects, ttlMs: 60_000, now: () => now });
   await second.objects.writeText("responses/a.json", "{}");
   now += 130_000;
   await second.images.sweep();
@@ -114,7 +114,7 @@ test.each([
 ])("a response whose body in the bucket is %s is not found", async (kind, text) => {
   const prefix = `response-${kind.replace(" ", "-")}`;
   const { objects } = open(prefix);
-  const responses = new S3Responses({ objects, ttlMs: 60_000, now: Date.now });
+  const responses = createS3Responses({ objects, ttlMs: 60_000, now: Date.now });
   const metadata = { requestId: "req_1", fingerprint: "f", headers: {} };
   const whole = "the images";
   const chunks = async function* () {

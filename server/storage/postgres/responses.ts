@@ -1,5 +1,5 @@
 /** Stored responses in PostgreSQL, in chunks of a megabyte. */
-import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
+import type { ResponseMetadata } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { Queries, SqlDatabase } from "../sql/database.ts";
 
@@ -22,15 +22,12 @@ const graceMs = 60_000;
 /** Responses per statement of a sweep: with tens of megabytes each, it ends well within the time limit of a query. */
 const sweptAtOnce = 20;
 
-export class PostgresResponses implements SharedResponses {
-  readonly #options: PostgresResponsesOptions;
-
-  constructor(options: PostgresResponsesOptions) {
-    this.#options = options;
-  }
-
-  async find(name: string): Promise<StoredResponse | undefined> {
-    const { db, ttlMs, now } = this.#options;
+export const createPostgresResponses = ({
+  db,
+  ttlMs,
+  now,
+}: PostgresResponsesOptions): SharedResponses => ({
+  async find(name) {
     const { rows } = await db.query<Row>(
       `SELECT responses.id, length, metadata
        FROM vexel.response_names JOIN vexel.responses ON responses.id = response_id
@@ -44,11 +41,10 @@ export class PostgresResponses implements SharedResponses {
       length: Number(row.length),
       open: () => readChunks(db, row.id, Number(row.length)),
     };
-  }
+  },
 
-  async copy(id: string, response: StoredResponse): Promise<void> {
-    const { db, now } = this.#options;
-    await db.transaction(async (transaction) => {
+  copy: (id, response) =>
+    db.transaction(async (transaction) => {
       await transaction.query(
         "INSERT INTO vexel.responses (id, length, stored_at) VALUES ($1, $2, $3)",
         [id, response.length, now()],
@@ -60,17 +56,9 @@ export class PostgresResponses implements SharedResponses {
           [id, number++, bytes],
         );
       }
-    });
-  }
+    }),
 
-  async name(
-    id: string,
-    _length: number,
-    names: readonly string[],
-    metadata: ResponseMetadata,
-  ): Promise<void> {
-    const { db, now } = this.#options;
-    const { requestId, fingerprint, headers } = metadata;
+  async name(id, _length, names, { requestId, fingerprint, headers }) {
     const json = JSON.stringify({ requestId, fingerprint, headers });
     for (const name of names) {
       await db.query(
@@ -80,10 +68,9 @@ export class PostgresResponses implements SharedResponses {
         [name, id, json, now()],
       );
     }
-  }
+  },
 
-  async sweep(): Promise<void> {
-    const { db, ttlMs, now } = this.#options;
+  async sweep() {
     const before = now() - ttlMs - graceMs;
     for (let deleted = sweptAtOnce; deleted === sweptAtOnce; ) {
       const { count } = await db.query(
@@ -93,8 +80,8 @@ export class PostgresResponses implements SharedResponses {
       );
       deleted = count;
     }
-  }
-}
+  },
+});
 
 async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let buffered: Uint8Array[] = [];

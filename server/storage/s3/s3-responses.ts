@@ -2,7 +2,7 @@
  * Stored responses in an object store: one object for each body, and one for each name, with the metadata and the id of
  * the body.
  */
-import type { ResponseMetadata, StoredResponse } from "../ports/response-store.ts";
+import type { ResponseMetadata } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { ObjectStore } from "./object-store.ts";
 
@@ -25,15 +25,12 @@ const nameKey = (name: string): string => `${folder}${name}.json`;
 /** An object is deleted a little after it expires, as a request may still be reading it. */
 const graceMs = 60_000;
 
-export class S3Responses implements SharedResponses {
-  readonly #options: S3ResponsesOptions;
-
-  constructor(options: S3ResponsesOptions) {
-    this.#options = options;
-  }
-
-  async find(name: string): Promise<StoredResponse | undefined> {
-    const { objects, ttlMs, now } = this.#options;
+export const createS3Responses = ({
+  objects,
+  ttlMs,
+  now,
+}: S3ResponsesOptions): SharedResponses => ({
+  async find(name) {
     const text = await objects.readText(nameKey(name));
     if (text === undefined) return undefined;
     const { id, length, at, ...metadata } = JSON.parse(text) as ResponseObjectEntry;
@@ -41,27 +38,17 @@ export class S3Responses implements SharedResponses {
     const body = await objects.find(bodyKey(id));
     if (body?.size !== length) return undefined;
     return { ...metadata, length, open: () => body.content.stream() };
-  }
+  },
 
-  async copy(id: string, response: StoredResponse): Promise<void> {
-    await this.#options.objects.write(bodyKey(id), response.open(), "application/octet-stream");
-  }
+  copy: (id, response) => objects.write(bodyKey(id), response.open(), "application/octet-stream"),
 
-  async name(
-    id: string,
-    length: number,
-    names: readonly string[],
-    metadata: ResponseMetadata,
-  ): Promise<void> {
-    const { objects, now } = this.#options;
-    const { requestId, fingerprint, headers } = metadata;
+  async name(id, length, names, { requestId, fingerprint, headers }) {
     const entry: ResponseObjectEntry = { requestId, fingerprint, headers, id, length, at: now() };
     for (const name of names) await objects.writeText(nameKey(name), JSON.stringify(entry));
-  }
+  },
 
   /** By the clock of the object store, which may differ from this machine's by up to the grace period. */
-  async sweep(): Promise<void> {
-    const { objects, ttlMs, now } = this.#options;
+  async sweep() {
     await objects.sweep(folder, ({ modifiedAt }) => modifiedAt + ttlMs + graceMs <= now());
-  }
-}
+  },
+});

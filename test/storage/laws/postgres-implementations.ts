@@ -11,7 +11,7 @@ import {
   withLastKnownEntities,
   withLastKnownKeys,
 } from "../../../server/storage/postgres/last-known-stores.ts";
-import { PostgresResponses } from "../../../server/storage/postgres/responses.ts";
+import { createPostgresResponses } from "../../../server/storage/postgres/responses.ts";
 import { createConfigEntityStore } from "../../../server/storage/sql/config-entity-store.ts";
 import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
 import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
@@ -90,14 +90,14 @@ export const postgresEventStorage = inDatabase((url, now) => openEventStorage(co
 
 export const postgresResponses = inDatabase((url, now) => {
   const db = connect(url, now);
-  const responses = new PostgresResponses({ db, ttlMs: responseTtlMs, now });
+  const responses = createPostgresResponses({ db, ttlMs: responseTtlMs, now });
   return Object.assign(responses, { close: () => db.close() });
 });
 
 export const postgresResponseStore = inDatabase((url, now) => {
   const db = connect(url, now);
   const store = openSharedResponseStore(
-    new PostgresResponses({ db, ttlMs: responseTtlMs, now }),
+    createPostgresResponses({ db, ttlMs: responseTtlMs, now }),
     now,
   );
   const close = async (): Promise<void> => {

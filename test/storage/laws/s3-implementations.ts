@@ -8,7 +8,7 @@ import { parseBlobUrl } from "../../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../../server/storage/s3/s3-images.ts";
-import { S3Responses } from "../../../server/storage/s3/s3-responses.ts";
+import { createS3Responses } from "../../../server/storage/s3/s3-responses.ts";
 import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
 import type { Implementation } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
@@ -56,10 +56,10 @@ export const s3BlobStore = inBucket(
   (objects, now) => new S3Images({ objects, maxBytes: blobMaxBytes, isPresigned: false, now }),
 );
 
-export const s3Responses = inBucket(
-  (objects, now) => new S3Responses({ objects, ttlMs: responseTtlMs, now }),
+export const s3Responses = inBucket((objects, now) =>
+  createS3Responses({ objects, ttlMs: responseTtlMs, now }),
 );
 
 export const s3ResponseStore = inBucket((objects, now) =>
-  openSharedResponseStore(new S3Responses({ objects, ttlMs: responseTtlMs, now }), now),
+  openSharedResponseStore(createS3Responses({ objects, ttlMs: responseTtlMs, now }), now),
 );
