@@ -51,19 +51,19 @@ export async function runConnectionSteps(
   const steps: ConnectionStep[] = [];
   for (const [step, run] of work) {
     const hasFailed = steps.some(({ result }) => result === "failed");
-    if (hasFailed) steps.push(skipped(step, ""));
+    if (hasFailed) steps.push(stepOf(step, "skipped", ""));
     else if (run) steps.push(await runStep(step, run, { hostname, port, clock }));
-    else steps.push(skipped(step, "The address is plain http."));
+    else steps.push(stepOf(step, "skipped", "The address is plain http."));
   }
   return steps;
 }
 
-export const skipped = (step: ConnectionStepName, detail: string): ConnectionStep => ({
-  step,
-  result: "skipped",
-  detail,
-  duration_ms: null,
-});
+export const stepOf = (
+  step: ConnectionStepName,
+  result: ConnectionStep["result"],
+  detail: string,
+  duration_ms: number | null = null,
+): ConnectionStep => ({ step, result, detail, duration_ms });
 
 interface StepContext {
   readonly hostname: string;
@@ -77,12 +77,8 @@ async function runStep(
   { hostname, port, clock }: StepContext,
 ): Promise<ConnectionStep> {
   const startedAt = clock();
-  const end = (result: "passed" | "failed", detail: string): ConnectionStep => ({
-    step,
-    result,
-    detail,
-    duration_ms: Math.round(clock() - startedAt),
-  });
+  const end = (result: "passed" | "failed", detail: string): ConnectionStep =>
+    stepOf(step, result, detail, Math.round(clock() - startedAt));
   try {
     return end("passed", await run());
   } catch (error) {

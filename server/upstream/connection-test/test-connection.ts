@@ -9,7 +9,7 @@ import { adapters } from "../adapters/index.ts";
 import type { Upstream } from "../contract.ts";
 import { createTokenCache } from "../credentials/token-cache.ts";
 import type { SendUpstreamRequest } from "../transport/index.ts";
-import { type ConnectionStepsOptions, runConnectionSteps, skipped } from "./connection-steps.ts";
+import { type ConnectionStepsOptions, runConnectionSteps, stepOf } from "./connection-steps.ts";
 import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
 
 export interface TestConnectionOptions extends ConnectionStepsOptions {
@@ -46,15 +46,15 @@ export async function testConnection(
   const adapter = adapters.get(upstream.kind);
   const free = freeRequest(upstream);
   if (!adapter || !free) {
-    const steps = [passed("http", "The model runs inside the gateway.")];
+    const steps = [stepOf("http", "passed", "The model runs inside the gateway.")];
     return end({ steps, reachable: true, credential: "none" });
   }
   const url = new URL(free.request.url);
   const steps = options.isProxied(url)
-    ? [skipped("dns", "Requests to this address go through a proxy.")]
+    ? [stepOf("dns", "skipped", "Requests to this address go through a proxy.")]
     : await runConnectionSteps(url, options);
   if (steps.some(({ result }) => result === "failed")) {
-    const later = [skipped("http", ""), skipped("credential", "")];
+    const later = [stepOf("http", "skipped", ""), stepOf("credential", "skipped", "")];
     return end({ steps: [...steps, ...later], reachable: false, credential: "unverified" });
   }
   const checked = await checkByHttp(upstream, adapter, free, options);
@@ -83,7 +83,7 @@ async function checkByHttp(
   const startedAt = clock();
   const signal = AbortSignal.timeout(timeoutMs);
   const host = new URL(request.url).host;
-  const took = () => ({ duration_ms: Math.round(clock() - startedAt) });
+  const took = () => Math.round(clock() - startedAt);
   let response: UpstreamResponse;
   try {
     const tokens = createTokenCache({ send, now });
@@ -95,10 +95,10 @@ async function checkByHttp(
   const { status } = response;
   const problem = statusProblem(status, host);
   if (problem !== undefined) {
-    const steps = [{ ...failed("http", problem), ...took() }, skipped("credential", "")];
+    const steps = [stepOf("http", "failed", problem, took()), stepOf("credential", "skipped", "")];
     return { steps, reachable: true, credential: "unverified", models: null };
   }
-  const http = { ...passed("http", `The server responded with status ${status}.`), ...took() };
+  const http = stepOf("http", "passed", `The server responded with status ${status}.`, took());
   const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
   const models = ids ? validModelIds(ids) : null;
   const { credential, step } = await checkCredential(upstream, adapter, response, options);
@@ -110,21 +110,27 @@ function notReached(
   signal: AbortSignal,
   host: string,
   timeoutMs: number,
-  took: { readonly duration_ms: number },
+  took: number,
 ): Checked {
   const shared = { models: null };
   if (signal.aborted) {
     const detail = `${host} sent no response within ${timeoutMs / 1000} s.`;
-    const steps = [{ ...failed("http", detail), ...took }, skipped("credential", "")];
+    const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped", "")];
     return { ...shared, steps, reachable: false, credential: "unverified" };
   }
   if (!(error instanceof GatewayError)) throw error;
   if (error.kind === "upstream_credentials") {
     // The token service of the vendor responded.
-    const steps = [{ ...passed("http", ""), ...took }, failed("credential", error.message)];
+    const steps = [
+      stepOf("http", "passed", "", took),
+      stepOf("credential", "failed", error.message),
+    ];
     return { ...shared, steps, reachable: true, credential: "refused" };
   }
-  const steps = [{ ...failed("http", error.message), ...took }, skipped("credential", "")];
+  const steps = [
+    stepOf("http", "failed", error.message, took),
+    stepOf("credential", "skipped", ""),
+  ];
   return { ...shared, steps, reachable: false, credential: "unverified" };
 }
 
@@ -149,24 +155,27 @@ async function checkCredential(
     const detail = hasCredential
       ? `The server refuses the credential (status ${status}).`
       : `The server requires a credential (status ${status}), and none is set.`;
-    return { credential: "refused", step: failed("credential", detail) };
+    return { credential: "refused", step: stepOf("credential", "failed", detail) };
   }
   if (!hasCredential) {
-    return { credential: "none", step: skipped("credential", "No credential is set.") };
+    return { credential: "none", step: stepOf("credential", "skipped", "No credential is set.") };
   }
   if (adapter.token?.(upstream)) {
     const detail = "The vendor's token service accepted the credential.";
-    return { credential: "accepted", step: passed("credential", detail) };
+    return { credential: "accepted", step: stepOf("credential", "passed", detail) };
   }
   const anonymousRequest = freeRequest(anonymous(upstream));
   const anonymousStatus =
     anonymousRequest && (await statusOf(anonymousRequest.request, send, timeoutMs));
   if (anonymousStatus === 401 || anonymousStatus === 403) {
-    return { credential: "accepted", step: passed("credential", "The credential is accepted.") };
+    return {
+      credential: "accepted",
+      step: stepOf("credential", "passed", "The credential is accepted."),
+    };
   }
   const detail =
     "The vendor has no free request that checks a credential. A test that may cost money does.";
-  return { credential: "unverified", step: skipped("credential", detail) };
+  return { credential: "unverified", step: stepOf("credential", "skipped", detail) };
 }
 
 async function checkByPaidRequest(
@@ -176,18 +185,18 @@ async function checkByPaidRequest(
   const startedAt = clock();
   // An image takes longer than a connection.
   const signal = AbortSignal.timeout(4 * timeoutMs);
-  const took = () => ({ duration_ms: Math.round(clock() - startedAt) });
+  const took = () => Math.round(clock() - startedAt);
   try {
     await paidRequest(signal);
-    const step = passed("credential", "The model responded to a request that may cost money.");
-    return { credential: "accepted", step: { ...step, ...took() } };
+    const detail = "The model responded to a request that may cost money.";
+    return { credential: "accepted", step: stepOf("credential", "passed", detail, took()) };
   } catch (error) {
     if (!(error instanceof GatewayError) && !signal.aborted) throw error;
     const isRefused = error instanceof GatewayError && error.kind === "upstream_credentials";
     const detail =
       error instanceof GatewayError ? error.message : "The model did not respond in time.";
     const credential = isRefused ? "refused" : "unverified";
-    return { credential, step: { ...failed("credential", detail), ...took() } };
+    return { credential, step: stepOf("credential", "failed", detail, took()) };
   }
 }
 
@@ -249,17 +258,3 @@ function statusProblem(status: number, host: string): string | undefined {
   if (status === 429) return `${host} limits the rate of requests (status 429). Test it later.`;
   return status >= 500 ? `${host} has an error (status ${status}).` : undefined;
 }
-
-const passed = (step: ConnectionStep["step"], detail: string): ConnectionStep => ({
-  step,
-  result: "passed",
-  detail,
-  duration_ms: null,
-});
-
-const failed = (step: ConnectionStep["step"], detail: string): ConnectionStep => ({
-  step,
-  result: "failed",
-  detail,
-  duration_ms: null,
-});

@@ -7,9 +7,15 @@ import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, vectorRows } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { aiOf, cloudflareBaseUrl, runOf } from "./endpoints.ts";
 import { cloudflareErrorReader } from "./errors.ts";
-import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./images.ts";
+import {
+  aiOf,
+  cloudflareBaseUrl,
+  cloudflareEdits,
+  cloudflareGenerations,
+  cloudflareImageCapabilities,
+  runOf,
+} from "./images.ts";
 
 /** @cloudflare/workers-types: the task type of a model is the name of the field for the texts. */
 function taskTypes(model: string): EmbeddingCapabilities["taskTypes"] {

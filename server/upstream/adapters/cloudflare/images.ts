@@ -6,7 +6,14 @@ import type {
   ReadImages,
   UpstreamRequest,
 } from "../../adapter.ts";
-import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../../contract.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  FilePart,
+  GenerationQuery,
+  Target,
+  Upstream,
+} from "../../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { readSingleImage } from "../wire/binary-image.ts";
@@ -17,6 +24,7 @@ import {
   filesOf,
   imageFormRequest,
   imageJsonRequest,
+  modelPath,
   onlyFile,
   type Part,
 } from "../wire/build-request.ts";
@@ -25,9 +33,17 @@ import { messageIn } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
 import { memberOf } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
-import { runOf } from "./endpoints.ts";
 import { flaggedIn } from "./errors.ts";
 import { withMask } from "./mask.ts";
+
+export const cloudflareBaseUrl = "https://api.cloudflare.com/client/v4";
+
+/** The account and the model are in the path. */
+export const aiOf = ({ baseUrl = cloudflareBaseUrl, options }: Upstream): string =>
+  `${baseUrl}/accounts/${encodeURIComponent(String(options.accountId))}/ai`;
+
+export const runOf = ({ upstream, model }: Target): string =>
+  `${aiOf(upstream)}/run/${modelPath(model)}`;
 
 const edgesBetween = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"> => ({
   sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },

@@ -6,10 +6,9 @@ import { orderByIndex } from "../openai/embeddings.ts";
 import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
-import { dashscopeRoot, dashscopeUrl } from "./endpoints.ts";
 import { dashscopeErrorReader } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
-import { dashscopeEdits, dashscopeGenerations } from "./images.ts";
+import { dashscopeEdits, dashscopeGenerations, dashscopeRoot, dashscopeUrl } from "./images.ts";
 
 const taskTypes: TaskTypeTable = {
   field: "text_type",

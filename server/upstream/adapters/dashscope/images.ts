@@ -14,6 +14,7 @@ import type {
   ImageResponse,
   ImageResult,
   Target,
+  Upstream,
 } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { isUsage } from "../openai/images.ts";
@@ -23,9 +24,15 @@ import { imageContentIn, revised } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
 import { listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
-import { dashscopeRoot } from "./endpoints.ts";
 import { meaningOfJob } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
+
+/** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with separate API keys. */
+export const dashscopeUrl = "https://dashscope-intl.aliyuncs.com/api/v1";
+
+/** A configured base URL may be that of the OpenAI-compatible API. */
+export const dashscopeRoot = (upstream: Upstream): string =>
+  (upstream.baseUrl ?? dashscopeUrl).replace(/\/compatible-mode\/v1$/, "/api/v1");
 
 /** Options next to the prompt of a job; all others are parameters. */
 const promptOptions = ["negative_prompt", "ref_img", "function"] as const;

@@ -10,11 +10,13 @@ import type {
   ImageOptions,
   ImageResponse,
   ImageResult,
+  ImageSource,
   ImageUsage,
   Target,
 } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import {
+  asDataUrl,
   type EndpointResolver,
   fieldParts,
   filesOf,
@@ -27,7 +29,6 @@ import { createdIn, imageIn, isEventStream, loadedImageIn } from "../wire/image-
 import { readImageStream } from "../wire/image-stream.ts";
 import { isCount, listIn, memberOf, objectOf } from "../wire/members.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
-import { referenceTo } from "./references.ts";
 
 export const openaiGenerations = (resolveEndpoint: EndpointResolver): ImageAdapter => ({
   toUpstream: (query, target) => {
@@ -36,6 +37,10 @@ export const openaiGenerations = (resolveEndpoint: EndpointResolver): ImageAdapt
   },
   fromUpstream: readImages,
 });
+
+/** An input image of an edit in a JSON body: a file as a data: URL, a reference unchanged. */
+export const referenceTo = (source: ImageSource): ExtraFields =>
+  source.kind === "file_id" ? { file_id: source.id } : { image_url: asDataUrl(source) };
 
 /** `inJsonOnly`: options that a form has no field for. */
 export const openaiEdits = (

@@ -26,8 +26,7 @@ import { readImageStream } from "../wire/image-stream.ts";
 import { listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
-import { isUsage, metadataIn } from "./images.ts";
-import { referenceTo } from "./references.ts";
+import { isUsage, metadataIn, referenceTo } from "./images.ts";
 
 /**
  * The language model that calls the image tool, if the configuration has none. Of the models in openai-python 3.49.0
