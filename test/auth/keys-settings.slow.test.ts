@@ -31,13 +31,8 @@ async function create(...args: string[]): Promise<string> {
   expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
   const key = out.trim();
   const headers = { authorization: `Bearer ${key}` };
-  for (let tries = 0; tries < 200; tries++) {
-    const response = await fetch(`${gateway.url}/v1/models`, { headers });
-    await response.text();
-    if (response.status === 200) return key;
-    await Bun.sleep(20);
-  }
-  throw new Error("the gateway does not know the key");
+  await until(async () => (await fetch(`${gateway.url}/v1/models`, { headers })).status === 200);
+  return key;
 }
 
 async function generate(key: string, more: object = {}) {

@@ -56,11 +56,25 @@ const oneReplica = (now: () => number): TestReplica => {
   return replica;
 };
 
-rateLimitCounterLaws(
-  "leased",
-  (now) => leasedRateLimitCounters(oneReplica(now), () => undefined),
-  testWithRedis,
-);
+const countersOf = (replica: TestReplica) => leasedRateLimitCounters(replica, () => undefined);
+
+const rateOf = (replica: TestReplica, perMinute: number): RateCounter =>
+  countersOf(replica).createRate("key:a", "requests", perMinute, 0);
+
+function tenSlotsOf(replica: TestReplica): ConcurrencySlots {
+  const slots = countersOf(replica).createSlots("key:a");
+  slots.limit = 10;
+  return slots;
+}
+
+/** The counter of a budget of a dollar per day. */
+const budgetOf = (replica: TestReplica, spent: number) =>
+  new LeasedBudgetCounters(replica, { spentBefore: () => spent }).counterOf(
+    budgeted({ day: 1 }),
+    "2026-11-15",
+  );
+
+rateLimitCounterLaws("leased", (now) => countersOf(oneReplica(now)), testWithRedis);
 
 budgetCounterLaws(
   "leased",
@@ -89,9 +103,11 @@ testWithRedis(
   async () => {
     let now = 0;
     const replicas = testReplicas(3, { redis, now: () => now });
-    const [a, b, dead] = replicas.map((replica) =>
-      leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 1000, 0),
-    ) as [RateCounter, RateCounter, RateCounter];
+    const [a, b, dead] = replicas.map((replica) => rateOf(replica, 1000)) as [
+      RateCounter,
+      RateCounter,
+      RateCounter,
+    ];
     // The third replica leases more than it uses, and dies.
     await dead.lease(100, now);
     const taken = [await takeAll(dead, now, 40)];
@@ -111,11 +127,7 @@ testWithRedis(
   "three replicas together have exactly the limit of slots, and slots of a dead replica are released",
   async () => {
     let now = 0;
-    const slots = testReplicas(3, { redis, now: () => now }).map((replica) => {
-      const created = leasedRateLimitCounters(replica, () => undefined).createSlots("key:a");
-      created.limit = 10;
-      return created;
-    });
+    const slots = testReplicas(3, { redis, now: () => now }).map(tenSlotsOf);
     const acquireAll = async (some: readonly ConcurrencySlots[]): Promise<number> => {
       let acquired = 0;
       for (let isAnyFree = true; isAnyFree; ) {
@@ -145,11 +157,7 @@ async function simulate(limitPerSecond: number, requestsPerSecond: number, secon
   const [count, stepMs, tickMs] = [100, 20, 500];
   let now = 0;
   const replicas = testReplicas(count, { redis, now: () => now });
-  const counters = replicas.map((replica) =>
-    leasedRateLimitCounters(replica, () => undefined).createRate(
-      ...(["key:a", "requests", limitPerSecond * 60, 0] as const),
-    ),
-  );
+  const counters = replicas.map((replica) => rateOf(replica, limitPerSecond * 60));
   const random = randomFrom(17);
   let admitted = 0;
   const send = async (counter: RateCounter): Promise<void> => {
@@ -185,8 +193,7 @@ testWithRedis("a hundred replicas stay within a limit, with few calls of Redis",
 
 testWithRedis("a burst of requests within limit and budget is admitted", async () => {
   const [replica] = testReplicas(1, { redis, now: () => 0 }) as [TestReplica];
-  const counters = leasedRateLimitCounters(replica, () => undefined);
-  const scope = new LimitScope("key:a", { requestsPerMinute: 1000 }, counters, 0);
+  const scope = new LimitScope("key:a", { requestsPerMinute: 1000 }, countersOf(replica), 0);
   const taken: unknown[] = [];
   for (let request = 0; request < 60; request++) {
     taken.push(leaseAndTake([scope], { ...noDemand, requests: 1 }, () => 0));
@@ -209,12 +216,7 @@ testWithRedis("a burst of requests within limit and budget is admitted", async (
 testWithRedis("three replicas together spend exactly the budget", async () => {
   const spentBefore = 0.25;
   const replicas = testReplicas(3, { redis, now: () => 0 });
-  const counters = replicas.map((replica) =>
-    new LeasedBudgetCounters(replica, { spentBefore: () => spentBefore }).counterOf(
-      budgeted({ day: 1 }),
-      "2026-11-15",
-    ),
-  );
+  const counters = replicas.map((replica) => budgetOf(replica, spentBefore));
   let spent = spentBefore;
   const spendAll = async (): Promise<void> => {
     for (let isAnyAdmitted = true; isAnyAdmitted; ) {
@@ -242,12 +244,7 @@ testWithRedis("three replicas together spend exactly the budget", async () => {
 testWithRedis("a replica with all slots leaves other replicas their share", async () => {
   const [a, b] = testReplicas(2, { redis, now: () => now }) as [TestReplica, TestReplica];
   let now = 0;
-  const slotsOf = (replica: TestReplica): ConcurrencySlots => {
-    const created = leasedRateLimitCounters(replica, () => undefined).createSlots("key:a");
-    created.limit = 10;
-    return created;
-  };
-  const [busy, waiting] = [slotsOf(a), slotsOf(b)];
+  const [busy, waiting] = [tenSlotsOf(a), tenSlotsOf(b)];
   for (let request = 0; request < 10; request++) {
     await busy.lease();
     busy.acquire();
@@ -275,9 +272,7 @@ testWithRedis(
   async () => {
     let isReachable = true;
     const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
-    const counters = replicas.map((replica) =>
-      leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 900, 0),
-    );
+    const counters = replicas.map((replica) => rateOf(replica, 900));
     await Promise.all(counters.map((counter) => takeAll(counter, 0, 100)));
     await Promise.all(replicas.map((replica) => replica.tick()));
     isReachable = false;
@@ -294,16 +289,8 @@ testWithRedis(
 
 testWithRedis("a flush of Redis gives no replica more than was left", async () => {
   const replicas = testReplicas(3, { redis, now: () => 0 });
-  const counters = replicas.map((replica) =>
-    leasedRateLimitCounters(replica, () => undefined).createRate("key:a", "requests", 900, 0),
-  );
-  const budgets = replicas.map((replica) =>
-    new LeasedBudgetCounters(replica, { spentBefore: () => 0 }).counterOf(
-      budgeted({ day: 1 }),
-      "2026-11-15",
-    ),
-  );
-  const [first] = budgets;
+  const counters = replicas.map((replica) => rateOf(replica, 900));
+  const [first] = replicas.map((replica) => budgetOf(replica, 0));
   await first?.lease(0.75, 0.75, 1);
   first?.spend(0.75);
   const taken = await Promise.all(counters.map((counter) => takeAll(counter, 0, 200)));
