@@ -3,14 +3,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelManifest } from "@lat.md/embed";
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { EmbedSpec, LoadedModel, MinilmSpec } from "../messages.ts";
+import type { EmbedSpec, LoadedModel, MinilmSpec, TextTokenizer } from "../messages.ts";
 import { bertConfig, bertGraph } from "../onnx/bert-graph.ts";
 import { readSafetensors } from "../safetensors.ts";
 import { createNativeModel } from "./native.ts";
 import { loadOnnxruntime } from "./onnxruntime.ts";
 import { readChecked } from "./read-checked.ts";
 import { createTokenizer } from "./tokenize.ts";
-import { createWasmModel } from "./wasm.ts";
 
 const weightsSha256 = "6638f625a0a60bdaa1e34c5fee0a17c705f13b98b43a7973e9d366106a55273d";
 
@@ -39,6 +38,34 @@ export async function loadMinilm(
     if (runtime === "native") throw new GatewayError("upstream_error", fallbackReason, { cause });
     return { ...(await createWasmModel(manifest, tokenizer)), fallbackReason };
   }
+}
+
+/**
+ * WebAssembly fallback where onnxruntime does not load: the engine that comes with the weights, some ten times slower.
+ */
+async function createWasmModel(
+  manifest: ModelManifest,
+  tokenizer: TextTokenizer,
+): Promise<LoadedModel> {
+  const { createEmbedder } = await import("@lat.md/embed");
+  const engine = await createEmbedder({ model: manifest });
+  const { dimensions, maxTokens } = manifest;
+  return {
+    runtime: "wasm",
+    dimensions,
+    maxTokens,
+    tokenizer,
+    // The engine tokenizes by itself, and truncates at `maxTokens` where the request allows it. One text at a time: it
+    // gains nothing from batches, and from 24 texts on it would start threads of its own.
+    embed: async (batch) => {
+      const vectors = new Float32Array(batch.length * dimensions);
+      for (const [row, { text }] of batch.entries()) {
+        const [vector = []] = await engine.embed([text]);
+        vectors.set(vector, row * dimensions);
+      }
+      return vectors;
+    },
+  };
 }
 
 async function readManifest(path: string | undefined): Promise<ModelManifest> {
