@@ -19,6 +19,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capabilities.ts";
+import type { ImageJob } from "../workers/image/image-worker.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { RequestedMetadata } from "./image-head.ts";
@@ -27,7 +28,7 @@ import type { Plan } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { limitImages, type OutputConversion, postProcess } from "./post-process.ts";
 import type { EditRules } from "./preflight.ts";
-import { type ImageJob, prepareSources, type SourceTools } from "./prepare-sources.ts";
+import { prepareSources, type SourceTools } from "./prepare-sources.ts";
 
 /** The tools that image requests use. */
 export interface ImageTools extends SourceTools {

@@ -31,7 +31,7 @@ export interface EditRules {
   /** Maximum size of one image. */
   readonly maxBytes?: number;
   /** The API key that the decoding time is charged to. */
-  readonly key?: string;
+  readonly key?: string | undefined;
 }
 
 /** OpenAI's limit of input images. */

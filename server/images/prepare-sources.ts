@@ -3,21 +3,13 @@
  * mask by the EXIF orientation.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
+import type { ImageJob } from "../workers/image/image-worker.ts";
 import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/messages.ts";
 import { checkBytes } from "./plan/plan-options.ts";
 import { checkMask, maskOrientation } from "./preflight.ts";
-
-/** Context of one image job: its signal, its API key and where its result goes. */
-export interface ImageJob {
-  readonly signal: AbortSignal;
-  readonly temp: RequestTemp;
-  /** The API key that the job's time is charged to. */
-  readonly key: string;
-}
 
 /** The tools that prepare source images. */
 export interface SourceTools {

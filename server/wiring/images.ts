@@ -133,16 +133,11 @@ function createTools(
     },
     inspect: (file, { signal, key }) => inspections.inspect(file, signal, undefined, key),
     isPrivate,
-    convert: (image, to, { signal, temp, key }) =>
-      imageWorker.convert(image, to, signal, temp, key),
-    convertFile: async (file, to, { signal, temp, key }) =>
-      toFilePart(
-        await imageWorker.convert(file, to, signal, temp, key),
-        file,
-        `image/${to.format}`,
-      ),
-    convertMask: async (mask, to, { signal, temp, key }) =>
-      toFilePart(await imageWorker.mask(mask, to, signal, temp, key), mask, "image/png"),
+    convert: imageWorker.convert,
+    convertFile: async (file, to, job) =>
+      toFilePart(await imageWorker.convert(file, to, job), file, `image/${to.format}`),
+    convertMask: async (mask, to, job) =>
+      toFilePart(await imageWorker.mask(mask, to, job), mask, "image/png"),
     uploads: { imageWorker: inspections, maxBytes: settings.VEXEL_MAX_FILE_BYTES },
   };
 }

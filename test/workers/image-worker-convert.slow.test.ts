@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const converted = async (image: Sharp | Uint8Array, to: ImageConversion): Promise<Uint8Array> => {
   const bytes = image instanceof Uint8Array ? image : await image.toBuffer();
-  return bytesIn(await imageWorker.convert(inBytes(bytes), to, never, temp));
+  return bytesIn(await imageWorker.convert(inBytes(bytes), to, { signal: never, temp }));
 };
 
 /** The largest difference between two images, over all channels of all pixels. */

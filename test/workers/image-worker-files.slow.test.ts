@@ -49,7 +49,7 @@ describe("on Linux", () => {
     const { part, close } = await uploadOnDisk(await speckledPng(400, 300));
     if (onLinux) {
       expect((await worker.inspect(part, never)).width).toBe(400);
-      const made = await worker.convert(part, { format: "png" }, never, temp);
+      const made = await worker.convert(part, { format: "png" }, { signal: never, temp });
       expect(made.kind).toBe("spilled");
       expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
       expect(carried(watcher.requests)).toBe(0);
@@ -71,7 +71,7 @@ describe("on Linux", () => {
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
       const image = imageContentIn(data[at]?.b64_json);
       if (image?.kind !== "spilled") throw new Error("The image was not spilled.");
-      const made = await worker.convert(image, { format: "webp" }, never, temp);
+      const made = await worker.convert(image, { format: "webp" }, { signal: never, temp });
       const found = await pixelsOf(await bytesIn(made));
       expect([found.width, found.height]).toEqual([width, height]);
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
@@ -82,11 +82,11 @@ describe("on Linux", () => {
   test("a large image in memory is sent through a file, a small one in the message", async () => {
     const { worker, watcher, temp } = start();
     const small = await speckledPng(20, 20);
-    await worker.convert(inBytes(small), { format: "jpeg" }, never, temp);
+    await worker.convert(inBytes(small), { format: "jpeg" }, { signal: never, temp });
     expect(carried(watcher.requests)).toBe(small.length);
     const large = await speckledPng(400, 400);
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
-    await worker.convert(base64, { format: "jpeg" }, never, temp);
+    await worker.convert(base64, { format: "jpeg" }, { signal: never, temp });
     if (onLinux) expect(carried(watcher.requests)).toBe(small.length);
   });
 });
@@ -94,7 +94,7 @@ describe("on Linux", () => {
 test("if processes cannot open each other's files, bytes are sent, and the result is the same", async () => {
   const { worker, temp } = start({ byPath: false });
   const png = await speckledPng(500, 400, 3);
-  const made = await worker.convert(upload(png), { format: "png" }, never, temp);
+  const made = await worker.convert(upload(png), { format: "png" }, { signal: never, temp });
   expect(made.kind).toBe("bytes");
   expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(speckled(500, 400, 3));
 });
@@ -105,7 +105,7 @@ test("that processes cannot open each other's files is detected once, and fails 
   const { worker, watcher, temp } = start();
   const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", keepOpen };
   for (let i = 0; i < 2; i++) {
-    const made = await worker.convert(away, { format: "png" }, never, temp);
+    const made = await worker.convert(away, { format: "png" }, { signal: never, temp });
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
   expect(watcher.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
@@ -137,7 +137,7 @@ test("a full disk has its own error, not an error about the image", async () => 
     },
   };
   const image = upload(await speckledPng(16, 16));
-  const converting = worker.convert(image, { format: "jpeg" }, never, full);
+  const converting = worker.convert(image, { format: "jpeg" }, { signal: never, temp: full });
   await expectError(converting, "storage_unavailable", /could not be written/);
 });
 
@@ -184,7 +184,7 @@ test("the converted image replaces the upload", async () => {
   const { worker, temp } = start();
   for (const size of [20, 400]) {
     const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
-    const made = await worker.convert(file, { format: "webp" }, never, temp);
+    const made = await worker.convert(file, { format: "webp" }, { signal: never, temp });
     const part = toFilePart(made, file, "image/webp");
     expect([part.field, part.filename, part.type]).toEqual([
       "image[2]",

@@ -214,7 +214,9 @@ test("sixteen concurrent conversions run two at a time", async () => {
   const { worker, watcher, temp } = start();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
-    Array.from({ length: 16 }, () => worker.convert(png, { format: "webp" }, never, temp)),
+    Array.from({ length: 16 }, () =>
+      worker.convert(png, { format: "webp" }, { signal: never, temp }),
+    ),
   );
   expect(made).toHaveLength(16);
   expect(watcher.requests).toHaveLength(16);

@@ -36,22 +36,18 @@ export interface ImageWorker {
    * Converts the format, with the orientation applied, in sRGB, without metadata. An animation stays animated if the
    * format supports it.
    */
-  convert(
-    image: WorkerInput,
-    to: ImageConversion,
-    signal: AbortSignal,
-    temp: RequestTemp,
-    key?: string,
-  ): Promise<CollectedImage>;
+  convert(image: WorkerInput, to: ImageConversion, job: ImageJob): Promise<CollectedImage>;
   /** A PNG that marks the same area in another convention. In a mask without transparency, white marks the area. */
-  mask(
-    mask: WorkerInput,
-    to: MaskForm,
-    signal: AbortSignal,
-    temp: RequestTemp,
-    key?: string,
-  ): Promise<CollectedImage>;
+  mask(mask: WorkerInput, to: MaskForm, job: ImageJob): Promise<CollectedImage>;
   close(): Promise<void>;
+}
+
+/** Context of one image job: its signal, its API key and where its result goes. */
+export interface ImageJob {
+  readonly signal: AbortSignal;
+  readonly temp: RequestTemp;
+  /** The API key that the job's time is charged to. */
+  readonly key?: string | undefined;
 }
 
 export interface ImageWorkerOptions {
@@ -153,10 +149,9 @@ export function createImageWorker({
   return {
     inspect: (source, signal, field, key) =>
       runJob({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
-    convert: (source, to, signal, temp, key) =>
-      runJob({ source, task: { kind: "convert", to }, signal, temp, key }, imageIn),
-    mask: (source, to, signal, temp, key) =>
-      runJob({ source, task: { kind: "mask", to }, signal, temp, key }, imageIn),
+    convert: (source, to, job) =>
+      runJob({ source, task: { kind: "convert", to }, ...job }, imageIn),
+    mask: (source, to, job) => runJob({ source, task: { kind: "mask", to }, ...job }, imageIn),
     close: () => pool.close(),
   };
 }
