@@ -17,19 +17,24 @@ export function createCors(origins: string): Cors {
       .filter(Boolean),
   );
   if (allowed.size === 0) return () => undefined;
+  if (allowed.has("*")) {
+    return (headers) => (headers.get("origin") === null ? undefined : allowOrigin("*"));
+  }
   return (headers) => {
     const origin = headers.get("origin");
-    if (origin === null || !(allowed.has("*") || allowed.has(origin))) {
-      return allowed.has("*") ? undefined : { vary: "origin" };
-    }
-    return {
-      "access-control-allow-origin": allowed.has("*") ? "*" : origin,
-      "access-control-expose-headers": [...exposedHeaders, ...rateLimitHeaders].join(", "),
-      ...(!allowed.has("*") && { vary: "origin" }),
-    };
+    const isAllowed = origin !== null && allowed.has(origin);
+    return { ...(isAllowed && allowOrigin(origin)), vary: "origin" };
   };
 }
 
+const allowOrigin = (origin: string): Record<string, string> => ({
+  "access-control-allow-origin": origin,
+  "access-control-expose-headers": exposedHeaders,
+});
+
+const rateLimitHeaders = ["requests", "tokens", "images", "megapixels"].flatMap((what) =>
+  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
+);
 const exposedHeaders = [
   "x-request-id",
   "retry-after",
@@ -43,10 +48,8 @@ const exposedHeaders = [
   "vexel-usage",
   "vexel-replayed-from",
   "vexel-keep-alive",
-];
-const rateLimitHeaders = ["requests", "tokens", "images", "megapixels"].flatMap((what) =>
-  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
-);
+  ...rateLimitHeaders,
+].join(", ");
 
 /** Adds the CORS headers to a response. */
 export function addCors(
