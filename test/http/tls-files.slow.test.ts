@@ -169,7 +169,9 @@ describe("at a reload", () => {
     await until(() => gateway.log().slice(before.length).includes(text));
   };
 
-  test.each(refused)(
+  // A reload reads the files as the start does, so one case of each file, and one of the pair, is enough.
+  const rejected = ["a chain that is cut off", "an empty key file", "a key that is too short"];
+  test.each(refused.filter(([name]) => rejected.includes(name)))(
     "%s is rejected, and the old certificate stays in use",
     async (_, pair, reason) => {
       await logged(pair, reason);

@@ -27,16 +27,3 @@ test("a gateway does not start with a key of another certificate, and says why",
   const start = startProcess({ folder: folder.path, yaml, env: settings });
   await expect(start).rejects.toThrow(/exit code 1\)[\s\S]*does not belong to the certificate/);
 });
-
-test("a gateway does not start with a chain that is cut off, and says why", async () => {
-  using folder = temporaryFolder();
-  const { cert, key } = newCertificate();
-  const { settings } = certificateFiles(folder.path, {
-    cert: cert + newCertificate().cert.slice(0, 300),
-    key,
-  });
-  const start = startProcess({ folder: folder.path, yaml, env: settings });
-  await expect(start).rejects.toThrow(
-    /exit code 1\)[\s\S]*server\.crt: certificate 2 of 2 is incomplete or damaged/,
-  );
-});
