@@ -1,17 +1,7 @@
 /** How long a connection may last in each state, whatever its client sends. */
 import { expect, test } from "bun:test";
 import { ConnectionPhase, type ConnectionState } from "../../server/http/server/client-socket.ts";
-
-const timeouts = {
-  handshakeMs: 10_000,
-  headMs: 60_000,
-  idleMs: 60_000,
-  writeMs: 60_000,
-  bodyMs: 60_000,
-  lingerIdleMs: 2000,
-  lingerTotalMs: 10_000,
-  headCacheMs: 5000,
-};
+import { timeouts } from "./http-server-fixture.ts";
 
 test.each<[ConnectionState, "linger" | "end"]>([
   ["discarding", "linger"],

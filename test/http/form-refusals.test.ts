@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   bearer,
   expectError,
+  formOf,
   imageModel,
   openTempFiles,
   png,
@@ -28,22 +29,16 @@ afterEach(() => {
   if (process.platform === "linux") expect(openTempFiles(gateway.folder)).toEqual([]);
 });
 
-type Value = string | Uint8Array<ArrayBuffer>;
-const formOf = (...entries: readonly (readonly [string, Value])[]): FormData => {
-  const form = new FormData();
-  for (const [name, value] of entries) {
-    if (typeof value === "string") form.append(name, value);
-    else form.append(name, new Blob([value]), "a.png");
-  }
-  return form;
-};
 const usual = [
   ["model", imageModel],
   ["prompt", "an otter"],
 ] as const;
 const send = (body: FormData) =>
   fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body });
-const sendText = (body: Value | ReadableStream, type = "multipart/form-data; boundary=b") =>
+const sendText = (
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream,
+  type = "multipart/form-data; boundary=b",
+) =>
   fetch(`${gateway.url}/v1/images/edits`, {
     method: "POST",
     headers: { ...bearer, "content-type": type },

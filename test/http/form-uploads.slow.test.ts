@@ -6,15 +6,17 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
-import {
-  configFor,
-  type GatewayProcess,
-  startProcess,
-  temporaryFolder,
-  testKey,
-} from "../harness.ts";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
-import { bearer, chunk, openTempFiles, png, RawConnection, toHttpText } from "./gateway-fixture.ts";
+import {
+  bearer,
+  chunk,
+  formOf,
+  openTempFiles,
+  png,
+  RawConnection,
+  toHttpText,
+} from "./gateway-fixture.ts";
 
 const megabyte = 1024 * 1024;
 /** Eight of them are three times the memory that they may take. */
@@ -167,13 +169,7 @@ test("files that an earlier process left in the temp folder are removed at start
 
 describe("eight uploads of 25 MB at once, without a length", () => {
   test("arrive to the last byte, and take at most 64 MB of memory", async () => {
-    const warm = new FormData();
-    for (const [name, value] of [
-      ["model", "gpt-image-2"],
-      ["prompt", "a hat"],
-    ] as const)
-      warm.append(name, value);
-    warm.append("image", new Blob([png]), "a.png");
+    const warm = formOf(["model", "gpt-image-2"], ["prompt", "a hat"], ["image", png]);
     await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body: warm });
     // Resets the peak of the startup, which is not measured here.
     writeFileSync(`/proc/${gateway.pid}/clear_refs`, "5");
@@ -264,11 +260,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     return new Uint8Array(Buffer.concat([bytes, Buffer.alloc(extra, 0x5a)]));
   };
   const send = (form: FormData) =>
-    fetch(`${other.url}/v1/images/edits`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${testKey}` },
-      body: form,
-    });
+    fetch(`${other.url}/v1/images/edits`, { method: "POST", headers: bearer, body: form });
 
   const clear = () =>
     sharp({ create: { width: 64, height: 64, channels: 4, background: "#0000" } })
@@ -315,10 +307,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     );
     await until(() => other.output().includes("config-reloaded"));
     const file = generated("png", 2_000_000);
-    const form = new FormData();
-    form.append("model", "image-model");
-    form.append("prompt", "a hat");
-    form.append("image", new Blob([file]), "a.png");
+    const form = formOf(["model", "image-model"], ["prompt", "a hat"], ["image", file]);
     const response = await send(form);
     expect(response.status, await response.text()).toBe(200);
     expect(fake.requests).toHaveLength(2);

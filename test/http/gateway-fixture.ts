@@ -278,3 +278,15 @@ export const embeddingsText = (input: string, key = testKey): string =>
     headers: { ...jsonHeaders, authorization: `Bearer ${key}` },
     body: JSON.stringify({ model: embeddingModel, input }),
   });
+
+/** A form with text fields, and files named a.png. */
+export function formOf(
+  ...entries: readonly (readonly [name: string, value: string | Uint8Array<ArrayBuffer>])[]
+): FormData {
+  const form = new FormData();
+  for (const [name, value] of entries) {
+    if (typeof value === "string") form.append(name, value);
+    else form.append(name, new Blob([value]), "a.png");
+  }
+  return form;
+}

@@ -21,6 +21,7 @@ import {
   respondWith,
   serve,
   streamedBody,
+  timeouts,
 } from "./http-server-fixture.ts";
 
 describe("a response that cannot be sent as announced resets the connection:", () => {
@@ -187,16 +188,7 @@ describe("a socket that accepts one byte at a time", () => {
       requestBegan: () => undefined,
     },
     isStopping: false,
-    timeouts: {
-      handshakeMs: 1,
-      headMs: 1,
-      idleMs: 1,
-      writeMs: 1,
-      bodyMs: 1,
-      lingerIdleMs: 1,
-      lingerTotalMs: 1,
-      headCacheMs: 1,
-    },
+    timeouts,
   });
   const untilAccepted = async (
     socket: NarrowSocket,

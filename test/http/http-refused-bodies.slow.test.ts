@@ -100,6 +100,9 @@ test("an idle connection keeps no memory of the head of its last request", async
 });
 
 describe("HTTP/2 with prior knowledge", () => {
+  const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+  const preface = Buffer.from([...Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), ...settings]);
+
   test("gets a response in HTTP/2 that names the reason and the fix", async () => {
     const session = connectHttp2(gateway.url);
     session.on("error", () => undefined);
@@ -124,9 +127,7 @@ describe("HTTP/2 with prior knowledge", () => {
   test("gets GOAWAY with the reason if it sends the preface and no request", async () => {
     let now = 0;
     await using served = serve(undefined, { clock: () => now });
-    const connection = await served.connect();
-    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-    connection.send(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
+    const connection = await served.connect(preface);
     await until(() => {
       now += 50;
       return connection.received.includes("invalid_http");
@@ -140,13 +141,8 @@ describe("HTTP/2 with prior knowledge", () => {
   test("is recognized however its bytes are split", async () => {
     await using served = serve();
     const connection = await served.connect();
-    const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     const headers = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x82];
-    const wire = Buffer.concat([
-      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-      Buffer.from([...settings, ...headers]),
-    ]);
-    for (const byte of wire) {
+    for (const byte of [...preface, ...headers]) {
       connection.send(Buffer.from([byte]));
       await new Promise(setImmediate);
     }

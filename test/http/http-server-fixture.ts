@@ -135,3 +135,15 @@ export const afterGate =
 export const keyed = (key: string, path = "/"): string => get(path, `authorization: ${key}\r\n`);
 export const keyIdOf: HttpServerOptions["keyIdOf"] = (head) =>
   head.get("authorization") ?? undefined;
+
+/** The timeouts of a connection, for tests without a server. */
+export const timeouts = {
+  handshakeMs: 10_000,
+  headMs: 60_000,
+  idleMs: 60_000,
+  writeMs: 60_000,
+  bodyMs: 60_000,
+  lingerIdleMs: 2000,
+  lingerTotalMs: 10_000,
+  headCacheMs: 5000,
+};

@@ -108,10 +108,9 @@ describe("the memory of JSON bodies", () => {
   });
 });
 
-/** Work that cannot be divided. */
-const oneStep = <T>(work: () => T): Iterator<void, T> => ({
-  next: () => ({ done: true, value: work() }),
-});
+/** Runs work that cannot be divided. */
+const runOnce = <T>(queue: TurnQueue, ownerId: string, work: () => T): Promise<T> =>
+  queue.run(ownerId, { next: () => ({ done: true, value: work() }) });
 
 describe("large bodies that are complete at the same moment", () => {
   test("are parsed one per turn of the event loop, and each request goes on in another turn", async () => {
@@ -126,10 +125,7 @@ describe("large bodies that are complete at the same moment", () => {
     const turns: number[] = [];
     await Promise.all(
       Array.from({ length: 10 }, async () => {
-        await queue.run(
-          "a",
-          oneStep(() => turns.push(turn)),
-        );
+        await runOnce(queue, "a", () => turns.push(turn));
         turns.push(turn);
       }),
     );
@@ -142,14 +138,7 @@ describe("large bodies that are complete at the same moment", () => {
     const queue = new TurnQueue(() => 0);
     const order: string[] = [];
     const names = ["a1", "a2", "a3", "b1", "c1", "b2"];
-    await Promise.all(
-      names.map((name) =>
-        queue.run(
-          name.charAt(0),
-          oneStep(() => order.push(name)),
-        ),
-      ),
-    );
+    await Promise.all(names.map((name) => runOnce(queue, name.charAt(0), () => order.push(name))));
     expect(order).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
   });
 
@@ -172,14 +161,8 @@ describe("large bodies that are complete at the same moment", () => {
   test("that cannot be parsed fail alone", async () => {
     const queue = new TurnQueue(() => 0);
     const results = await Promise.allSettled([
-      queue.run(
-        "a",
-        oneStep(() => JSON.parse("{")),
-      ),
-      queue.run(
-        "a",
-        oneStep(() => JSON.parse("{}")),
-      ),
+      runOnce(queue, "a", () => JSON.parse("{")),
+      runOnce(queue, "a", () => JSON.parse("{}")),
     ]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
   });
@@ -191,13 +174,10 @@ describe("large bodies that are complete at the same moment", () => {
     const waits: number[] = [];
     await Promise.all(
       Array.from({ length: 3 }, () =>
-        queue.run(
-          "a",
-          oneStep(() => {
-            waits.push(performance.now() - began);
-            now += 40;
-          }),
-        ),
+        runOnce(queue, "a", () => {
+          waits.push(performance.now() - began);
+          now += 40;
+        }),
       ),
     );
     expect(waits[1]! - waits[0]!).toBeGreaterThan(35);

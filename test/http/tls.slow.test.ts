@@ -5,11 +5,16 @@ import type { AttentionItem, Overview } from "../../contract/admin.ts";
 import type { HttpServer } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
 import { readConfiguredCertificate } from "../../server/wiring/certificate.ts";
-import { startFake } from "../fake-upstream.ts";
-import { configFor, startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { temporaryFolder, testKey } from "../harness.ts";
 import { until } from "../until.ts";
-import { embeddingModel, imageModel, png, type RawConnection } from "./gateway-fixture.ts";
-import { echo, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
+import {
+  embeddingModel,
+  embeddingsText,
+  imageModel,
+  png,
+  startGatewayWithFake,
+} from "./gateway-fixture.ts";
+import { echo, gate, get, respondWith, serve } from "./http-server-fixture.ts";
 import { certificateFiles, connectTls, newCertificate, requestOver } from "./tls-fixture.ts";
 
 const first = newCertificate();
@@ -19,11 +24,9 @@ const portOf = (url: string): number => Number(new URL(url).port);
 describe("a gateway with a certificate", () => {
   const folder = temporaryFolder();
   const { settings } = certificateFiles(folder.path, first);
-  const fake = startFake();
-  const gateway = startGateway({ yaml: configFor(fake.url), settings });
+  const { gateway, close } = startGatewayWithFake({ settings });
   afterAll(async () => {
-    await gateway.close();
-    fake.close();
+    await close();
     folder[Symbol.dispose]();
   });
   const client = new OpenAI({
@@ -82,15 +85,13 @@ describe("a certificate that is renewed", () => {
   test("is used for new connections, and no open connection or request in flight is cut", async () => {
     using folder = temporaryFolder();
     const files = certificateFiles(folder.path, first);
-    const fake = startFake();
-    const gateway = startGateway({ yaml: configFor(fake.url), settings: files.settings });
+    await using edge = startGatewayWithFake({ settings: files.settings });
+    const { fake, gateway } = edge;
     const port = portOf(gateway.url);
     const before = await fingerprintOf(port, first.cert);
     const kept = await connectTls({ port, ca: first.cert });
     fake.script({ delayMs: 2000 });
-    const body = JSON.stringify({ model: embeddingModel, input: "in flight" });
-    const headers = `authorization: Bearer ${testKey}\r\ncontent-type: application/json\r\n`;
-    const pending = requestOver(kept, post("/v1/embeddings", body, headers), "}");
+    const pending = requestOver(kept, embeddingsText("in flight"), "}");
     await fake.arrived(1);
 
     files.write(second);
@@ -102,15 +103,13 @@ describe("a certificate that is renewed", () => {
     expect(await pending).toStartWith("HTTP/1.1 200 OK");
     expect(await requestOver(kept, get("/healthz"), '{"status":"ok"}')).toStartWith("HTTP/1.1 200");
     kept.destroy();
-    await gateway.close();
-    fake.close();
   });
 
   test("with another certificate's key is rejected, and the old certificate stays in use", async () => {
     using folder = temporaryFolder();
     const files = certificateFiles(folder.path, first);
-    const fake = startFake();
-    const gateway = startGateway({ yaml: configFor(fake.url), settings: files.settings });
+    await using edge = startGatewayWithFake({ settings: files.settings });
+    const { gateway } = edge;
     const before = await fingerprintOf(portOf(gateway.url), first.cert);
     files.write({ key: second.key });
     await until(() => gateway.log().includes("certificate-rejected"));
@@ -121,17 +120,15 @@ describe("a certificate that is renewed", () => {
     files.write({ cert: second.cert });
     await until(() => gateway.log().includes("certificate-reloaded"));
     expect(await fingerprintOf(portOf(gateway.url), second.cert)).not.toBe(before);
-    await gateway.close();
-    fake.close();
   });
 
   test("that is rejected needs attention until the files are valid again", async () => {
     using folder = temporaryFolder();
     const files = certificateFiles(folder.path, first);
     const settings = { ...files.settings, VEXEL_ADMIN_TOKEN: "admin-0123456789abcdef" };
-    const gateway = startGateway({ yaml: configFor("http://127.0.0.1:9"), settings });
+    await using edge = startGatewayWithFake({ settings });
     const rejected = async (): Promise<readonly AttentionItem[]> => {
-      const response = await fetch(`${gateway.url}/admin/api/overview`, {
+      const response = await fetch(`${edge.gateway.url}/admin/api/overview`, {
         headers: { authorization: `Bearer ${settings.VEXEL_ADMIN_TOKEN}` },
         tls: { ca: first.cert },
       });
@@ -150,7 +147,6 @@ describe("a certificate that is renewed", () => {
     // The certificate that is in use.
     files.write(first);
     await until(async () => (await rejected()).length === 0);
-    await gateway.close();
   });
 });
 
@@ -290,7 +286,7 @@ describe("the settings of the certificate", () => {
 
 test("an http:// client still gets a reason from a plain HTTP server when it starts a TLS handshake", async () => {
   await using served = serve(echo);
-  const connection: RawConnection = await served.connect();
+  const connection = await served.connect();
   connection.send(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]));
   expect((await connection.response()).body).toContain("http://, not https://");
 });

@@ -12,6 +12,7 @@ import {
   chunk,
   embeddingModel,
   expectError,
+  formOf,
   imageModel,
   openTempFiles,
   png,
@@ -67,13 +68,10 @@ async function halfSentChunked(url: string, sent: number): Promise<RawConnection
 }
 
 const edit = (url: string, headers: Record<string, string>, bytes: number): Promise<Response> => {
-  const form = new FormData();
-  form.append("model", imageModel);
-  form.append("prompt", "a hat");
   const large = new Uint8Array(bytes);
   large.set(png);
-  form.append("image", new Blob([large]), "a.png");
-  return fetch(`${url}/v1/images/edits`, { method: "POST", headers, body: form });
+  const body = formOf(["model", imageModel], ["prompt", "a hat"], ["image", large]);
+  return fetch(`${url}/v1/images/edits`, { method: "POST", headers, body });
 };
 
 const embed = (url: string, headers: Record<string, string>): Promise<Response> =>

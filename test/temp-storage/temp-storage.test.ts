@@ -6,9 +6,8 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { DiskReserve } from "../../server/temp-storage/disk-reserve.ts";
 import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { TempStorage } from "../../server/temp-storage/temp-storage.ts";
-import { temporaryFolder } from "../harness.ts";
+import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 
-const unlimitedDisk = { hasSpace: () => true, recordWrite: () => undefined };
 const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: unlimitedDisk });
 
 /** Takes one byte at a time until one is refused. */

@@ -1,5 +1,5 @@
 /** Credentials that are exchanged for a token: the request to the token service, and the validation of its response. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Upstream } from "../../server/upstream/contract.ts";
@@ -76,29 +76,22 @@ const exchanging = [
   upstream("sap", { authUrl: "https://auth.example", clientId: "a" }),
 ];
 
-test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: the key itself is in no upstream request, and in no probe",
-  (_kind, of) => {
+describe.each(exchanging.map((of) => [of.kind, of] as const))("%s:", (_kind, of) => {
+  test("the key itself is in no upstream request, and in no probe", () => {
     const adapter = adapters.get(of.kind);
     const request = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
     const sent = JSON.stringify([request, adapter?.probe?.(of), adapter?.models?.request(of)]);
     expect(sent).not.toContain("secret-0123456789");
     expect(sent).not.toContain("authorization");
-  },
-);
+  });
 
-test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: a token is valid as long as its service reports",
-  async (_kind, of) => {
+  test("a token is valid as long as its service reports", async () => {
     const response = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
     const read = exchangeOf(of).fromUpstream(upstreamResponseOf(JSON.stringify(response)));
     expect(await read).toEqual({ token: "token", lastsMs: 3_600_000 });
-  },
-);
+  });
 
-test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: a response without a valid token is an error",
-  async (_kind, of) => {
+  test("a response without a valid token is an error", async () => {
     for (const odd of [
       "{}",
       "null",
@@ -116,5 +109,5 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
         );
       expect(thrown, odd).toBeInstanceOf(GatewayError);
     }
-  },
-);
+  });
+});
