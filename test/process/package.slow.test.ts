@@ -71,12 +71,11 @@ async function withGateway(
   command: readonly string[],
   cwd: string,
   use: (url: string, output: string) => Promise<void>,
-  env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   using data = temporaryFolder();
   const child = Bun.spawn([...command], {
     cwd,
-    env: { ...path, PORT: "0", VEXEL_DATA: data.path, ...env },
+    env: { ...path, PORT: "0", VEXEL_DATA: data.path, VEXEL_ADMIN_TOKEN: adminToken },
     stdout: "pipe",
     stderr: "ignore",
   });
@@ -108,6 +107,13 @@ async function send(
   return (await fetch(`${url}/v1/${endpoint}`, request)).status;
 }
 
+const adminToken = "admin-0123456789abcdef";
+
+async function adminDocument(url: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${adminToken}` };
+  return (await fetch(`${url}/admin/api/openapi.json`, { headers })).json();
+}
+
 async function hasConsole(url: string): Promise<boolean> {
   const page = await (await fetch(`${url}/console/`)).text();
   const script = /src="([^"]+)"/.exec(page)?.[1] ?? "";
@@ -136,6 +142,8 @@ test("the single executable serves gateway and console alone, and built-in model
     expect(await send(url, headers, embedding)).toBe(200);
     expect(await send(url, headers, { model: "all-minilm-l6-v2", input: "hi" })).toBe(404);
     expect(await hasConsole(url)).toBe(true);
+    // The executable has the declarations of the responses as a file of its own.
+    expect(await adminDocument(url)).toHaveProperty("components.schemas.ApiKey.properties.name");
   });
   rmSync(join(own, "vexel.yaml"));
   mkdirSync(join(own, "lib"));

@@ -1,13 +1,11 @@
 /**
- * A gateway process with two projects, users of every role, and planted secrets and marks, for the laws over all routes
+ * A gateway with two projects, users of every role, and planted secrets and marks, for the laws over all routes
  * of the admin API. The routes come from the OpenAPI document that the gateway itself serves.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CreatedApiKey, Role, Session, User } from "../../../contract/admin.ts";
 import { startFake } from "../../fake-upstream.ts";
-import { startProcess } from "../../harness.ts";
+import { post } from "../../harness.ts";
+import { startEntityGateway } from "../entities-fixture.ts";
 
 export const password = "planted-password-1234";
 /** Values that no response, page or log line may contain. */
@@ -50,21 +48,16 @@ export interface AdminDocument {
 export type LawGateway = Awaited<ReturnType<typeof startLawGateway>>;
 
 export async function startLawGateway() {
-  const folder = mkdtempSync(join(tmpdir(), "vexel-laws-"));
   const fake = startFake({ key: secrets.upstreamKey });
-  const gateway = await startProcess({
-    folder,
+  const gateway = await startEntityGateway({
     yaml: yamlFor(fake.url),
-    preload: join(import.meta.dir, "../cheap-passwords.ts"),
-    env: {
-      VEXEL_CONSOLE: "on",
+    settings: {
       VEXEL_ADMIN_TOKEN: secrets.adminToken,
       VEXEL_SECRET: secrets.encryption,
       VEXEL_OIDC_ISSUER: "https://issuer.invalid",
       VEXEL_OIDC_CLIENT_ID: "vexel",
       VEXEL_OIDC_CLIENT_SECRET: secrets.oidcClient,
       VEXEL_OIDC_DOMAINS: "example.com",
-      VEXEL_LOG_LEVEL: "debug",
     },
   });
   const token = { authorization: `Bearer ${secrets.adminToken}` };
@@ -94,11 +87,9 @@ export async function startLawGateway() {
     betaDeveloper: await createUser(`${betaMark}-developer`, "developer", ["beta"]),
   };
   const embed = async (key: string): Promise<string> => {
-    const response = await gateway.post(
-      "/v1/embeddings",
-      { model: "embed", input: "text" },
-      { authorization: `Bearer ${key}` },
-    );
+    const body = { model: "embed", input: "text" };
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await post(`${gateway.baseURL}/embeddings`, body, headers);
     if (response.status !== 200) throw new Error(await response.text());
     return response.headers.get("x-request-id") ?? "";
   };
@@ -112,12 +103,10 @@ export async function startLawGateway() {
     requests,
     asToken,
     createKey,
-    log: () => gateway.output(),
+    log: gateway.log,
     close: async () => {
-      gateway.kill("SIGTERM");
-      await gateway.exited;
+      await gateway.close();
       fake.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
