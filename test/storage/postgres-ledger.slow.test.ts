@@ -1,4 +1,4 @@
-/** The spend table of PostgreSQL: expired and changed sums are found by an index, not by a scan of all sums. */
+/** The spend table of PostgreSQL: expired sums are found by an index, and changed sums are read by every replica. */
 import { expect } from "bun:test";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../../server/storage/postgres/ledger-store.ts";
@@ -54,7 +54,7 @@ testWithPostgres("daily sums that expired are found by an index, and months are 
   expect(rows).toEqual([{ first: "2026-08-03", days: 500 * 39, months: 500 }]);
 });
 
-testWithPostgres("sums that changed since the last refresh are found by an index", async () => {
+testWithPostgres("sums that changed since the last refresh are read by the next one", async () => {
   const db = await openSpendTable();
   const spend = new SharedSpend(db, () => Date.UTC(2026, 7, 20));
   const [owner, day] = [{ scope: "key", id: "key_7" } as const, "2026-08-20"];
@@ -62,11 +62,10 @@ testWithPostgres("sums that changed since the last refresh are found by an index
     db.query(`UPDATE vexel.spent SET dollars = ${dollars}, updated_at = ${at}
       WHERE id = '${owner.id}' AND period = '${day}'`);
   await spendMore(2, 1_000_000);
-  await db.query("ANALYZE vexel.spent");
+  expect(spend.read(owner, day)).toBeUndefined();
   await spend.refresh();
   expect(spend.read(owner, day)).toBe(2);
   await spendMore(3, 1_000_001);
   await spend.refresh();
   expect(spend.read(owner, day)).toBe(3);
-  expect(db.plans.at(-1)).toContain("Index Scan using spent_by_change");
 });

@@ -5,7 +5,7 @@ import { consoleTables } from "./0002-console.ts";
 import { ledgerTables } from "./0003-ledger.ts";
 import { eventTables } from "./0004-events.ts";
 import { responseTables } from "./0005-responses.ts";
-import { spentIndexes } from "./0006-spent-indexes.ts";
+import { spentByDay } from "./0006-spent-by-day.ts";
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   keysAndConfig,
@@ -13,5 +13,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   ledgerTables,
   eventTables,
   responseTables,
-  spentIndexes,
+  spentByDay,
 ];
