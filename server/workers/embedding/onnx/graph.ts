@@ -7,10 +7,7 @@ type TensorType = (typeof tensorType)[keyof typeof tensorType];
 /** Operators outside the standard that every onnxruntime build includes. */
 export const contribDomain = "com.microsoft";
 
-type Attribute =
-  | { readonly int: number }
-  | { readonly float: number }
-  | { readonly ints: readonly number[] };
+type Attribute = { readonly int: number } | { readonly float: number };
 
 interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
@@ -80,10 +77,9 @@ export class Graph {
 
 function attribute(name: string, value: Attribute): Message {
   const message = new Message().text(1, name);
-  if ("int" in value) return message.int(3, value.int).int(20, 2);
-  if ("float" in value) return message.float(2, value.float).int(20, 1);
-  for (const int of value.ints) message.int(8, int);
-  return message.int(20, 7);
+  return "int" in value
+    ? message.int(3, value.int).int(20, 2)
+    : message.float(2, value.float).int(20, 1);
 }
 
 function valueInfo(name: string, type: TensorType, dims: readonly Dimension[]): Message {
@@ -114,7 +110,7 @@ class Message {
   readonly #chunks: Uint8Array[] = [];
   #length = 0;
 
-  int(field: number, value: number | bigint): this {
+  int(field: number, value: number): this {
     return this.#tag(field, 0).#push(varint(BigInt(value)));
   }
 
