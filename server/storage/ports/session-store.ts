@@ -20,8 +20,6 @@ export interface SessionStore {
   touch(tokenHash: string, at: number): Promise<void>;
   /** Stores the new token and marks the old one as replaced. False: another request has replaced it already. */
   replace(tokenHash: string, replacement: StoredSession): Promise<boolean>;
-  /** False: there is no such session. */
-  delete(tokenHash: string): Promise<boolean>;
   /** Ends all sessions of a user, except the one with the hash `except`. */
   deleteOfUser(userId: string, except?: string): Promise<void>;
   /**

@@ -41,13 +41,6 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
       return true;
     }),
 
-  async delete(tokenHash) {
-    const { count } = await db.query("DELETE FROM vexel.sessions WHERE token_hash = $1", [
-      tokenHash,
-    ]);
-    return count > 0;
-  },
-
   async deleteOfUser(userId, except = "") {
     await db.query("DELETE FROM vexel.sessions WHERE user_id = $1 AND token_hash <> $2", [
       userId,
