@@ -200,13 +200,13 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 }
 
-/** Stable across reloads, which make new objects. */
-const keyOf = ({ upstream, model }: Target): string =>
-  JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
+/** Everything that the vectors of a target depend on. Stable across reloads, which make new objects. */
+const keyOf = ({ upstream: { id, kind, baseUrl, options, headers }, model }: Target): string =>
+  JSON.stringify([id, kind, baseUrl, options, headers, model]);
 
 /** Includes the first target: when the reference changes, earlier results no longer apply. */
-const checkKey = ({ id, targets }: Model, target: Target): string =>
-  JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
+const checkKey = ({ id, space, targets }: Model, target: Target): string =>
+  JSON.stringify([id, space, keyOf(targets[0] as Target), keyOf(target)]);
 
 /** Undefined for a zero vector, which cannot be compared. */
 function comparableVector(vector: Vector | undefined): Float32Array | undefined {

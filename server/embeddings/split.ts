@@ -28,11 +28,14 @@ interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** The maximum number of sub-requests of one request in flight. */
   readonly maxParallel?: number;
+  /** Changes when vectors that were received before may be wrong: their sub-requests are sent again. */
+  readonly generation?: () => number;
 }
 
 export const split = ({
   capabilities,
   maxParallel = maxParallelSubRequests,
+  generation = () => 0,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<PermittedModel, RequestLoad>();
   const findLimits = (model: PermittedModel): RequestLoad => {
@@ -47,24 +50,25 @@ export const split = ({
     if (itemsOf(input) === 1 || unsplittableReason(query, model)) return next(request);
     const ranges = splitIntoRanges(input, limits.get(request.model) ?? findLimits(request.model));
     return ranges.length === 1
-      ? sendWhole(request, next, maxParallel)
-      : sendSplit(request, ranges.reverse(), next, maxParallel);
+      ? sendWhole(request, { next, maxParallel, generation })
+      : sendSplit(request, ranges.reverse(), { next, maxParallel, generation });
   };
 };
 
-type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
+interface Sending extends Required<Omit<SplitOptions, "capabilities">> {
+  readonly next: Send<EmbeddingsQuery, EmbeddingsResponse>;
+}
 
 async function sendWhole(
   request: StageRequest<EmbeddingsQuery>,
-  next: EmbeddingsSend,
-  maxParallel: number,
+  sending: Sending,
 ): Promise<EmbeddingsResponse> {
   try {
-    return await next(request);
+    return await sending.next(request);
   } catch (error) {
     if (!isTooLarge(error)) throw error;
     const whole = { from: 0, to: itemsOf(request.query.input) };
-    return sendSplit(request, halves(whole), next, maxParallel);
+    return sendSplit(request, halves(whole), sending);
   }
 }
 
@@ -72,8 +76,7 @@ async function sendWhole(
 async function sendSplit(
   request: StageRequest<EmbeddingsQuery>,
   stack: InputRange[],
-  next: EmbeddingsSend,
-  maxParallel: number,
+  { next, maxParallel, generation }: Sending,
 ): Promise<EmbeddingsResponse> {
   const { query, signal } = request;
   if (signal.aborted) throw signal.reason;
@@ -81,6 +84,8 @@ async function sendSplit(
   let inputTokens: number | undefined = 0;
   let totalTokens = 0;
   let perInput: number[] | undefined = new Array(vectors.length);
+  /** The ranges that have their vectors, with the generation of these. */
+  let received: { readonly range: InputRange; readonly generation: number }[] = [];
 
   const controller = new AbortController();
   const sendRange = async (range: InputRange): Promise<void> => {
@@ -94,6 +99,7 @@ async function sendSplit(
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
     for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
+    received.push({ range, generation: generation() });
     // An unknown count of one sub-request makes the total unknown.
     inputTokens =
       response.usage && inputTokens !== undefined
@@ -106,23 +112,31 @@ async function sendSplit(
     }
   };
   const onAbort = (): void => controller.abort(signal.reason);
+  const sendOrHalve = async (range: InputRange): Promise<void> => {
+    try {
+      controller.signal.throwIfAborted();
+      await sendRange(range);
+    } catch (error) {
+      if (range.to - range.from > 1 && isTooLarge(error)) {
+        stack.push(...halves(range));
+        return;
+      }
+      // One failed sub-request fails the request: the others are canceled.
+      const remapped = remapInputIndex(error, indexesOf(range));
+      controller.abort(remapped);
+      throw remapped;
+    }
+  };
   signal.addEventListener("abort", onAbort);
   try {
-    await runConcurrently(stack, maxParallel, async (range) => {
-      try {
-        controller.signal.throwIfAborted();
-        await sendRange(range);
-      } catch (error) {
-        if (range.to - range.from > 1 && isTooLarge(error)) {
-          stack.push(...halves(range));
-          return;
-        }
-        // One failed sub-request fails the request: the others are canceled.
-        const remapped = remapInputIndex(error, indexesOf(range));
-        controller.abort(remapped);
-        throw remapped;
+    while (stack.length > 0) {
+      await runConcurrently(stack, maxParallel, sendOrHalve);
+      const current = generation();
+      for (const { range } of received.filter((each) => each.generation !== current)) {
+        stack.push(range);
       }
-    });
+      received = received.filter((each) => each.generation === current);
+    }
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

@@ -87,7 +87,7 @@ export const embeddingsStages = (
       checkParameters(learned.capabilities),
       cacheStage(cache),
       cacheOnly,
-      split({ capabilities }),
+      split({ capabilities, generation: () => cache.cache.generation }),
       routeRequest({
         registry,
         canServe,

@@ -24,6 +24,8 @@ export interface DriftChecks {
    * ended a moment ago.
    */
   onResponding(): void;
+  /** Resolves when all targets have been checked. */
+  checkAll(): Promise<void>;
   close(): void;
 }
 
@@ -33,29 +35,38 @@ export const [minRecheckMs, maxRecheckMs] = [10_000, 600_000];
 export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
   const { hours, check, timers, clock } = options;
   if (hours === 0) {
-    return { start: ignore, onNewTarget: ignore, onResponding: ignore, close: ignore };
+    return {
+      start: ignore,
+      onNewTarget: ignore,
+      onResponding: ignore,
+      checkAll: () => Promise.resolve(),
+      close: ignore,
+    };
   }
-  let isRunning = false;
-  /** A check was requested while another was running. */
-  let isRequested = false;
+  let running: Promise<void> | undefined;
+  /** The check that was requested while another was running. */
+  let requested: "new targets" | "all targets" | undefined;
   let lastEndedAt = Number.NEGATIVE_INFINITY;
   let recheckMs = minRecheckMs;
   let recheckTimer: unknown;
   let fullCheckTimer: unknown;
 
-  const runCheck = async (all: boolean): Promise<void> => {
-    if (isRunning) {
-      isRequested = true;
-      return;
+  const runRequested = async (): Promise<void> => {
+    while (requested) {
+      const all = requested === "all targets";
+      requested = undefined;
+      await check(all).finally(() => {
+        lastEndedAt = clock();
+      });
     }
-    isRunning = true;
-    await check(all).finally(() => {
-      isRunning = false;
-      lastEndedAt = clock();
+  };
+  /** One check at a time: checks that are requested meanwhile are joined into one more. */
+  const runCheck = (all: boolean): Promise<void> => {
+    if (all || requested === undefined) requested = all ? "all targets" : "new targets";
+    running ??= runRequested().finally(() => {
+      running = undefined;
     });
-    if (!isRequested) return;
-    isRequested = false;
-    await runCheck(false);
+    return running;
   };
   const startRecheckTimer = (): void => {
     recheckTimer = timers.start(recheckMs, () => {
@@ -83,8 +94,9 @@ export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
     },
     onNewTarget: checkNow,
     onResponding: () => {
-      if (!isRunning && clock() - lastEndedAt >= minRecheckMs) checkNow();
+      if (!running && clock() - lastEndedAt >= minRecheckMs) checkNow();
     },
+    checkAll: () => runCheck(true),
     close: () => {
       timers.stop(recheckTimer);
       timers.stop(fullCheckTimer);

@@ -54,7 +54,7 @@ export function wireEmbeddings(
 ): EmbeddingsWiring {
   const { settings, snapshot, log, clock } = runtime;
   const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
-  const cache = createCache(runtime, shared);
+  const { cache, clearLocal } = createCache(runtime, shared);
 
   const canary = createCanary({
     snapshot,
@@ -82,6 +82,12 @@ export function wireEmbeddings(
     check: (all) => canary.check(all),
     timers: backgroundTimers,
     clock,
+  });
+  // Another replica has found wrong vectors. If they came from a target that has drifted, this replica finds that out
+  // before it adds vectors to the shared cache again.
+  shared?.onCleared(async () => {
+    await clearLocal();
+    await driftChecks.checkAll();
   });
 
   const batched = { batches: 0, requests: 0 };
@@ -143,7 +149,7 @@ export function wireEmbeddings(
 function createCache(
   { settings, log, now, resources }: Runtime,
   shared: SharedEmbeddings | undefined,
-): EmbeddingCache {
+): { readonly cache: EmbeddingCache; clearLocal(): Promise<void> } {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
   const newCache = (file?: EmbeddingCacheStore) => {
@@ -154,7 +160,10 @@ function createCache(
       ...(ttlMs > 0 && { expiry: { ttlMs, now } }),
     });
   };
-  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") return newCache();
+  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
+    const cache = newCache();
+    return { cache, clearLocal: async () => cache.clearMemory() };
+  }
   const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
     maxBytes,
@@ -166,7 +175,13 @@ function createCache(
   resources.defer(() => file.close());
   const cache = newCache(file);
   void file.load((...row) => cache.restore(...row));
-  return cache;
+  return {
+    cache,
+    clearLocal: () => {
+      cache.clearMemory();
+      return file.clear();
+    },
+  };
 }
 
 const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({

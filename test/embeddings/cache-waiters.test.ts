@@ -48,6 +48,25 @@ describe("requests that wait for an input in flight", () => {
     }
   });
 
+  test("get none of the vectors that were received before the cache was cleared", async () => {
+    const setup = startCache({ maxBytes });
+    const cached = setup.start(textQuery(["a"]), model);
+    setup.upstreamRequests[0]?.respond("base64", true);
+    await upstreamResponseOf(cached);
+    const other = setup.start(textQuery(["b"]), model);
+    const waiting = setup.start(textQuery(["a", "b", "c"]), model);
+    setup.upstreamRequests[2]?.respond("base64", true);
+    await settle();
+    await setup.cache.clear();
+    setup.upstreamRequests[1]?.respond("base64", true);
+    await upstreamResponseOf(other);
+    await settle();
+    const sent = setup.upstreamRequests.map(({ request }) => request.query.input);
+    expect(sent.at(-1)).toEqual({ kind: "text", texts: ["a", "b", "c"] });
+    setup.upstreamRequests[3]?.respond("base64", true);
+    await expectVectors(waiting);
+  });
+
   test("fail with the error of the upstream, which gets no second request", async () => {
     const { setup, first, waiting } = startWaiters(["a", "b"]);
     const error = trouble();

@@ -65,6 +65,31 @@ const wrong = fakeVector("another model", 64);
 const nearly = right.map((number, at) => number * (1 + (at % 2 ? 1e-3 : -1e-3)));
 const packed = Buffer.from(nearly.buffer).toString("base64");
 
+test("a target whose headers, options or space changed is compared again", async () => {
+  const { canary, requested, models } = setUpCanary([modelNamed("m", a, b)], {
+    a: right,
+    b: right,
+  });
+  await canary.check(false);
+  expect(requested.splice(0)).toEqual(["a", "b"]);
+  await canary.check(false);
+  expect(requested).toEqual([]);
+  const changed = (upstream: Partial<Target["upstream"]>): Target => ({
+    ...b,
+    upstream: { ...b.upstream, ...upstream },
+  });
+  const later = [
+    modelNamed("m", a, changed({ headers: { "x-deployment": "new" } })),
+    modelNamed("m", a, changed({ options: { pooling: "cls" } })),
+    { ...modelNamed("m", a, b), space: "another" },
+  ];
+  for (const model of later) {
+    models.splice(0, 1, model);
+    await canary.check(false);
+    expect(requested.splice(0)).toEqual(["a", "b"]);
+  }
+});
+
 describe("a target that has not been checked yet", () => {
   const setUpUnchecked = (outcomes: Outcomes, graceMs = 1000) => {
     const model = modelNamed("m", a, b);

@@ -76,3 +76,27 @@ test("a closed schedule has no timer", async () => {
   schedule.close();
   expect(pending()).toBe(0);
 });
+
+test("checks that are requested while one is running are joined into one check of all targets", async () => {
+  const started: { readonly all: boolean; end(): void }[] = [];
+  const schedule = scheduleDriftChecks({
+    hours: 24,
+    check: (all) => new Promise((resolve) => started.push({ all, end: resolve })),
+    timers: { start: () => undefined, stop: () => undefined },
+    clock: () => 0,
+  });
+  schedule.start();
+  let isChecked = false;
+  const checked = schedule.checkAll().then(() => {
+    isChecked = true;
+  });
+  schedule.onNewTarget();
+  expect(started.map(({ all }) => all)).toEqual([false]);
+  started[0]?.end();
+  await Bun.sleep(0);
+  expect(started.map(({ all }) => all)).toEqual([false, true]);
+  expect(isChecked).toBe(false);
+  started[1]?.end();
+  await checked;
+  expect(started).toHaveLength(2);
+});

@@ -159,6 +159,37 @@ describe("a larger request", () => {
     expect((await response).vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
+  test("sends sub-requests again whose vectors were received before a target was found to have drifted", async () => {
+    const upstream = new HeldUpstream();
+    let generation = 0;
+    const send = split({
+      capabilities: capabilitiesOf({ maxItems: 2 }),
+      maxParallel: 1,
+      generation: () => generation,
+    })(upstream.next);
+    const texts = numbered(6);
+    const response = send(requestFor(texts, model));
+    const wrong = {
+      vectors: [
+        [6, 6],
+        [6, 6],
+      ],
+      usage: { inputTokens: 4 },
+    };
+    await settled();
+    upstream.requests[0]?.respond(wrong);
+    await settled();
+    upstream.requests[1]?.respond(wrong);
+    await settled();
+    generation++;
+    for (const at of [2, 3, 4]) {
+      upstream.requests[at]?.respond();
+      await settled();
+    }
+    expect((await response).vectors).toEqual(texts.map((text) => vectorFor(text)));
+    expect(upstream.requests).toHaveLength(5);
+  });
+
   test("has exactly the allowed number of sub-requests in flight", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(

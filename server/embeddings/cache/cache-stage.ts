@@ -59,6 +59,10 @@ class CacheStage implements InputSources {
     this.#next = next;
   }
 
+  get generation(): number {
+    return this.#options.cache.generation;
+  }
+
   readonly send: EmbeddingsSend = (request) => {
     const { enabled, taskTypesTranslated } = this.#options;
     const { query, model, record } = request;
@@ -127,7 +131,9 @@ class CacheStage implements InputSources {
     if (!shared || cachePolicy !== "use") return undefined;
     const missing = keys.filter((key) => !cache.has(key) && !singleFlight.find(key, priority));
     const reading = missing.length > 0 ? shared.get(missing) : undefined;
+    const { generation } = cache;
     return reading?.then((found) => {
+      if (cache.generation !== generation) return;
       for (const [at, embedding] of found.entries()) {
         if (embedding) cache.adopt(missing[at] as string, embedding, isBulkRequest(request));
       }

@@ -114,6 +114,7 @@ export class EmbeddingCache {
   /** Entries of bulk requests that no interactive request has used. */
   readonly #bulk = new LruList<CacheEntry>();
   #operations = 0;
+  #generation = 0;
   /** Ring buffer of the hot entries; the oldest is replaced next. */
   readonly #hot: (CacheEntry | undefined)[] = [];
   #nextHot = 0;
@@ -132,6 +133,14 @@ export class EmbeddingCache {
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /**
+   * Changes when the cache is cleared. The cache is cleared because vectors may be wrong, so a request drops the vectors
+   * that it got before.
+   */
+  get generation(): number {
+    return this.#generation;
   }
 
   /**
@@ -207,8 +216,13 @@ export class EmbeddingCache {
 
   /** Clears the cache, the persisted vectors too. When the promise resolves, their disk space is free. */
   async clear(): Promise<void> {
-    for (const entry of this.#entries.values()) this.#remove(entry);
+    this.clearMemory();
     await this.#persistence?.clear();
+  }
+
+  clearMemory(): void {
+    this.#generation++;
+    for (const entry of this.#entries.values()) this.#remove(entry);
   }
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */

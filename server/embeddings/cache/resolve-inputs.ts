@@ -31,6 +31,8 @@ export type EmbeddingsByKey = Map<string, CachedEmbedding>;
 /** Where the vectors of inputs come from. */
 export interface InputSources {
   readonly singleFlight: SingleFlight;
+  /** Changes when the cache is cleared: the vectors that were received before may be wrong. */
+  readonly generation: number;
   /** Undefined: the vector is not cached, or the client does not want cached vectors. */
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined;
   /** Adds the vectors to `embeddings`. */
@@ -66,6 +68,7 @@ export class InputResolution {
 
   /** Usually takes one round, and another one if a request that it waited for was abandoned. */
   async resolve(): Promise<EmbeddingsResponse> {
+    const { generation } = this.#sources;
     let missing = [...this.#indexes.keys()];
     while (missing.length > 0) {
       const ownKeys = this.#lookUp(missing);
@@ -76,7 +79,9 @@ export class InputResolution {
       missing = this.#takeJoinedResults();
     }
     const response = assembleResponse(this.#keys, this.#embeddings);
-    return haveSameLength(response.vectors) ? response : this.#sendAll();
+    // Vectors of different lengths mean that the model has changed since the cached ones were received.
+    const isCurrent = this.#sources.generation === generation && haveSameLength(response.vectors);
+    return isCurrent ? response : this.#sendAll();
   }
 
   /** Finds inputs in the cache and in flight. Returns the others, which this request has to send. */
@@ -123,7 +128,7 @@ export class InputResolution {
     return missing;
   }
 
-  /** Cached and new vectors differ in length, so the model has changed: all inputs are sent to the upstream. */
+  /** Cached vectors may be wrong or out of date: all inputs are sent to the upstream. */
   async #sendAll(): Promise<EmbeddingsResponse> {
     this.#request.record.embeddings.cachedInputs = this.#keys.length;
     this.#embeddings.clear();

@@ -25,6 +25,11 @@ export interface SharedEmbeddings {
    * available.
    */
   clear(): void;
+  /**
+   * Sets the one listener that is called after another replica has cleared the cache. Until its promise settles, this
+   * replica adds no embedding.
+   */
+  onCleared(listener: () => Promise<void>): void;
   /** Writes all pending embeddings. */
   close(): Promise<void>;
 }

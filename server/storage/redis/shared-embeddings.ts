@@ -2,7 +2,8 @@
  * Second-level cache (L2 cache) of embeddings in Redis. A value has a header of 32 bytes (format, tokens, time,
  * generation, checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or
  * one of another key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all
- * earlier values are misses. If the cache is cleared while Redis is unavailable, the generation is replaced when Redis
+ * earlier values are misses. A replica that finds another generation than before knows that another replica has cleared
+ * the cache. If the cache is cleared while Redis is unavailable, the generation is replaced when Redis
  * is available again, and this replica reads nothing before.
  */
 import { randomBytes } from "node:crypto";
@@ -40,6 +41,11 @@ export class RedisEmbeddings implements SharedEmbeddings {
   #writing: Promise<void> | undefined;
   /** The generation of a clear that is not in Redis yet. */
   #nextGeneration: string | undefined;
+  /** The generation that was last read from Redis, or written to it. */
+  #lastGeneration: string | undefined;
+  #onCleared: () => Promise<void> = async () => undefined;
+  /** The number of calls of the listener that have not settled. */
+  #listening = 0;
   readonly #stopListening: () => void;
 
   constructor(redis: RedisConnection, options: RedisEmbeddingsOptions) {
@@ -58,6 +64,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
 
   add(key: string, { vector, tokens }: PersistedEmbedding): void {
     if (!this.#redis.isAvailable || this.#pending.size >= maxPending) return;
+    if (this.#listening > 0) return;
     const value = Buffer.alloc(headerBytes + vector.byteLength);
     value.writeUInt8(format, 0);
     value.writeUInt32LE(tokens ?? unknownTokens, 4);
@@ -73,6 +80,10 @@ export class RedisEmbeddings implements SharedEmbeddings {
     this.#replaceGeneration();
   }
 
+  onCleared(listener: () => Promise<void>): void {
+    this.#onCleared = listener;
+  }
+
   async close(): Promise<void> {
     this.#stopListening();
     await this.#writing;
@@ -85,7 +96,9 @@ export class RedisEmbeddings implements SharedEmbeddings {
     const replacing = this.#redis.run((client) => client.set(generationKey, generation));
     ignoreRejection(
       replacing.then(() => {
-        if (this.#nextGeneration === generation) this.#nextGeneration = undefined;
+        if (this.#nextGeneration !== generation) return;
+        this.#nextGeneration = undefined;
+        this.#lastGeneration = generation;
       }),
     );
   }
@@ -109,6 +122,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
       const read = await Promise.race([reading, late]);
       if (!read?.[0]) return found;
       const [generation, values] = read;
+      if (this.#readGeneration(generation) === "changed") return found;
       for (const [at, value] of values.entries()) {
         if (value) found[at] = decode(keys[at] as string, value, generation);
       }
@@ -130,6 +144,8 @@ export class RedisEmbeddings implements SharedEmbeddings {
         for (const [key] of batch) this.#pending.delete(key);
         await this.#redis.run(async (client) => {
           const generation = (await client.get(generationKey)) ?? (await this.#begin(client));
+          // Another replica has cleared the cache since these vectors were received.
+          if (this.#readGeneration(generation) === "changed") return;
           await Promise.all(
             batch.map(([key, value]) => {
               seal(key, value, generation);
@@ -146,11 +162,30 @@ export class RedisEmbeddings implements SharedEmbeddings {
     }
   }
 
+  /** Calls the listener if another replica has replaced the generation. */
+  #readGeneration(generation: string): "same" | "changed" {
+    // A clear of this replica is not in Redis yet.
+    if (this.#nextGeneration !== undefined) return "changed";
+    const last = this.#lastGeneration;
+    this.#lastGeneration = generation;
+    if (last === undefined || last === generation) return "same";
+    this.#pending.clear();
+    this.#listening++;
+    const settled = (): void => {
+      this.#listening--;
+    };
+    this.#onCleared().then(settled, settled);
+    return "changed";
+  }
+
   /** The first generation, or one after a loss of data. */
   async #begin(client: Parameters<Parameters<RedisConnection["run"]>[0]>[0]): Promise<string> {
     const generation = randomBytes(generationBytes).toString("hex");
     await client.set(generationKey, generation, "NX");
-    return (await client.get(generationKey)) ?? generation;
+    const begun = (await client.get(generationKey)) ?? generation;
+    // The replica that replaces a lost generation has nothing to learn from it.
+    if (begun === generation) this.#lastGeneration = generation;
+    return begun;
   }
 }
 

@@ -102,6 +102,39 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
       expect((await get(b, "one"))[0]?.vector).toEqual(vectorOf(2));
     });
 
+    law(
+      "a replica learns that another has cleared the cache, and adds nothing until it is ready",
+      async (open) => {
+        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
+        const ready = Promise.withResolvers<void>();
+        let calls = 0;
+        a.onCleared(() => {
+          calls++;
+          return ready.promise;
+        });
+        a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
+        await a.close();
+        expect((await get(a, "one"))[0]).toBeDefined();
+        b.clear();
+        await get(b, "one");
+        a.add(keyOf("two"), { vector: vectorOf(2), tokens: 2 });
+        await a.close();
+        expect(calls).toBe(1);
+        a.add(keyOf("three"), { vector: vectorOf(3), tokens: 3 });
+        await a.close();
+        expect(await get(b, "two", "three")).toEqual([undefined, undefined]);
+        ready.resolve();
+        await ready.promise;
+        await Bun.sleep(0);
+        a.add(keyOf("three"), { vector: vectorOf(4), tokens: 4 });
+        await a.close();
+        expect((await get(b, "three"))[0]?.vector).toEqual(vectorOf(4));
+        a.clear();
+        await get(a, "three");
+        expect(calls).toBe(1);
+      },
+    );
+
     law("a clear drops embeddings that wait to be written", async (open) => {
       const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
       a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
