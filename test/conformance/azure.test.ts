@@ -1,6 +1,6 @@
 /** OpenAI's Azure client, unmodified: the gateway's URL is its endpoint, a model its deployment. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import OpenAI, { AzureOpenAI, toFile } from "openai";
+import OpenAI, { type AzureClientOptions, AzureOpenAI, toFile } from "openai";
 import { fakeVector } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { arrange, bitsOf, grayImage } from "./arrange.ts";
@@ -10,20 +10,15 @@ beforeEach(() => fake.clear());
 afterAll(close);
 
 const apiVersion = "2025-04-01-preview";
-const azure = new AzureOpenAI({
-  endpoint: gateway.url,
-  apiKey: testKey,
-  apiVersion,
-  maxRetries: 0,
-});
-const deployed = (deployment: string) =>
+const clientWith = (options: AzureClientOptions) =>
   new AzureOpenAI({
     endpoint: gateway.url,
     apiKey: testKey,
     apiVersion,
-    deployment,
     maxRetries: 0,
+    ...options,
   });
+const azure = clientWith({});
 
 describe("the official client for Azure", () => {
   test("gets embeddings from a deployment, which is a model of the gateway", async () => {
@@ -37,7 +32,7 @@ describe("the official client for Azure", () => {
   });
 
   test("gets the model of the path if the body names another", async () => {
-    const client = deployed("embedding-model");
+    const client = clientWith({ deployment: "embedding-model" });
     const response = await client.embeddings.create({
       model: "text-embedding-3-small",
       input: "a",
@@ -49,7 +44,7 @@ describe("the official client for Azure", () => {
   test("generates and edits images, buffered and streamed", async () => {
     const image = await azure.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     expect(image.data).toHaveLength(1);
-    const client = deployed("image-model");
+    const client = clientWith({ deployment: "image-model" });
     const edited = await client.images.edit({
       prompt: "a hat",
       image: await toFile(grayImage("one"), "otter.png", { type: "image/png" }),
@@ -83,8 +78,7 @@ describe("the official client for Azure", () => {
   });
 
   test("accepts an endpoint that ends with a slash", async () => {
-    const options = { apiKey: testKey, apiVersion, maxRetries: 0 };
-    const client = new AzureOpenAI({ ...options, endpoint: `${gateway.url}/` });
+    const client = clientWith({ endpoint: `${gateway.url}/` });
     const { model } = await client.embeddings.create({ model: "embedding-model", input: "a" });
     expect(model).toBe("embedding-model");
   });
@@ -97,8 +91,7 @@ describe("the official client for Azure", () => {
       );
     const missing = await failure(azure, "no/such model");
     expect(missing).toMatchObject({ status: 404, code: "model_not_found" });
-    const options = { endpoint: gateway.url, apiKey: "sk-wrong", apiVersion, maxRetries: 0 };
-    const wrong = await failure(new AzureOpenAI(options), "embedding-model");
+    const wrong = await failure(clientWith({ apiKey: "sk-wrong" }), "embedding-model");
     expect(wrong).toMatchObject({ status: 401, code: "invalid_api_key" });
   });
 });

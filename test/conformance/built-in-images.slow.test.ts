@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateImage } from "ai";
 import { BadRequestError, toFile } from "openai";
+import type { ImageGenerateParamsNonStreaming, ImagesResponse } from "openai/resources/images";
 import sharp from "sharp";
 import { startGateway, testKey } from "../harness.ts";
 import { clientOf, refusalOf } from "./arrange.ts";
@@ -27,6 +28,10 @@ async function looked(bytes: Uint8Array) {
   return { format, width, height, data };
 }
 
+const firstImage = ({ data }: ImagesResponse) => looked(bytesOf(data![0]!.b64_json));
+const generate = (prompt: string, more: Partial<ImageGenerateParamsNonStreaming> = {}) =>
+  client.images.generate({ ...small, prompt, ...more });
+
 /** A colorful image, so that each change shows. */
 const source = (width = 128, height = 128): Promise<Buffer> =>
   sharp(
@@ -43,9 +48,9 @@ const source = (width = 128, height = 128): Promise<Buffer> =>
 
 describe("images.generate with the built-in model", () => {
   test("returns an image of the requested size", async () => {
-    const response = await client.images.generate({ ...small, prompt: "an otter in the sea" });
+    const response = await generate("an otter in the sea");
     expect(response.data).toHaveLength(1);
-    const { format, width, height } = await looked(bytesOf(response.data![0]!.b64_json));
+    const { format, width, height } = await firstImage(response);
     expect([format, width, height]).toEqual(["png", 256, 192]);
     expect(response).toMatchObject({ size: "256x192", output_format: "png", background: "opaque" });
     expect(response.created).toBeInteger();
@@ -62,48 +67,38 @@ describe("images.generate with the built-in model", () => {
   });
 
   test("returns different images for n, and the same ones for an identical request", async () => {
-    const generate = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
-    const [first, again] = [await generate(), await generate()];
+    const [first, again] = [
+      await generate("a red house", { n: 2 }),
+      await generate("a red house", { n: 2 }),
+    ];
     const images = first.data!.map(({ b64_json }) => b64_json);
     expect(new Set(images).size).toBe(2);
     expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(images);
   });
 
   test.each(["jpeg", "webp", "gif"] as const)("returns a %s", async (output_format) => {
-    const response = await client.images.generate({ ...small, prompt: "a tree", output_format });
-    const { format, width, height } = await looked(bytesOf(response.data![0]!.b64_json));
+    const response = await generate("a tree", { output_format });
+    const { format, width, height } = await firstImage(response);
     expect([format, width, height]).toEqual([output_format, 256, 192]);
     expect(response.output_format).toBe(output_format);
   });
 
   test("returns an svg", async () => {
-    const response = await client.images.generate({
-      ...small,
-      prompt: "a tree",
-      output_format: "svg",
-    });
+    const response = await generate("a tree", { output_format: "svg" });
     const text = bytesOf(response.data![0]!.b64_json).toString();
     expect(text).toMatch(/^\s*(<\?xml|<svg)/);
     expect((await looked(Buffer.from(text))).width).toBe(256);
   });
 
   test("returns a transparent background", async () => {
-    const response = await client.images.generate({
-      ...small,
-      prompt: "a cat",
-      background: "transparent",
-    });
+    const response = await generate("a cat", { background: "transparent" });
     expect(response.background).toBe("transparent");
-    const { data } = await looked(bytesOf(response.data![0]!.b64_json));
+    const { data } = await firstImage(response);
     expect(data.some((value, at) => at % 4 === 3 && value === 0)).toBe(true);
   });
 
   test("returns a link that works without a key for response_format url", async () => {
-    const responseBody = await client.images.generate({
-      ...small,
-      prompt: "a boat",
-      response_format: "url",
-    });
+    const responseBody = await generate("a boat", { response_format: "url" });
     const { url, b64_json } = responseBody.data![0]!;
     expect(b64_json).toBeUndefined();
     expect(url).toStartWith(`${gateway.url}/files/images/`);
@@ -119,10 +114,7 @@ describe("images.generate with the built-in model", () => {
     ["output_compression", { output_compression: 50 }],
     ["stream", { stream: true, output_format: "gif" }],
   ])("refuses a wrong %s by its name", async (param, wrong) => {
-    const error = await refusalOf(
-      client.images.generate({ ...small, prompt: "a boat", ...wrong } as never),
-      BadRequestError,
-    );
+    const error = await refusalOf(generate("a boat", wrong as never), BadRequestError);
     expect(error).toMatchObject({ param, code: "invalid_value", type: "invalid_request_error" });
   });
 });
@@ -135,7 +127,7 @@ describe("images.edit with the built-in model", () => {
       prompt: "make it an oil painting",
       image: await toFile(image, "a.png", { type: "image/png" }),
     });
-    const edited = await looked(bytesOf(response.data![0]!.b64_json));
+    const edited = await firstImage(response);
     expect([edited.format, edited.width, edited.height]).toEqual(["png", 160, 128]);
     expect(edited.data.equals((await looked(image)).data)).toBe(false);
     expect(response.usage!.input_tokens_details.image_tokens).toBeGreaterThan(0);
@@ -149,7 +141,7 @@ describe("images.edit with the built-in model", () => {
       ),
     );
     const response = await client.images.edit({ ...small, prompt: "a collage", image } as never);
-    const { width, height } = await looked(bytesOf(response.data![0]!.b64_json));
+    const { width, height } = await firstImage(response);
     expect([width, height]).toEqual([256, 192]);
   });
 
@@ -171,10 +163,7 @@ describe("images.edit with the built-in model", () => {
       image: await toFile(image, "a.png"),
       mask: await toFile(mask, "mask.png"),
     });
-    const [before, after] = [
-      await looked(image),
-      await looked(bytesOf(response.data![0]!.b64_json)),
-    ];
+    const [before, after] = [await looked(image), await firstImage(response)];
     const changed = { open: 0, closed: 0 };
     for (let at = 0; at < before.data.length; at += 4) {
       const same = before.data.subarray(at, at + 3).equals(after.data.subarray(at, at + 3));
@@ -192,7 +181,7 @@ describe("images.edit with the built-in model", () => {
       prompt: "make it black and white",
       image: createReadStream(path),
     });
-    expect(await looked(bytesOf(response.data![0]!.b64_json))).toMatchObject({ width: 128 });
+    expect(await firstImage(response)).toMatchObject({ width: 128 });
   });
 
   test("accepts an image in JSON as a data URL", async () => {
@@ -269,21 +258,15 @@ describe("the AI SDK with the built-in model", () => {
     apiKey: testKey,
   });
 
-  test("generates an image", async () => {
+  test.each([
+    ["generates an image", {}],
+    ["downloads the image URL it requested", { vexel: { response_format: "url" } }],
+  ])("%s", async (_, providerOptions) => {
     const { image } = await generateImage({
       model: provider.imageModel(model),
       prompt: "a boat",
       size: "256x192",
-    });
-    expect(await looked(image.uint8Array)).toMatchObject({ width: 256, height: 192 });
-  });
-
-  test("downloads the image URL it requested", async () => {
-    const { image } = await generateImage({
-      model: provider.imageModel(model),
-      prompt: "a boat",
-      size: "256x192",
-      providerOptions: { vexel: { response_format: "url" } },
+      providerOptions,
     });
     expect(await looked(image.uint8Array)).toMatchObject({ width: 256, height: 192 });
   });

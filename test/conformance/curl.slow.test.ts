@@ -24,20 +24,10 @@ interface Curled {
 
 async function curl(path: string, args: readonly string[], stdin?: Uint8Array): Promise<Curled> {
   const head = join(folder.path, `head-${crypto.randomUUID()}`);
+  const options = ["-sS", "-v", "--max-time", "20", "-D", head];
+  const authorization = ["-H", `authorization: Bearer ${testKey}`];
   const child = Bun.spawn(
-    [
-      "curl",
-      "-sS",
-      "-v",
-      "--max-time",
-      "20",
-      "-D",
-      head,
-      "-H",
-      `authorization: Bearer ${testKey}`,
-      ...args,
-      `${gateway.baseURL}${path}`,
-    ],
+    ["curl", ...options, ...authorization, ...args, `${gateway.baseURL}${path}`],
     { stdin: stdin ? new Blob([new Uint8Array(stdin)]) : "ignore", stdout: "pipe", stderr: "pipe" },
   );
   const [body, story, code] = await Promise.all([
@@ -51,12 +41,11 @@ async function curl(path: string, args: readonly string[], stdin?: Uint8Array): 
   return { status, headers, body, story };
 }
 
-const json = (body: unknown): string[] => [
-  "-H",
-  "content-type: application/json",
-  "-d",
-  JSON.stringify(body),
-];
+const jsonType = ["-H", "content-type: application/json"];
+const json = (body: unknown): string[] => [...jsonType, "-d", JSON.stringify(body)];
+const form = (...fields: readonly string[]): string[] => fields.flatMap((field) => ["-F", field]);
+/** curl waits for the response of the gateway, and not only for its usual second. */
+const expectContinue = ["-H", "expect: 100-continue", "--expect100-timeout", "15"];
 const file = (name: string, bytes: Uint8Array): string => {
   const path = join(folder.path, name);
   writeFileSync(path, bytes);
@@ -94,21 +83,19 @@ describe("curl", () => {
 
   test("edits an image with a form", async () => {
     const [image, mask] = [grayImage("one"), await maskOf()];
-    const { status } = await curl("/images/edits", [
-      "-F",
-      "model=gpt-image-2",
-      "-F",
-      "prompt=add a hat",
-      "-F",
-      "n=2",
-      "-F",
-      `image=@${file("one.png", image)}`,
-      "-F",
-      `mask=@${file("mask.png", mask)}`,
-    ]);
+    const { status } = await curl(
+      "/images/edits",
+      form(
+        "model=gpt-image-2",
+        "prompt=add a hat",
+        "n=2",
+        `image=@${file("one.png", image)}`,
+        `mask=@${file("mask.png", mask)}`,
+      ),
+    );
     expect(status).toBe(200);
-    const form = fake.requests[0]!.form!;
-    expect(form.map(({ field, value, sha256 }) => [field, value ?? sha256])).toEqual([
+    const parts = fake.requests[0]!.form!;
+    expect(parts.map(({ field, value, sha256 }) => [field, value ?? sha256])).toEqual([
       ["n", "2"],
       ["model", "gpt-image-2"],
       ["prompt", "add a hat"],
@@ -119,16 +106,13 @@ describe("curl", () => {
 
   test.each(["image[]", "image", "image[N]"])("edits several images, named %s", async (name) => {
     const images = [grayImage("a"), grayImage("b"), grayImage("c")];
-    const { status } = await curl("/images/edits", [
-      "-F",
-      "model=gpt-image-2",
-      "-F",
-      "prompt=join them",
-      ...images.flatMap((bytes, i) => [
-        "-F",
-        `${name.replace("N", String(i))}=@${file(`${i}.png`, bytes)}`,
-      ]),
-    ]);
+    const files = images.map(
+      (bytes, i) => `${name.replace("N", String(i))}=@${file(`${i}.png`, bytes)}`,
+    );
+    const { status } = await curl(
+      "/images/edits",
+      form("model=gpt-image-2", "prompt=join them", ...files),
+    );
     expect(status).toBe(200);
     const sent = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(sent.map(({ field, sha256 }) => [field, sha256])).toEqual(
@@ -143,12 +127,8 @@ describe("curl", () => {
       Buffer.from(JSON.stringify({ model: "text-embedding-3-small", input, dimensions: 4 })),
     );
     const { status, body, story } = await curl("/embeddings", [
-      "-H",
-      "content-type: application/json",
-      "-H",
-      "expect: 100-continue",
-      "--expect100-timeout",
-      "15",
+      ...jsonType,
+      ...expectContinue,
       "--data-binary",
       `@${path}`,
     ]);
@@ -161,18 +141,12 @@ describe("curl", () => {
   test("sends a large form with Expect: 100-continue", async () => {
     const image = grayImage("large", 2048);
     const large = Buffer.concat([image, Buffer.alloc(2 * 1024 * 1024, 7)]);
-    const { status, story } = await curl("/images/edits", [
-      "-H",
-      "expect: 100-continue",
-      "--expect100-timeout",
-      "15",
-      "-F",
+    const fields = form(
       "model=gpt-image-2",
-      "-F",
       "prompt=smaller",
-      "-F",
       `image=@${file("large.png", large)}`,
-    ]);
+    );
+    const { status, story } = await curl("/images/edits", [...expectContinue, ...fields]);
     expect(story).toContain("HTTP/1.1 100 Continue");
     expect(status).toBe(200);
     expect(fake.requests[0]!.form!.at(-1)).toMatchObject({ sha256: sha256Of(large) });
@@ -182,7 +156,7 @@ describe("curl", () => {
     const requestBody = { model: "text-embedding-3-small", input: "an otter ".repeat(1000) };
     const { status, body, story } = await curl(
       "/embeddings",
-      ["-X", "POST", "-H", "content-type: application/json", "-T", "-"],
+      ["-X", "POST", ...jsonType, "-T", "-"],
       Buffer.from(JSON.stringify(requestBody)),
     );
     expect(story).toMatch(/transfer-encoding: chunked/i);

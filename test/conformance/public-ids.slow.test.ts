@@ -1,6 +1,7 @@
 /** Public model IDs: clients never see the upstream's name of a model, and upstreams never see the public ID. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { toFile } from "openai";
+import { jsonResponse } from "../embeddings/upstream-response.ts";
 import { arrange, grayImage, refusalOf } from "./arrange.ts";
 
 // embedding-model is text-embedding-3-large at the upstream, image-model is gpt-image-1.5.
@@ -42,15 +43,9 @@ describe("a model with its own public ID", () => {
   });
 
   test("is named by it in the upstream's errors too", async () => {
-    const body = JSON.stringify({
-      error: {
-        message: "The model `text-embedding-3-large` is too tired for text-embedding-3-large work.",
-        type: "invalid_request_error",
-      },
-    });
-    fake.script({
-      response: { status: 400, headers: { "content-type": "application/json" }, body },
-    });
+    const message =
+      "The model `text-embedding-3-large` is too tired for text-embedding-3-large work.";
+    fake.script(jsonResponse({ error: { message, type: "invalid_request_error" } }, 400));
     const error = await refusalOf(
       client.embeddings.create({ model: "embedding-model", input: "a" }),
       Error,
