@@ -3,24 +3,14 @@ import { expect, test } from "bun:test";
 import { copyFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
-import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { temporaryFolder } from "../harness.ts";
+import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
-const keyFor = (name: string): string => Bun.SHA256.hash(name, "base64");
 const vector = Float32Array.from({ length: 384 }, (_, at) => at + 1);
 
 test("clearing empties the cache in memory and on disk, and new vectors are cached as before", async () => {
   using folder = temporaryFolder();
-  const open = () =>
-    new EmbeddingCacheFile({
-      folder: folder.path,
-      maxBytes: 1024 * 1024,
-      keyFormat: 1,
-      now: () => 1,
-      report: (reason) => {
-        throw new Error(reason);
-      },
-    });
+  const open = () => openCacheFile(folder.path);
   const first = open();
   const cache = new EmbeddingCache({ maxBytes: 1024 * 1024, persistence: first });
   cache.set(keyFor("written"), { vector, tokens: 1 });
@@ -46,17 +36,10 @@ test("clearing empties the cache in memory and on disk, and new vectors are cach
 test("clearing replaces the file, so that no time is spent on its rows, and its space is freed", async () => {
   using folder = temporaryFolder();
   const reports: string[] = [];
-  const open = () =>
-    new EmbeddingCacheFile({
-      folder: folder.path,
-      maxBytes: 64 * 1024 * 1024,
-      keyFormat: 1,
-      now: () => 1,
-      report: (reason) => reports.push(reason),
-    });
+  const open = () => openCacheFile(folder.path, { report: (reason) => reports.push(reason) });
   const path = join(folder.path, "vectors.db");
   const first = open();
-  for (let at = 0; at < 1000; at++) first.add(keyFor(String(at)), { vector, tokens: 1 });
+  for (let at = 0; at < 1000; at++) first.add(keyFor(at), { vector, tokens: 1 });
   await first.close();
   const size = statSync(path).size;
   expect(size).toBeGreaterThan(1_000_000);

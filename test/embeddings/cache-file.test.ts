@@ -5,19 +5,16 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
-import {
-  EmbeddingCacheFile,
-  type EmbeddingCacheFileOptions,
-} from "../../server/storage/sqlite/embedding-cache-file.ts";
+import type { EmbeddingCacheFileOptions } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { modelNamed, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
+import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
 const closeAfter = closeAfterEach();
 
 const KiB = 1024;
-const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
 const vectorOf = (seed: number, length = 384): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 7);
 
@@ -27,15 +24,10 @@ function folder(): string {
   return temporary.path;
 }
 
-/** Written only when it is closed, unless a test sets another interval. */
 function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
   const reports: string[] = [];
   let time = 1_000_000;
-  const file = new EmbeddingCacheFile({
-    folder: path,
-    maxBytes: 64 * KiB * KiB,
-    keyFormat: 1,
-    groupMs: 600_000,
+  const file = openCacheFile(path, {
     now: () => time,
     report: (reason) => reports.push(reason),
     ...options,

@@ -9,10 +9,10 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { slotSizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
-import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
+import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
 const KiB = 1024;
 const encodings = ["float", "base64"] as const;
@@ -238,17 +238,7 @@ describe("slabs", () => {
 
   test("that are overwritten before their vectors are on disk lose no vector", async () => {
     using folder = temporaryFolder();
-    const open = () =>
-      new EmbeddingCacheFile({
-        folder: folder.path,
-        maxBytes: 64 * KiB * KiB,
-        keyFormat: 1,
-        groupMs: 600_000,
-        now: () => 1,
-        report: (reason) => expect(reason).toBe(""),
-      });
-    const keyFor = (name: number): string => Bun.SHA256.hash(String(name), "base64");
-    const first = open();
+    const first = openCacheFile(folder.path);
     const cache = start({
       maxBytes: 3 * (2 * KiB + entryOverhead),
       slabBytes: 2 * KiB,
@@ -260,7 +250,7 @@ describe("slabs", () => {
       cache.set(keyFor(i), { vector: i % 2 ? encodeVector(vector) : vector, tokens: i });
     }
     first.close();
-    const second = open();
+    const second = openCacheFile(folder.path);
     const found: number[] = [];
     await second.load((key, vector, tokens = -1) => {
       expect(key).toBe(keyFor(tokens));

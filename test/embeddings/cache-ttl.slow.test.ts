@@ -3,33 +3,21 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
-import {
-  EmbeddingCacheFile,
-  type EmbeddingCacheFileOptions,
-} from "../../server/storage/sqlite/embedding-cache-file.ts";
+import type { EmbeddingCacheFileOptions } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
 const closeAfter = closeAfterEach();
 
 const ttlMs = 10_000;
 let time = 1_000_000;
 const now = () => time;
-const keyFor = (name: number | string): string => Bun.SHA256.hash(String(name), "base64");
 const vector = (seed: number) => Float32Array.of(seed, seed + 0.5);
 
 function openFile(folder: string, more: Partial<EmbeddingCacheFileOptions> = {}) {
-  const file = new EmbeddingCacheFile({
-    folder,
-    maxBytes: 1e7,
-    keyFormat: 1,
-    groupMs: 600_000,
-    ttlMs,
-    now,
-    report: (reason) => expect(reason).toBe("nothing"),
-    ...more,
-  });
+  const file = openCacheFile(folder, { ttlMs, now, ...more });
   closeAfter(file);
   return file;
 }
