@@ -2,8 +2,7 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { type ErrorDefinition, errorTable } from "../../contract/errors.ts";
-import { type Fake, startFake } from "../fake-upstream.ts";
-import { configFor, startGateway, type TestGateway } from "../harness.ts";
+import { type GatewayWithFake, startGatewayWithFake } from "../http/gateway-fixture.ts";
 import type { SentError } from "./expect-validation-error.ts";
 
 /** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
@@ -27,16 +26,8 @@ export async function checkProperty<T>(property: fc.IAsyncProperty<T>): Promise<
     throw new Error(await fc.asyncDefaultReportMessage(run), { cause: run.errorInstance });
 }
 
-export interface Target {
-  readonly gateway: TestGateway;
-  readonly fake: Fake;
-  close(): Promise<void>;
-}
-
-export function startTarget(): Target {
-  const fake = startFake();
-  const gateway = startGateway({
-    yaml: configFor(fake.url),
+export const startTarget = (): GatewayWithFake =>
+  startGatewayWithFake({
     settings: {
       VEXEL_MAX_BODY_BYTES: "200000",
       VEXEL_MAX_FILE_BYTES: "300000",
@@ -46,15 +37,6 @@ export function startTarget(): Target {
       VEXEL_IMAGES_TIMEOUT: "20",
     },
   });
-  return {
-    fake,
-    gateway,
-    close: async () => {
-      await gateway.close();
-      fake.close();
-    },
-  };
-}
 
 const table = new Set(
   (Object.entries(errorTable) as [string, ErrorDefinition][])
@@ -69,7 +51,7 @@ const table = new Set(
  */
 export async function expectDefined(
   response: Response,
-  { fake }: Target,
+  { fake }: GatewayWithFake,
 ): Promise<SentError | undefined> {
   const { status, headers } = response;
   expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
@@ -98,7 +80,7 @@ export async function expectDefined(
 }
 
 /** At the end: no defect was logged, and the next client is served. */
-export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
+export async function expectUnharmed({ gateway, fake }: GatewayWithFake): Promise<void> {
   fake.clear();
   const defects = gateway
     .log()

@@ -98,20 +98,7 @@ const seeds = [
   "PUT /e HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi",
   "GET /old HTTP/1.0\r\nconnection: keep-alive\r\n\r\n",
 ];
-const signs = [
-  "\r",
-  "\n",
-  "\r\n",
-  "\r\n\r\n",
-  "\0",
-  " ",
-  "\t",
-  "\x0b",
-  "\x7f",
-  "\x85",
-  "\xa0",
-  "\xff",
-];
+const signs = [..."\r\n\0 \t\x0b\x7f\x85\xa0\xff", "\r\n", "\r\n\r\n"];
 const words = [...'01,;:-+x"', "0x", "close"];
 const lines = [
   " folded\r\n",

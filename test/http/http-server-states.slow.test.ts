@@ -30,12 +30,12 @@ function holding(read: (request: ServerRequest) => Promise<unknown> = async () =
     await go.opened;
     return respondWith("late");
   });
-  return { served, seen: handled, go, begun: () => until(() => handled.request !== undefined) };
+  return { served, handled, go, begun: () => until(() => handled.request !== undefined) };
 }
 
 describe("a client that disconnects", () => {
   test("while its request is handled is detected immediately", async () => {
-    const { served, seen: handled, begun } = holding();
+    const { served, handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect(get("/"));
     await begun();
@@ -48,7 +48,7 @@ describe("a client that disconnects", () => {
   });
 
   test("before the signal is first used aborts the signal", async () => {
-    const { served, seen: handled, begun } = holding();
+    const { served, handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect(get("/"));
     await begun();
@@ -62,7 +62,7 @@ describe("a client that disconnects", () => {
     ["a body in chunks", `${chunkedPost("/")}5\r\nhel`],
     ["a body that never started", chunkedPost("/")],
   ])("in the middle of %s rejects the reader", async (_, text) => {
-    const { served, seen: handled, begun } = holding(readBody);
+    const { served, handled, begun } = holding(readBody);
     await using __ = served;
     const connection = await served.connect(text);
     await begun();
@@ -192,7 +192,7 @@ describe("a server that stops", () => {
   });
 
   test("immediately does not wait for requests in flight, nor for earlier stops", async () => {
-    const { served, seen: handled, begun } = holding();
+    const { served, handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect(get("/"));
     await begun();
