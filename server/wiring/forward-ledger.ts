@@ -22,17 +22,18 @@ export interface LedgerForwardingOptions {
 export interface LedgerForwarding {
   /** US dollars, of all replicas. Undefined: the database has not been read yet. */
   spent(owner: BudgetOwner, period: string): number | undefined;
-  /** Rows that the database does not have yet, counted up to a maximum. */
+  /** The number of rows that the database does not have yet. */
   backlog(): number;
   isReachable(): boolean;
   close(): Promise<void>;
 }
 
-const maxCountedRows = 100_000;
 const refreshEveryMs = 2000;
 
 export function forwardLedger(options: LedgerForwardingOptions): LedgerForwarding {
   const { store, shared, pendingRows, log, emit, clock } = options;
+  // Before the first request: this reads all rows that an earlier process has left.
+  const unforwarded = store.sumUnforwarded();
   let refreshedAt = Number.NEGATIVE_INFINITY;
   const forwarder = new LedgerForwarder({
     backlog: store,
@@ -63,10 +64,10 @@ export function forwardLedger(options: LedgerForwardingOptions): LedgerForwardin
     spent: (owner, period) => {
       const known = shared.spend.read(owner, period);
       if (known === undefined) return undefined;
-      const unforwarded = store.sumUnforwarded(owner, period);
-      return known + unforwarded + sumDollars(chargedTo(owner, period, pendingRows()));
+      const pending = chargedTo(owner, period, pendingRows());
+      return known + unforwarded.read(owner, period) + sumDollars(pending);
     },
-    backlog: () => store.countRows(maxCountedRows) + pendingRows().length,
+    backlog: () => unforwarded.rows + pendingRows().length,
     isReachable: () => forwarder.isReachable,
     close: () => forwarder.close(),
   };

@@ -148,7 +148,7 @@ const ledgerGauges = ({ ledger, forwarding }: GaugeSources["ledger"]): readonly 
   },
   {
     name: "vexel_database_backlog_rows",
-    help: "Ledger rows that the shared database does not have yet, counted up to 100,000. Absent without DATABASE_URL.",
+    help: "Ledger rows that the shared database does not have yet. Absent without DATABASE_URL.",
     read: () => forwarding?.backlog(),
   },
   {

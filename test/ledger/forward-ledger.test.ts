@@ -1,10 +1,12 @@
 /** Forwarding to the shared ledger: each row arrives once, and a row that is refused stops no other. */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
+import { createLog } from "../../server/observe/log.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { forwardLedger } from "../../server/wiring/forward-ledger.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
@@ -93,4 +95,56 @@ test("closing gives up after a bounded time if the shared ledger hangs", async (
   await forwarder.close();
   expect(backlog.oldest(10)).toHaveLength(1);
   await backlog.close();
+});
+
+test("during an outage, budgets read what waits to be forwarded without a query of the ledger", async () => {
+  using folder = temporaryFolder();
+  const at = Date.UTC(2026, 10, 15);
+  const day = 86_400_000;
+  const open = () => new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const earlier = open();
+  const left = [0, day].map((later) => ledgerRow(at + later, { cost: 1, project: "p" }));
+  earlier.write(left);
+  await earlier.close();
+  const store = open();
+  const forwarding = forwardLedger({
+    store,
+    shared: {
+      ledger: {
+        append: () => Promise.reject(new Error("unreachable")),
+        prune: async () => false,
+        close: async () => undefined,
+      },
+      spend: { read: () => 100, add: () => undefined, refresh: async () => undefined },
+    },
+    pendingRows: () => [ledgerRow(at, { cost: 0.5 })],
+    log: createLog({
+      level: "silent",
+      format: "json",
+      now: () => new Date(),
+      write: () => undefined,
+    }),
+    emit: () => undefined,
+    clock: () => 0,
+  });
+  // A row that exists is not counted again.
+  store.write([...left, ledgerRow(at, { cost: 2, estimatedCost: 4 }), ledgerRow(at)]);
+  using queries = spyOn(Database.prototype, "query");
+  using statements = spyOn(Database.prototype, "prepare");
+  const sums = ["2026-11-15", "2026-11-16", "2026-11", "2026-12", "total"].map((period) => [
+    forwarding.spent({ scope: "key", id: "file:ci" }, period),
+    forwarding.spent({ scope: "project", id: "p" }, period),
+  ]);
+  expect(sums).toEqual([
+    [107.5, 101],
+    [101, 101],
+    [108.5, 102],
+    [100, 100],
+    [108.5, 102],
+  ]);
+  expect(forwarding.backlog()).toBe(5);
+  expect(queries).not.toHaveBeenCalled();
+  expect(statements).not.toHaveBeenCalled();
+  await forwarding.close();
+  await store.close();
 });

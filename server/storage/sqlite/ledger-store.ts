@@ -19,6 +19,7 @@ import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
+import { type ChargedRow, chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
 import { FinishedUsage, UsageTable, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
@@ -52,6 +53,8 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly #find: Statement;
   /** The request id of the row that was written last. */
   #last: string | undefined;
+  /** Undefined: the rows are not forwarded. */
+  #unforwarded: UnforwardedSums | undefined;
 
   constructor({ folder, maxBytes, now = 0 }: SqliteLedgerOptions) {
     this.path = join(folder, "ledger.db");
@@ -108,6 +111,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       tables.segments.add(added);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
+      this.#unforwarded?.add(added);
     } catch (error) {
       // SQLite may have rolled back by itself when the disk is full.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
@@ -143,14 +147,16 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   }
 
   #pruneRows(before: number, limit: number): number {
-    const { changes } = this.#db
-      .query(
+    const pruned = this.#db
+      .query<ChargedRow, [number, number]>(
         `DELETE FROM ledger WHERE at < ?1 AND request_id IN
-           (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)`,
+           (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)
+         RETURNING ${chargedColumns}`,
       )
-      .run(before, limit);
-    if (changes > 0) this.#tables.segments.prune();
-    return changes;
+      .all(before, limit);
+    if (pruned.length > 0) this.#tables.segments.prune();
+    this.#unforwarded?.remove(pruned);
+    return pruned.length;
   }
 
   sumSpent(owner: BudgetOwner, period: string, pending: readonly LedgerRow[] = []): number {
@@ -169,36 +175,24 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       .all(limit);
   }
 
-  /** The number of rows, counted up to `max`. */
-  countRows(max: number): number {
-    const row = this.#db
-      .query<{ count: number }, [number]>(
-        "SELECT count(*) AS count FROM (SELECT 1 FROM ledger LIMIT ?1)",
-      )
-      .get(max);
-    return row?.count ?? 0;
-  }
-
   /** Removes rows that were forwarded. Their sums and their usage stay. */
   remove(requestIds: readonly string[]): void {
-    const statement = this.#db.query("DELETE FROM ledger WHERE request_id = ?1");
-    this.#db.transaction(() => {
-      for (const requestId of requestIds) statement.run(requestId);
+    const statement = this.#db.query<ChargedRow, [string]>(
+      `DELETE FROM ledger WHERE request_id = ?1 RETURNING ${chargedColumns}`,
+    );
+    const removed = this.#db.transaction(() => {
+      const rows = requestIds.flatMap((requestId) => statement.all(requestId));
       this.#tables.segments.prune();
+      return rows;
     })();
+    this.#unforwarded?.remove(removed);
     if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
   }
 
-  /** US dollars of rows that are not forwarded yet. */
-  sumUnforwarded({ scope, id }: BudgetOwner, period: string): number {
-    const row = this.#db
-      .query<{ dollars: number | null }, [string, string]>(
-        `SELECT sum(coalesce(cost, 0) + coalesce(estimated_cost, 0)) AS dollars FROM ledger
-         WHERE ${scope === "key" ? "key_id" : "project"} = ?1
-           AND strftime('%Y-%m-%d', at / 1000, 'unixepoch') LIKE ?2`,
-      )
-      .get(id, period === "total" ? "%" : `${period}%`);
-    return row?.dollars ?? 0;
+  /** The sums of all rows, which later writes and deletions keep up to date. The first call reads all rows. */
+  sumUnforwarded(): UnforwardedSums {
+    this.#unforwarded ??= new UnforwardedSums(this.#db);
+    return this.#unforwarded;
   }
 
   async close(): Promise<void> {

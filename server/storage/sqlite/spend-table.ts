@@ -16,11 +16,16 @@ export const spentExtraRetentionMs = 62 * dayMs;
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.
  */
-const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedCost">): number =>
-  (cost ?? 0) + (estimatedCost ?? 0);
+export const dollarsOf = ({
+  cost,
+  estimatedCost,
+}: Pick<LedgerRow, "cost" | "estimatedCost">): number => (cost ?? 0) + (estimatedCost ?? 0);
 
 /** The budget owners that a row is charged to. */
-const ownersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
+export const ownersOf = ({
+  keyId,
+  project,
+}: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
   { scope: "key", id: keyId },
   ...(project ? [{ scope: "project", id: project } as const] : []),
 ];
