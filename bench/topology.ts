@@ -14,7 +14,7 @@ const pace = { requests: 200, ms: 12_000, maxRevocationMs: 1000 };
 
 const topology = await startTopology();
 const load = new Load(topology);
-load.start(6, 3);
+load.start(6, 3, 30);
 const end = performance.now() + minutes * 60_000;
 const broken: string[] = [];
 let runs = 0;

@@ -20,8 +20,6 @@ export interface ClientError {
 }
 
 const sharedTexts = 40;
-/** Between two requests of a client: the load is steady, and the replicas have time for the rest. */
-const pauseMs = 30;
 
 export class Load {
   readonly #topology: Pick<Topology, "url">;
@@ -47,9 +45,10 @@ export class Load {
     this.#topology = topology;
   }
 
-  start(embeddingClients: number, imageClients: number): void {
+  /** `pauseMs`: between two requests of an embedding client, so that the replicas have time for the rest. */
+  start(embeddingClients: number, imageClients: number, pauseMs: number): void {
     this.#running = Promise.all([
-      ...Array.from({ length: embeddingClients }, (_, at) => this.#sendEmbeddings(at)),
+      ...Array.from({ length: embeddingClients }, (_, at) => this.#sendEmbeddings(at, pauseMs)),
       ...Array.from({ length: imageClients }, (_, at) => this.#sendImages(at)),
     ]);
   }
@@ -117,7 +116,7 @@ export class Load {
     this.failedCalls.push({ faults: [sentDuring, this.fault], error: text, kind });
   }
 
-  async #sendEmbeddings(client: number): Promise<void> {
+  async #sendEmbeddings(client: number, pauseMs: number): Promise<void> {
     const sdk = this.client(testKey, 2);
     for (let at = 0; !this.#isStopped; at++) {
       const sentDuring = this.fault;

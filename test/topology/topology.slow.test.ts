@@ -21,7 +21,8 @@ beforeAll(async () => {
   if (!isPossible) return;
   topology = await startTopology();
   load = new Load(topology);
-  load.start(3, 1);
+  // Each fault waits for a number of requests. More than these take CPU time from the tests of other processes.
+  load.start(3, 1, 100);
 });
 afterAll(async () => {
   await load?.stop();
