@@ -136,8 +136,8 @@ export class EmbeddingCache {
   }
 
   /**
-   * Changes when the cache is cleared. The cache is cleared because vectors may be wrong, so a request drops the vectors
-   * that it got before.
+   * Changes when the cache is cleared. The cache is cleared because vectors may be wrong, so a request drops the
+   * vectors that it got before.
    */
   get generation(): number {
     return this.#generation;
