@@ -2,21 +2,20 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { TurnQueue } from "../lib/turn-queue.ts";
 import { toErrorResponse } from "../request/error-response.ts";
-import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
+import type { OutgoingResponse } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
 import { createDispatch, type DispatchOptions, matchPath, routeName } from "./dispatch.ts";
 import { type BodyLimits, newRequestId } from "./received-request.ts";
 import type { RouteName } from "./routes.ts";
-import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";
+import type { HttpServer, HttpServerOptions } from "./server/http-server.ts";
 import { startServer } from "./server/socket-server.ts";
 
-export interface ListenOptions extends BodyLimits, DispatchOptions {
-  readonly host: string;
-  readonly port: number;
-  /** Several processes listen on the port, and the operating system spreads connections over them (SO_REUSEPORT). */
-  readonly reusePort: boolean;
-  /** The current TLS certificate. Absent: plain HTTP. */
-  readonly tls?: () => TlsCredentials;
+type ServerOption = "host" | "port" | "reusePort" | "tls" | "keyIdOf" | "onConnectionsRefused";
+
+export interface ListenOptions
+  extends BodyLimits,
+    DispatchOptions,
+    Pick<HttpServerOptions, ServerOption> {
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
   /** The longest wait for the next bytes of a request body. */
@@ -24,10 +23,6 @@ export interface ListenOptions extends BodyLimits, DispatchOptions {
   /** Minimum average rate of a body, in bytes per second. 0: no minimum. */
   readonly minBodyRate: number;
   readonly maxConnections: number;
-  /** The id of the valid API key that a request carries. */
-  readonly keyIdOf: (headers: RequestHeaders) => string | undefined;
-  /** For the log, every few seconds at most. */
-  readonly onConnectionsRefused: (report: ConnectionReport) => void;
 }
 
 export interface Listener extends Omit<HttpServer, "port"> {
@@ -53,18 +48,12 @@ export function listen(options: ListenOptions): Listener {
   const scheme = options.tls ? ("https" as const) : ("http" as const);
   const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new TurnQueue(clock) };
   const server = startServer({
-    host,
-    reusePort: options.reusePort,
-    port: options.port,
-    ...(options.tls && { tls: options.tls }),
+    ...options,
     limits: { maxConnections: options.maxConnections, bodyMs: options.bodyMs, idleMs },
     onRequest: createDispatch(requestOptions),
     ...createRefusals(options),
     isProbe: (path) => probes.has(routeName(matchPath(path), "GET")),
-    keyIdOf: options.keyIdOf,
-    onConnectionsRefused: options.onConnectionsRefused,
     onError: (error) => options.onInternalError("-", error),
-    clock,
   });
   return {
     ...server,

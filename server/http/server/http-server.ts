@@ -43,7 +43,7 @@ export interface HttpServerOptions {
 }
 
 /** In PEM format. */
-export interface TlsCredentials {
+interface TlsCredentials {
   /** The certificate, followed by the intermediate certificates. */
   readonly cert: string;
   /** The private key of the certificate. */

@@ -8,7 +8,7 @@ import type { ByteSocket } from "./client-socket.ts";
 import { ClientConnection } from "./connection.ts";
 import type { ConnectionEntry } from "./connection-entry.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
-import type { HttpServer, HttpServerOptions, TlsCredentials } from "./http-server.ts";
+import type { HttpServer, HttpServerOptions } from "./http-server.ts";
 import { invalidHttp } from "./refuse-client.ts";
 import { createServerContext, dateLine } from "./server-context.ts";
 import { closingResponse, resetSlowReaders } from "./socket-writer.ts";
@@ -168,7 +168,7 @@ interface RawState {
  * have `isServer`, with which Bun's `node:tls` makes the server side of a connection.
  */
 function upgradingHandler(
-  credentials: () => TlsCredentials,
+  credentials: NonNullable<HttpServerOptions["tls"]>,
   events: SocketEvents,
 ): Bun.SocketHandler<RawState> {
   const socketHandler = tlsHandler(events);
