@@ -24,6 +24,7 @@ import { openConfigEntityStore, openKeyStore } from "../server/storage/sqlite/ga
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { TempStorage } from "../server/temp-storage/temp-storage.ts";
 import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
+import { unlimitedDisk } from "./unlimited-disk.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
@@ -45,9 +46,6 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), "vexel-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
-
-/** A disk that is never full. */
-export const unlimitedDisk = { hasSpace: () => true, recordWrite: () => undefined };
 
 /** Request temp storage without bounds. */
 export const unlimitedStorage = (): TempStorage =>

@@ -11,7 +11,8 @@ import { wireStoredContent } from "../../server/wiring/stored-content.ts";
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
-import { startGateway, temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { startGateway, temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 import { signInAs } from "./reads-fixture.ts";
 

@@ -17,7 +17,8 @@ import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import type { ClaimOutcome } from "../../server/storage/ports/request-claims.ts";
 import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
-import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 
 const folder = temporaryFolder();

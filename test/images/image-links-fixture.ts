@@ -4,8 +4,9 @@
  */
 
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
-import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { listenWith } from "../http/listen-fixture.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 
 export interface LinkServer {
   readonly links: ImageLinks;

@@ -5,8 +5,9 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { RedisRequestClaims } from "../../server/storage/redis/request-claims.ts";
-import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 
 let server: RedisServer;

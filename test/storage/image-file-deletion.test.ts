@@ -6,7 +6,8 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImageFiles } from "../../server/storage/files/image-files.ts";
-import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 
 test("a file that cannot be deleted counts against the limit until it is deleted", async () => {
   using temporary = temporaryFolder();

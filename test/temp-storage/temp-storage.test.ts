@@ -6,7 +6,8 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { DiskReserve } from "../../server/temp-storage/disk-reserve.ts";
 import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { TempStorage } from "../../server/temp-storage/temp-storage.ts";
-import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
 
 const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: unlimitedDisk });
 

@@ -30,7 +30,7 @@ import {
   openKeyStore,
 } from "../../../server/storage/sqlite/gateway-database.ts";
 import { SqliteDatabase } from "../../../server/storage/sqlite/sqlite-database.ts";
-import { unlimitedDisk } from "../../harness.ts";
+import { unlimitedDisk } from "../../unlimited-disk.ts";
 import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
