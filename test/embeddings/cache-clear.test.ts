@@ -1,9 +1,11 @@
 /** When a target turns out to have drifted, all cached vectors are cleared. */
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { copyFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
 import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
 const vector = Float32Array.from({ length: 384 }, (_, at) => at + 1);
@@ -58,4 +60,42 @@ test("clearing replaces the file, so that no time is spent on its rows, and its 
   await third.close();
   expect(found).toEqual([keyFor("new")]);
   expect(reports).toEqual([]);
+});
+
+test("a file that is not used any more after an error is cleared as well, also before a crash", async () => {
+  using folder = temporaryFolder();
+  const reports: string[] = [];
+  const open = () =>
+    openCacheFile(folder.path, { groupMs: 1, report: (reason) => reports.push(reason) });
+  const path = join(folder.path, "vectors.db");
+  const first = open();
+  first.add(keyFor("written"), { vector, tokens: 1 });
+  await first.close();
+  const second = open();
+  {
+    // An open connection keeps the write-ahead log, as a full disk does.
+    using db = new Database(path);
+    db.run(
+      "CREATE TRIGGER full BEFORE INSERT ON vectors BEGIN SELECT raise(ABORT, 'disk is full'); END",
+    );
+    second.add(keyFor("not written"), { vector, tokens: 1 });
+    await until(() => reports.length > 0);
+    void second.clear();
+  }
+  second.add(keyFor("after"), { vector, tokens: 1 });
+  // The file is opened again before `second` is closed: as after a crash.
+  const third = open();
+  const found: string[] = [];
+  await third.load((key) => found.push(key) > 0);
+  expect(found).toEqual([]);
+  third.add(keyFor("new"), { vector, tokens: 1 });
+  await third.close();
+  await second.close();
+  // The folder may have another owner now.
+  await second.clear();
+  const fourth = open();
+  await fourth.load((key) => found.push(key) > 0);
+  await fourth.close();
+  expect(found).toEqual([keyFor("new")]);
+  expect(reports).toEqual([expect.stringContaining("disk is full")]);
 });

@@ -26,7 +26,7 @@ export interface EmbeddingCacheFileOptions {
   readonly ttlMs?: number;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Called once, when the file cannot be used any more. */
+  /** Called when the file cannot be used any more, and if a later clear fails. */
   readonly report: (reason: string) => void;
   readonly groupMs?: number;
   /** Rows per write on the thread that serves requests: a few milliseconds. */
@@ -60,6 +60,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   #queuedBytes = 0;
   readonly #used = new Set<string>();
   #usedNotedAt: number;
+  #isClosed = false;
 
   constructor(options: EmbeddingCacheFileOptions) {
     this.#options = {
@@ -99,19 +100,20 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   /**
    * Replaces the file by an empty one: to delete its rows would hold the thread that serves requests for half a
-   * millisecond per megabyte.
+   * millisecond per megabyte. A file that is not used after an error is removed: the next start would load it.
    */
   async clear(): Promise<void> {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#used.clear();
-    if (!this.#table) return;
+    if (this.#isClosed) return;
     try {
-      this.#table.close();
-      renameSync(this.#path, this.#clearedPath);
-      // Another connection may have kept the log, whose rows would be part of the new file.
+      const isUsed = this.#table !== undefined;
+      this.#table?.close();
+      renameIfExists(this.#path, this.#clearedPath);
+      // Another connection or an error may have kept the log, whose rows would be part of the new file.
       for (const ending of ["-wal", "-shm"]) rmSync(this.#path + ending, { force: true });
-      this.#table = this.#open();
+      if (isUsed) this.#table = this.#open();
     } catch (error) {
       this.#table = undefined;
       this.#disable(error);
@@ -145,6 +147,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
       this.#noteUsed(table);
     });
     this.#shut();
+    this.#isClosed = true;
   }
 
   #open(): EmbeddingCacheTable {
@@ -213,6 +216,14 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#used.clear();
+  }
+}
+
+function renameIfExists(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 
