@@ -155,7 +155,7 @@ async function openStores(
   // Before the database is opened, so that the message names the whole folder and not one file of it.
   refuseEarlierDataFolder(folder);
   const objectStorage = BLOB_URL === "" ? undefined : await import("./wiring/object-storage.ts");
-  const objects = objectStorage?.openObjectStorage({ settings, env, log, now });
+  const objects = objectStorage?.openObjectStorage({ settings, env, log, now, clock });
   const sharedStorage =
     DATABASE_URL === "" ? undefined : await import("./wiring/shared-storage.ts");
   const shared = await sharedStorage?.openSharedStorage({ settings, log, now, clock });

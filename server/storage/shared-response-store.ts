@@ -12,8 +12,8 @@ export interface SharedResponseStoreOptions {
   /** The responses in the data folder. */
   readonly local: ResponseStore;
   readonly shared: SharedResponses;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  /** Milliseconds, monotonic: a wall clock that is set back would extend the backoff. */
+  readonly clock: () => number;
   /** A response is in the data folder only, because the shared storage is unreachable. */
   readonly reportUnshared: (error: unknown) => void;
 }
@@ -23,14 +23,14 @@ const pauseMs = 5000;
 
 export class SharedResponseStore implements ResponseStore {
   readonly #options: SharedResponseStoreOptions;
-  #pausedUntil = 0;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: SharedResponseStoreOptions) {
     this.#options = options;
   }
 
   begin(): ResponseWriter {
-    const { local, shared, now, reportUnshared } = this.#options;
+    const { local, shared, clock, reportUnshared } = this.#options;
     const writer = local.begin();
     const id = randomUUID();
     let length: number | undefined;
@@ -43,7 +43,7 @@ export class SharedResponseStore implements ResponseStore {
           await shared.name(id, length, names, metadata);
         } catch (error) {
           if (!isUnavailable(error)) throw error;
-          this.#pausedUntil = now() + pauseMs;
+          this.#pausedUntil = clock() + pauseMs;
           reportUnshared(error);
         }
       },
@@ -52,14 +52,14 @@ export class SharedResponseStore implements ResponseStore {
   }
 
   async find(name: string): Promise<StoredResponse | undefined> {
-    const { local, shared, now } = this.#options;
-    if (now() < this.#pausedUntil) return local.find(name);
+    const { local, shared, clock } = this.#options;
+    if (clock() < this.#pausedUntil) return local.find(name);
     try {
       // The shared storage first: another replica may have stored a later response under this name.
       return (await shared.find(name)) ?? (await local.find(name));
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      this.#pausedUntil = now() + pauseMs;
+      this.#pausedUntil = clock() + pauseMs;
       return local.find(name);
     }
   }

@@ -68,7 +68,7 @@ export function wireImages(
     new SharedResponseStore({
       local: responses,
       shared: sharedResponses,
-      now,
+      clock,
       reportUnshared: (error) => log.warn("response-not-shared", { reason: String(error) }),
     });
   const sweep = (): void => {

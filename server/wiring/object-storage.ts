@@ -25,15 +25,17 @@ export interface ObjectStorageOptions {
   readonly log: Pick<Log, "info" | "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 /** Throws StoreError if `BLOB_URL` cannot be used. The object store need not be reachable. */
 export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage {
-  const { settings, env, log, now } = options;
+  const { settings, env, log, now, clock } = options;
   const location = parseBlobUrl(settings.BLOB_URL, env);
   const objects = new ObjectStore({
     location,
-    now,
+    clock,
     onAvailability: (error) =>
       error === undefined
         ? log.info("object-store-recovered")

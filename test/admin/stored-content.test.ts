@@ -129,7 +129,13 @@ test("with an object store, another replica shows the content, and the disk of t
     };
     const settings = readSettings(env);
     mkdirSync(settings.VEXEL_DATA);
-    const { objects } = openObjectStorage({ settings, env: {}, log: quietLog, now: Date.now });
+    const { objects } = openObjectStorage({
+      settings,
+      env: {},
+      log: quietLog,
+      now: Date.now,
+      clock: () => performance.now(),
+    });
     const snapshot = () => storing(60_000);
     const runtime = { settings, snapshot, log: quietLog, now: Date.now, resources };
     return wireStoredContent(runtime, { disk: unlimitedDisk, objects });

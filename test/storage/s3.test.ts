@@ -7,16 +7,19 @@ import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
 import { S3Images } from "../../server/storage/s3/s3-images.ts";
 import { createS3Responses } from "../../server/storage/s3/s3-responses.ts";
+import { openObjectStorage } from "../../server/wiring/object-storage.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 
 const s3 = startFakeS3({ pageSize: 2 });
 afterAll(() => void s3.stop());
 const png = { type: "image/png", ttlMs: 60_000 };
 
+const clock = (): number => performance.now();
+
 function open(prefix: string, now: () => number = Date.now, timeoutMs = 10_000) {
   const objects = new ObjectStore({
     location: parseBlobUrl(s3.url(prefix), {}),
-    now,
+    clock,
     timeoutMs,
   });
   return { objects, images: new S3Images({ objects, maxBytes: 1e6, isPresigned: true, now }) };
@@ -77,12 +80,39 @@ test("an object store that does not respond is an error within the timeout, and 
   release();
 });
 
+test("the backoff ends although the wall clock is set back", async () => {
+  let [wallMs, monotonicMs, isUp] = [Date.now(), 0, false];
+  using server = Bun.serve({
+    port: 0,
+    fetch: () => new Response("text", { status: isUp ? 200 : 503 }),
+  });
+  const endpoint = `http://127.0.0.1:${server.port}`;
+  const { objects } = openObjectStorage({
+    settings: {
+      BLOB_URL: `s3://id:secret@bucket?endpoint=${endpoint}`,
+      VEXEL_IMAGES_MAX_BYTES: 1,
+      VEXEL_RESPONSE_TTL: 1,
+    },
+    env: {},
+    log: { info: () => undefined, warn: () => undefined },
+    now: () => wallMs,
+    clock: () => monotonicMs,
+  });
+  await expect(objects.readText("a")).rejects.toMatchObject({ kind: "storage_unavailable" });
+  isUp = true;
+  wallMs -= 3_600_000;
+  monotonicMs += 1999;
+  await expect(objects.readText("a")).rejects.toMatchObject({ kind: "storage_unavailable" });
+  monotonicMs += 1;
+  expect(await objects.readText("a")).toBe("text");
+});
+
 test("wrong credentials are reported, without the secret", async () => {
   const location = { ...parseBlobUrl(s3.url("x"), {}), secretAccessKey: "wrong-secret" };
   const reported: string[] = [];
   const objects = new ObjectStore({
     location,
-    now: Date.now,
+    clock,
     onAvailability: (error) => reported.push(String(error)),
   });
   await expect(objects.readText("a")).rejects.toMatchObject({ kind: "storage_unavailable" });

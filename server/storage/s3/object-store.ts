@@ -12,8 +12,8 @@ import type { BlobLocation } from "./blob-url.ts";
 
 export interface ObjectStoreOptions {
   readonly location: BlobLocation;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  /** Milliseconds, monotonic: a wall clock that is set back would extend the backoff. */
+  readonly clock: () => number;
   /** The longest time for a request; an upload has six times as long. */
   readonly timeoutMs?: number;
   /** Undefined: the object store responds again. Called when it changes. */
@@ -37,7 +37,7 @@ const uploadFactor = 6;
 export class ObjectStore {
   readonly #options: Required<ObjectStoreOptions>;
   readonly #client: S3Client;
-  #pausedUntil = 0;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
   #isAvailable = true;
 
   constructor(options: ObjectStoreOptions) {
@@ -135,9 +135,9 @@ export class ObjectStore {
   }
 
   async #run<T>(work: () => Promise<T>, factor = 1): Promise<T> {
-    const { now } = this.#options;
+    const { clock } = this.#options;
     const timeoutMs = this.#options.timeoutMs * factor;
-    if (now() < this.#pausedUntil) throw unavailable(new Error("it did not respond just now"));
+    if (clock() < this.#pausedUntil) throw unavailable(new Error("it did not respond just now"));
     const { promise: late, reject } = Promise.withResolvers<never>();
     const message = `no response within ${timeoutMs} ms`;
     const timer = setTimeout(() => reject(new Error(message)), timeoutMs);
@@ -147,7 +147,7 @@ export class ObjectStore {
       return result;
     } catch (error) {
       const reason = new Error(describe(error), { cause: error });
-      this.#pausedUntil = now() + pauseMs;
+      this.#pausedUntil = clock() + pauseMs;
       this.#report(reason);
       throw unavailable(reason);
     } finally {

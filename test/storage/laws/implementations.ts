@@ -106,7 +106,12 @@ export function openSharedResponseStore(
   const reportUnshared = (error: unknown): never => {
     throw error;
   };
-  const store = new SharedResponseStore({ local, shared, now, reportUnshared });
+  const store = new SharedResponseStore({
+    local,
+    shared,
+    clock: () => performance.now(),
+    reportUnshared,
+  });
   return Object.assign(store, {
     close: async () => rmSync(folder, { recursive: true, force: true }),
   });

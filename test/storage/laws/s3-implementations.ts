@@ -18,6 +18,9 @@ import { responseTtlMs } from "./response-store.laws.ts";
 
 let server: FakeS3 | undefined;
 
+const openObjects = (url: string): ObjectStore =>
+  new ObjectStore({ location: parseBlobUrl(url, {}), clock: () => performance.now() });
+
 const inBucket = <Store>(
   open: (objects: ObjectStore, now: () => number) => Store,
 ): Implementation<Store> => ({
@@ -26,14 +29,14 @@ const inBucket = <Store>(
     server ??= startFakeS3({ pageSize: 7 });
     return { location: server.url(randomUUID()), dispose: async () => undefined };
   },
-  open: async (url, now) => open(new ObjectStore({ location: parseBlobUrl(url, {}), now }), now),
+  open: async (url, now) => open(openObjects(url), now),
 });
 
 /** Each store has a data folder of its own, like a replica. */
 export function openS3Content(url: string, now: () => number) {
   const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
   const store = new S3Content({
-    objects: new ObjectStore({ location: parseBlobUrl(url, {}), now }),
+    objects: openObjects(url),
     files: openContentFiles(folder, now),
     maxBytes: contentMaxBytes,
     secrets,
