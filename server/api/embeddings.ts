@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import {
+  chargeServedPart,
   countedTokens,
   embeddingsCost,
   estimateInputTokens,
@@ -40,6 +41,7 @@ export function embeddingsEndpoint(options: {
     },
     responseBytes: expectedResponseBytes,
     cost: (record, model) => embeddingsCost(record, model.targets),
+    chargeFailed: (record, model, error) => chargeServedPart(record, model.targets, error),
     write,
   };
 }

@@ -217,7 +217,7 @@ export function createRequestCharging({
 
 /** Replaces the reservation by the actual cost, or by the amount that may have been billed. */
 function settle(record: RequestRecord, error?: GatewayError): void {
-  const { images } = record;
+  const { images, embeddings } = record;
   const { reservation, actual: cost, earlierAttemptMayBeBilled } = record.cost;
   if (!reservation) return;
   const { estimate } = reservation;
@@ -234,7 +234,9 @@ function settle(record: RequestRecord, error?: GatewayError): void {
     cost === undefined
       ? Math.max(1, billedBefore + (isLastBilled ? 1 : 0)) +
         images.requestedAgain / images.requested
-      : billedBefore + images.possiblyBilled / images.requested;
+      : billedBefore +
+        images.possiblyBilled / images.requested +
+        embeddings.canceledInputs / Math.max(1, embeddings.inputs);
   const additional = cost === undefined ? billedTimes - 1 : billedTimes;
   reservation.settle(cost, additional * (estimate ?? 0));
   if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;

@@ -3,8 +3,10 @@
  * it reports none, and divided among its inputs, because the cache and batches need the count of each.
  */
 import { apportion } from "../lib/apportion.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target, Vector } from "../upstream/contract.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
 /**
@@ -44,6 +46,26 @@ export function embeddingsCost(
   if (usedSeveralTargets && targets.some((other) => other.tokenPrice !== tokenPrice))
     return undefined;
   return (upstreamTokens * tokenPrice) / 1_000_000;
+}
+
+/**
+ * Charges a request that failed after a part of its inputs was served: for that part. Not after an error that may have
+ * been billed: then the whole request is charged by its estimate.
+ */
+export function chargeServedPart(
+  record: RequestRecord,
+  targets: readonly Target[],
+  error: GatewayError,
+): void {
+  const { embeddings, routing, cost } = record;
+  const { servedTokens, canceledInputs } = embeddings;
+  if (servedTokens === 0 && canceledInputs === 0) return;
+  if (mayHaveBeenBilled(routing.attempts, error)) return;
+  embeddings.upstreamTokens = servedTokens;
+  if (servedTokens > 0) record.usage = { inputTokens: servedTokens };
+  cost.actual = servedTokens > 0 ? embeddingsCost(record, targets) : 0;
+  // The estimate is charged instead of a cost that is not known.
+  if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
 }
 
 /**

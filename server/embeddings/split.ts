@@ -20,6 +20,7 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
+import { countedTokens } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
 export const maxParallelSubRequests = 8;
@@ -78,7 +79,7 @@ async function sendSplit(
   stack: InputRange[],
   { next, maxParallel, generation }: Sending,
 ): Promise<EmbeddingsResponse> {
-  const { query, signal } = request;
+  const { query, signal, record } = request;
   if (signal.aborted) throw signal.reason;
   const vectors = new Array<Vector>(itemsOf(query.input));
   let inputTokens: number | undefined = 0;
@@ -100,6 +101,7 @@ async function sendSplit(
     }
     for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
     received.push({ range, generation: generation() });
+    record.embeddings.servedTokens += countedTokens(response) ?? 0;
     // An unknown count of one sub-request makes the total unknown.
     inputTokens =
       response.usage && inputTokens !== undefined
@@ -113,14 +115,15 @@ async function sendSplit(
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
+    controller.signal.throwIfAborted();
     try {
-      controller.signal.throwIfAborted();
       await sendRange(range);
     } catch (error) {
       if (range.to - range.from > 1 && isTooLarge(error)) {
         stack.push(...halves(range));
         return;
       }
+      if (controller.signal.aborted) record.embeddings.canceledInputs += range.to - range.from;
       // One failed sub-request fails the request: the others are canceled.
       const remapped = remapInputIndex(error, indexesOf(range));
       controller.abort(remapped);

@@ -70,6 +70,8 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   responseBytes?(query: Q, model: PermittedModel): number;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
   cost?(record: RequestRecord, model: PermittedModel): number | undefined;
+  /** Records the cost of a part that was served before the request failed. Absent: the stages record it. */
+  chargeFailed?(record: RequestRecord, model: PermittedModel, error: GatewayError): void;
   /** `context` is created only for endpoints that use it. */
   write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;
 }

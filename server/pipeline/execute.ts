@@ -56,7 +56,10 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly isPartOfRequest?: boolean;
   /** Its trace context, as part of another request. Absent: the request is not traced. */
   readonly trace?: RequestTrace;
-  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost" | "responseBytes">;
+  readonly endpoint: Pick<
+    Endpoint<Q, A>,
+    "operation" | "kind" | "cost" | "chargeFailed" | "responseBytes"
+  >;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
   /** The usage that the upstream reported, and the number of images, for the ledger. */
@@ -110,6 +113,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
   } catch (thrown) {
     const error = toGatewayError(thrown, lifetime.isSettled ? undefined : lifetime.signal);
     if (!lifetime.isSettled) {
+      if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
       await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
     }
     throw error;

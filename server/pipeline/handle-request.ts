@@ -145,6 +145,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
   const response = toErrorResponse(error, neverRetry);
   const released = lifetime.releaseFailed(error);
   if (!isSettled) {
+    if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
     // A client that has disconnected receives nothing.
     record.outcome.bytesOut = error.kind === "client_closed" ? 0 : Buffer.byteLength(response.body);
     try {

@@ -79,6 +79,10 @@ interface EmbeddingsRecord {
   cachedInputs: number;
   /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
   upstreamTokens: number | undefined;
+  /** The token count of the upstream requests that have ended: a request that fails is charged for the part it got. */
+  servedTokens: number;
+  /** Inputs of sub-requests that were canceled because another one failed. Upstreams may bill them. */
+  canceledInputs: number;
 }
 
 /** Parameters that were not served as the client sent them; response headers name them. */
@@ -158,7 +162,13 @@ export class RequestRecord {
    */
   steps: string[] | undefined;
   readonly routing = new RoutingRecord();
-  readonly embeddings: EmbeddingsRecord = { inputs: 0, cachedInputs: 0, upstreamTokens: undefined };
+  readonly embeddings: EmbeddingsRecord = {
+    inputs: 0,
+    cachedInputs: 0,
+    upstreamTokens: undefined,
+    servedTokens: 0,
+    canceledInputs: 0,
+  };
   readonly parameters: ParametersRecord = { adapted: undefined, dropped: undefined };
   readonly images: ImagesRecord = {
     requested: 1,

@@ -190,6 +190,23 @@ describe("a larger request", () => {
     expect(upstream.requests).toHaveLength(5);
   });
 
+  test("counts what was served, and what was canceled, when one of its sub-requests fails", async () => {
+    const upstream = new HeldUpstream();
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }), maxParallel: 3 })(
+      upstream.next,
+    );
+    const request = requestFor(numbered(8), model);
+    const outcome = outcomeOf(send(request));
+    await settled();
+    upstream.requests[0]?.respond();
+    await settled();
+    upstream.requests[1]?.fail(rejected("a bad input"));
+    expect(await outcome).toMatchObject({ error: { kind: "upstream_rejected" } });
+    const served = responseTo(upstream.requests[0]!.request).usage!.inputTokens;
+    expect(upstream.requests).toHaveLength(4);
+    expect(request.record.embeddings).toMatchObject({ servedTokens: served, canceledInputs: 4 });
+  });
+
   test("has exactly the allowed number of sub-requests in flight", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(

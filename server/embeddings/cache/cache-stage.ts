@@ -153,11 +153,14 @@ class CacheStage implements InputSources {
     const { singleFlight } = this;
     const { record } = request;
     const tokensBefore = record.embeddings.upstreamTokens;
+    const servedBefore = record.embeddings.servedTokens;
     record.embeddings.upstreamTokens = undefined;
     record.embeddings.cachedInputs -= keys.length;
     const flight = singleFlight.start(request, keys);
     const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
       const tokens = countedTokens(response);
+      // Replaces the sum of the sub-requests, if the request was split.
+      if (tokens !== undefined) record.embeddings.servedTokens = servedBefore + tokens;
       if (tokensBefore !== undefined && tokens !== undefined)
         record.embeddings.upstreamTokens = tokensBefore + tokens;
       try {
