@@ -37,9 +37,12 @@ export const createImageResultHandler =
         "No response is stored for this request ID. Responses are stored for a limited time, for image requests with an Idempotency-Key and for image requests whose client disconnected before the end.",
       );
     }
+    // HEAD delivers nothing: a client that polls with it can still get the response by a retry of its request.
+    const endDelivery =
+      incoming.method === "HEAD" ? undefined : store.startDelivery(caller.id, found);
     return {
       status: 200,
       headers: { ...found.headers, "vexel-replayed-from": found.requestId },
-      body: { ...found, close: async () => undefined },
+      body: { ...found, close: async (isComplete) => endDelivery?.(isComplete) },
     };
   };

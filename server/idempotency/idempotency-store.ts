@@ -2,7 +2,8 @@
  * The idempotency store of image requests: an image is not billed twice for a retry. A request with the idempotency key
  * (`Idempotency-Key`) of an earlier request gets the stored response (replay), or an error if its request fingerprint
  * differs. A concurrent duplicate waits for the request in flight. The response of a client that disconnected
- * (orphaned response) goes to the next identical request, or to a GET with its request ID.
+ * (orphaned response) goes to the next identical request, or to a GET with its request ID, until it was delivered
+ * completely.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -27,9 +28,16 @@ import {
 } from "./in-flight-request.ts";
 
 export type Claim =
-  | { readonly kind: "replay"; readonly response: StoredResponse }
+  | {
+      readonly kind: "replay";
+      readonly response: StoredResponse;
+      readonly endDelivery: EndDelivery;
+    }
   | ({ readonly kind: "failed" } & FailedRequest)
   | { readonly kind: "proceed"; readonly request: InFlightRequest };
+
+/** Called once: whether the client received the whole response. */
+type EndDelivery = (isComplete: boolean) => void;
 
 /** The interval at which a request checks whether an identical request on another replica has ended. */
 const pollMs = 100;
@@ -77,8 +85,7 @@ export class IdempotencyStore implements InFlightRequests {
       const response = await this.#responses.find(name);
       if (response) {
         if (response.fingerprint !== fingerprint) throw keyReusedError();
-        this.#orphans.remove(idName(options.owner, response.requestId));
-        return { kind: "replay", response };
+        return this.#replay(options, response);
       }
       // A duplicate may have started during the lookup.
       if (this.#inFlight.has(name)) continue;
@@ -100,10 +107,11 @@ export class IdempotencyStore implements InFlightRequests {
   async #claimShared(
     claims: RequestClaims,
     request: InFlightRequest,
-    { owner, requestId, signal }: ClaimOptions,
+    options: ClaimOptions,
     fingerprint: string,
     name: string,
   ): Promise<Claim> {
+    const { requestId, signal } = options;
     let waitsFor: string | undefined;
     for (;;) {
       const sharedClaim = await claims.claim({ name, fingerprint, requestId, waitsFor });
@@ -125,7 +133,7 @@ export class IdempotencyStore implements InFlightRequests {
         }
         if (response) {
           settle({ kind: "stored" });
-          return { kind: "replay", response };
+          return this.#replay(options, response);
         }
         request.holdClaim(settle);
         return { kind: "proceed", request };
@@ -142,12 +150,15 @@ export class IdempotencyStore implements InFlightRequests {
       if (sharedClaim.kind === "stored") {
         const response = await this.#responses.find(name);
         if (!response) throw responseNotStored();
-        this.#orphans.remove(idName(owner, response.requestId));
-        return { kind: "replay", response };
+        return this.#replay(options, response);
       }
       waitsFor = sharedClaim.claim;
       await this.#pause(signal);
     }
+  }
+
+  #replay({ owner }: ClaimOptions, response: StoredResponse): Claim {
+    return { kind: "replay", response, endDelivery: this.startDelivery(owner, response) };
   }
 
   async #pause(signal: AbortSignal): Promise<void> {
@@ -158,7 +169,7 @@ export class IdempotencyStore implements InFlightRequests {
     }
   }
 
-  /** An orphaned response goes to one client only: the next identical request generates images of its own. */
+  /** An orphaned response goes to one client at a time: a concurrent identical request generates its own images. */
   async #claimOrphan(options: ClaimOptions, fingerprint: string): Promise<Claim> {
     const fingerprintName = storeName("fingerprint", options.owner, fingerprint);
     for (;;) {
@@ -173,9 +184,17 @@ export class IdempotencyStore implements InFlightRequests {
         if (failed && inFlight.claimFailure()) return { kind: "failed", ...failed };
         continue;
       }
+      // Before the lookup: a concurrent identical request must not claim the same response.
+      const endDelivery = this.#orphans.startDelivery(name);
+      let response: StoredResponse | undefined;
+      try {
+        response = await this.#responses.find(name);
+      } catch (error) {
+        endDelivery(false);
+        throw error;
+      }
+      if (response) return { kind: "replay", response, endDelivery };
       this.#orphans.remove(name);
-      const response = await this.#responses.find(name);
-      if (response) return { kind: "replay", response };
     }
   }
 
@@ -197,9 +216,15 @@ export class IdempotencyStore implements InFlightRequests {
   async findById(owner: string, id: string): Promise<StoredResponse | "in_progress" | undefined> {
     const name = idName(owner, id);
     if (this.#inFlight.has(name)) return "in_progress";
-    const response = await this.#responses.find(name);
-    if (response) this.#orphans.remove(idName(owner, response.requestId));
-    return response;
+    return this.#responses.find(name);
+  }
+
+  /**
+   * Starts the delivery of a stored response. An orphaned response is not replayed to an identical request until the
+   * delivery ends, and after a complete delivery never again. A client whose connection broke can retry once more.
+   */
+  startDelivery(owner: string, { requestId }: StoredResponse): EndDelivery {
+    return this.#orphans.startDelivery(idName(owner, requestId));
   }
 
   register(name: string, request: InFlightRequest): void {
@@ -242,17 +267,22 @@ interface Orphan {
   readonly fingerprintName: string;
 }
 
+interface OrphanEntry extends Orphan {
+  /** How many deliveries of the response have not ended. */
+  deliveries: number;
+}
+
 /**
  * Orphaned responses: stored responses whose client disconnected before it received them. A retry of the same request
- * claims one of them, and each is claimed once. The index is in memory only; after a restart a response is still found
- * by its request ID.
+ * claims one of them. Each is claimed until it was delivered completely, and by one retry at a time. The index is in
+ * memory only; after a restart a response is still found by its request ID.
  */
 export class OrphanedResponses {
   /**
    * By the store name of the request, oldest first. Searched from the start: there are few, and image requests are
    * slow.
    */
-  readonly #orphans = new Map<string, Orphan>();
+  readonly #orphans = new Map<string, OrphanEntry>();
   readonly #max: number;
 
   /** Above `max`, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
@@ -268,20 +298,30 @@ export class OrphanedResponses {
 
   add(name: string, orphan: Orphan): void {
     if (this.#orphans.has(name)) return;
-    this.#orphans.set(name, orphan);
+    this.#orphans.set(name, { ...orphan, deliveries: 0 });
     const [oldest] = this.#orphans.keys();
     if (oldest !== undefined && this.#orphans.size > this.#max) this.#orphans.delete(oldest);
   }
 
-  /** The oldest request with this fingerprint. */
+  /** The oldest request with this fingerprint whose response is not being delivered. */
   first(fingerprintName: string): string | undefined {
     for (const [name, orphan] of this.#orphans) {
-      if (orphan.fingerprintName === fingerprintName) return name;
+      if (orphan.fingerprintName === fingerprintName && orphan.deliveries === 0) return name;
     }
     return undefined;
   }
 
-  /** The response was delivered to a client, or will never exist. */
+  /** The returned function ends the delivery. */
+  startDelivery(name: string): EndDelivery {
+    const orphan = this.#orphans.get(name);
+    if (orphan) orphan.deliveries++;
+    return (isComplete) => {
+      if (isComplete) this.remove(name);
+      else if (orphan) orphan.deliveries--;
+    };
+  }
+
+  /** The response was delivered to a client, or does not exist. */
   remove(name: string): void {
     this.#orphans.delete(name);
   }

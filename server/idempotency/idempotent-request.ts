@@ -20,7 +20,7 @@ import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
-import type { InFlightRequest } from "./in-flight-request.ts";
+import { type InFlightRequest, responseNotStored } from "./in-flight-request.ts";
 
 interface IdempotentRequestOptions {
   readonly store: IdempotencyStore;
@@ -87,7 +87,7 @@ export class IdempotentRequest {
       signal,
     });
     if (claim.kind === "replay") {
-      const { response } = claim;
+      const { response, endDelivery } = claim;
       record.addStep(`replayed: ${response.requestId}`);
       record.outcome.bytesOut = response.length;
       return {
@@ -96,7 +96,7 @@ export class IdempotentRequest {
           "idempotent-replayed": "true",
           "vexel-replayed-from": response.requestId,
         },
-        body: { ...response, close: async () => undefined },
+        body: { ...response, close: async (isComplete) => endDelivery(isComplete) },
       };
     }
     if (claim.kind === "failed") {
@@ -132,7 +132,13 @@ export class IdempotentRequest {
   async storeUndelivered(body: StreamedJson, headers: Headers): Promise<void> {
     if (!this.finishesOnDisconnect || this.#request?.hasIdempotencyKey) return;
     await this.#detach();
-    await this.#store(body, headers);
+    try {
+      await this.#store(body, headers);
+    } catch (error) {
+      // The body cannot be read again. Identical requests may wait for this one since `#detach` registered it.
+      await this.#request?.release(responseNotStored());
+      throw error;
+    }
   }
 
   /** Records a stream while it is sent, and reads it to its end if the client disconnects. */

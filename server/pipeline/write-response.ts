@@ -37,7 +37,13 @@ export async function writeReplay(
 ): Promise<OutgoingResponse> {
   lifetime.record.cost.actual = 0;
   await lifetime.clearFiles();
-  return ok(body, await lifetime.settle(200), { ...headers });
+  try {
+    return ok(body, await lifetime.settle(200), { ...headers });
+  } catch (error) {
+    // The ledger row could not be written, so the response is not sent. It stays replayable.
+    await body.close(false);
+    throw error;
+  }
 }
 
 async function writeBuffered(

@@ -16,7 +16,8 @@ import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import type { ClaimOutcome } from "../../server/storage/ports/request-claims.ts";
-import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
+import type { ResponseStore, StoredResponse } from "../../server/storage/ports/response-store.ts";
+import { SharedResponseStore } from "../../server/storage/shared-response-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
@@ -284,6 +285,132 @@ test("an identical request waits for an undelivered response that is being store
   first.append("{}");
   await first.store({});
   expect(await second).toMatchObject({ kind: "replay", response: { requestId: "req_1" } });
+});
+
+/** The responses of one replica, which copies them to the storage that all replicas share. */
+function createSharedResponses(): ResponseStore {
+  const bodies = new Map<string, StoredResponse>();
+  const named = new Map<string, StoredResponse>();
+  return new SharedResponseStore({
+    local: createResponseFiles(),
+    shared: {
+      copy: async (id, response) => void bodies.set(id, response),
+      name: async (id, _length, names) => {
+        for (const name of names) named.set(name, bodies.get(id)!);
+      },
+      find: async (name) => named.get(name),
+      sweep: async () => undefined,
+    },
+    clock: () => performance.now(),
+    reportUnshared: failOnReport,
+  });
+}
+
+describe.each<[string, () => ResponseStore]>([
+  ["the data folder", createResponseFiles],
+  ["the storage that replicas share", createSharedResponses],
+])("an orphaned response in %s", (_, createResponses) => {
+  const claimAgain = (store: IdempotencyStore, requestId: string): Promise<Claim> =>
+    store.claim(withoutKey(requestId, async () => "the same"));
+
+  async function storeOrphan(responses = createResponses()): Promise<IdempotencyStore> {
+    const store = new IdempotencyStore(responses, failOnReport);
+    const request = await startRequest(
+      store,
+      withoutKey("orphan", async () => "the same"),
+    );
+    await request.detach();
+    request.append("{}");
+    await request.store({});
+    return store;
+  }
+
+  async function replayOf(store: IdempotencyStore, requestId: string) {
+    const claim = await claimAgain(store, requestId);
+    if (claim.kind !== "replay") throw new Error(`expected a replay, not ${claim.kind}`);
+    expect(claim.response.requestId).toBe("req_orphan");
+    return claim;
+  }
+
+  test("is replayed until a delivery is complete, to one client at a time", async () => {
+    const store = await storeOrphan();
+    const broken = await replayOf(store, "1");
+    expect((await claimAgain(store, "2")).kind).toBe("proceed");
+    broken.endDelivery(false);
+    const complete = await replayOf(store, "3");
+    complete.endDelivery(true);
+    expect((await claimAgain(store, "4")).kind).toBe("proceed");
+  });
+
+  test("is replayed after it was looked up by its request ID, until that delivery is complete", async () => {
+    const store = await storeOrphan();
+    const found = await store.findById("key_1", "req_orphan");
+    if (found === undefined || found === "in_progress") throw new Error("it was stored");
+    (await replayOf(store, "1")).endDelivery(false);
+    store.startDelivery("key_1", found)(false);
+    (await replayOf(store, "2")).endDelivery(false);
+    store.startDelivery("key_1", found)(true);
+    expect((await claimAgain(store, "3")).kind).toBe("proceed");
+  });
+
+  test("is replayed after a lookup that failed", async () => {
+    const responses = createResponses();
+    let fails = false;
+    const store = await storeOrphan({
+      begin: () => responses.begin(),
+      find: async (name) => {
+        if (fails) throw new Error("EIO: i/o error, open");
+        return responses.find(name);
+      },
+    });
+    fails = true;
+    await expect(claimAgain(store, "1")).rejects.toThrow("EIO");
+    fails = false;
+    await replayOf(store, "2");
+  });
+});
+
+test("an identical request gets an error if the undelivered response it waits for cannot be read again", async () => {
+  const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+  const requestId = "req_unreadable";
+  const query = { model: "m", prompt: "p", stream: false, options: {}, extraFields: {} };
+  const createRequest = (id: string): IdempotentRequest =>
+    new IdempotentRequest({
+      store,
+      incoming: {
+        requestId: id,
+        headers: new Headers(),
+        signal,
+      } as unknown as IncomingRequest,
+      record: new RequestRecord(id, "generations", 0),
+      operation: "generations",
+      query,
+      finishOnDisconnect: true,
+      retryPaid: false,
+    });
+  const first = createRequest(requestId);
+  await first.claim();
+  // The response was complete and being sent; then its client disconnected.
+  await first.storeResponse("{}", {});
+  const failing = Promise.withResolvers<never>();
+  const unreadable = {
+    length: 2,
+    // biome-ignore lint/correctness/useYield: the file cannot be read.
+    open: async function* () {
+      await failing.promise;
+    },
+  } as unknown as Parameters<IdempotentRequest["storeUndelivered"]>[0];
+  const storing = first.storeUndelivered(unreadable, {});
+  await until(async () => (await store.findById("", requestId)) === "in_progress");
+  const second = createRequest("req_waits").claim();
+  const outcomes = Promise.allSettled([storing, second]);
+  await Bun.sleep(10);
+  failing.reject(new Error("EIO: i/o error, read"));
+  expect(await outcomes).toMatchObject([
+    { reason: { message: "EIO: i/o error, read" } },
+    { reason: { kind: "storage_unavailable" } },
+  ]);
+  expect(await store.findById("", requestId)).toBeUndefined();
 });
 
 test("a detached stream ends once when its source fails", async () => {

@@ -1,6 +1,8 @@
 /** A billed response that was not delivered can be fetched by its request ID, or claimed by an identical request. */
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import sharp from "sharp";
 import { arrange } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
@@ -125,6 +127,73 @@ test("a response that was fetched by its request ID counts as delivered, so an i
   expect((await resultOf("fetched")).status).toBe(200);
   expect((await generate("fetched")).headers.get("idempotent-replayed")).toBeNull();
   expect(fake.requests).toHaveLength(2);
+});
+
+test("HEAD does not count as a delivery: an identical request after it gets the response", async () => {
+  fake.script({ delayMs: 200 });
+  const disconnect = startRequest("polled with HEAD", "polled");
+  await until(() => fake.requests.length === 1);
+  await Promise.all([disconnect(), untilDetached("polled")]);
+  const poll = () => fetch(`${gateway.url}/v1/images/results/polled`, { method: "HEAD", headers });
+  let polled = await poll();
+  for (; polled.status === 202; polled = await poll()) await Bun.sleep(20);
+  expect(polled.status).toBe(200);
+  expect((await generate("polled with HEAD")).headers.get("idempotent-replayed")).toBe("true");
+  expect(fake.requests).toHaveLength(1);
+});
+
+/** An image that is larger than the socket buffers, so that a client can disconnect before its last byte is sent. */
+async function largeImageResponse(): Promise<string> {
+  const create = { width: 2400, height: 2400, channels: 3, background: "red" } as const;
+  const image = await sharp({ create }).png({ compressionLevel: 0 }).toBuffer();
+  return JSON.stringify({ created: 1, data: [{ b64_json: image.toString("base64") }] });
+}
+
+/** Sends a request and disconnects when the first bytes of the response arrive. Returns them. */
+function breakAtFirstBytes(head: string, body: string): Promise<string> {
+  const { hostname, port } = new URL(gateway.url);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  socket.once("data", (data) => {
+    socket.destroy();
+    resolve(data.toString("latin1"));
+  });
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(
+    `${head} HTTP/1.1\r\nhost: x\r\n${fields.join("")}content-length: ${body.length}\r\n\r\n${body}`,
+  );
+  return promise;
+}
+
+test("a response stays replayable until it was delivered completely: after a replay and a GET that broke", async () => {
+  const body = JSON.stringify({ model: "any-image-model", prompt: "breaks often" });
+  const post = (signal?: AbortSignal) =>
+    fetch(`${gateway.url}/v1/images/generations`, {
+      method: "POST",
+      headers: { ...headers, "x-client-request-id": "breaks" },
+      body,
+      ...(signal && { signal }),
+    });
+  const generated = { status: 200, body: await largeImageResponse() };
+  fake.script({ delayMs: 200, response: generated }, { times: 2 });
+  const client = new AbortController();
+  const first = post(client.signal).catch(() => undefined);
+  await until(() => fake.requests.length === 1);
+  client.abort();
+  await Promise.all([first, untilDetached("breaks")]);
+  const replay = await breakAtFirstBytes("POST /v1/images/generations", body);
+  expect(replay).toContain("idempotent-replayed: true");
+  const fetched = await breakAtFirstBytes("GET /v1/images/results/breaks", "");
+  expect(fetched).toStartWith("HTTP/1.1 200");
+  // Nothing shows when the gateway has noticed both disconnects.
+  await Bun.sleep(500);
+  const retry = await post();
+  expect(retry.headers.get("idempotent-replayed")).toBe("true");
+  expect(await retry.json()).toMatchObject({ data: [{ b64_json: expect.any(String) }] });
+  expect(fake.requests).toHaveLength(1);
+  // Now it was delivered: the next identical request generates an image of its own.
+  expect((await post()).headers.get("idempotent-replayed")).toBeNull();
 });
 
 test("a replayed response with missing images has the same vexel-missing header", async () => {

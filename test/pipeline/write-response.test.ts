@@ -6,6 +6,8 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint } from "../../server/pipeline/endpoint.ts";
 import { createPipeline } from "../../server/pipeline/handle-request.ts";
+import type { RequestLifetime } from "../../server/pipeline/request-lifetime.ts";
+import { writeReplay } from "../../server/pipeline/write-response.ts";
 import type { StreamedResponseBody } from "../../server/request/http-types.ts";
 import type { Send } from "../../server/request/stage.ts";
 import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
@@ -160,4 +162,17 @@ test("a response whose ledger row cannot be written leaves no listener, and a di
   await Bun.sleep(1);
   expect(opened.opened).toBe(openedBefore);
   expect(internalErrors).toEqual([]);
+});
+
+test("a replay whose ledger row cannot be written ends its delivery as incomplete", async () => {
+  const closed: boolean[] = [];
+  const lifetime = {
+    record: { cost: {} },
+    clearFiles: async () => undefined,
+    settle: () => Promise.reject(new GatewayError("ledger_unavailable", "no")),
+  } as unknown as RequestLifetime;
+  const close = async (isComplete: boolean): Promise<void> => void closed.push(isComplete);
+  const body = { length: 0, open: unused, close };
+  await expect(writeReplay(lifetime, { headers: {}, body })).rejects.toThrow("no");
+  expect(closed).toEqual([false]);
 });

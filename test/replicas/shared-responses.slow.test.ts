@@ -5,6 +5,7 @@ import { temporaryFolder } from "../harness.ts";
 import { bearer, imageModel } from "../http/gateway-fixture.ts";
 import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
 import { replicaStarter } from "./replica-fixture.ts";
 
 const fake = startFake();
@@ -57,5 +58,38 @@ testWithPostgres(
     expect(fake.requests.length - before).toBe(1);
     const other = { ...request, prompt: "a cat" };
     expect((await b.post("/v1/images/generations", other, headers)).status).toBe(409);
+  },
+);
+
+testWithPostgres(
+  "a response that another replica was asked for with HEAD is still replayed to an identical request",
+  async () => {
+    using folder = temporaryFolder();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const options = { folder: folder.path, databaseUrl };
+    const a = await start({ ...options, name: "a" });
+    const b = await start({ ...options, name: "b" });
+    const before = fake.requests.length;
+    fake.script({ delayMs: 300 });
+    const client = new AbortController();
+    const body = JSON.stringify({ ...request, prompt: "polled on another replica" });
+    const headers = { ...bearer, "content-type": "application/json" };
+    const init = { method: "POST", headers, body };
+    const disconnected = fetch(`${a.url}/v1/images/generations`, {
+      ...init,
+      headers: { ...headers, "x-client-request-id": "polled" },
+      signal: client.signal,
+    }).catch(() => undefined);
+    await until(() => fake.requests.length > before);
+    client.abort();
+    await disconnected;
+    const poll = { method: "HEAD", headers };
+    for (const replica of [b, a]) {
+      const url = `${replica.url}/v1/images/results/polled`;
+      await until(async () => (await fetch(url, poll)).status === 200);
+    }
+    const retry = await fetch(`${a.url}/v1/images/generations`, init);
+    expect(retry.headers.get("idempotent-replayed")).toBe("true");
+    expect(fake.requests.length - before).toBe(1);
   },
 );
