@@ -4,10 +4,14 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
+import { HeldUpstream, model, requestFor } from "./stage-fixture.ts";
 import { embeddingResponse } from "./upstream-response.ts";
 
 const closeAfter = closeAfterEach();
@@ -143,4 +147,31 @@ test("other directives do not disable the cache", async () => {
     await embed(gateway, "a", header);
   }
   expect(fake.requests).toHaveLength(1);
+});
+
+test("a refresh removes the earlier vectors from the shared cache before it adds the new ones", async () => {
+  const calls: string[] = [];
+  const upstream = new HeldUpstream();
+  const cache = new EmbeddingCache({
+    maxBytes: 1e6,
+    persistence: {
+      add: () => calls.push("add"),
+      touch: () => undefined,
+      clear: async () => undefined,
+    },
+  });
+  const send = cacheStage({
+    cache,
+    singleFlight: new SingleFlight(),
+    shared: { get: () => undefined, remove: (keys) => calls.push(`remove ${keys.length}`) },
+    enabled: () => true,
+  })(upstream.next);
+  for (const policy of ["use", "refresh"] as const) {
+    const request = requestFor(["a", "b"], model);
+    request.record.cachePolicy = policy;
+    const response = send(request);
+    await upstream.respondToAll();
+    await response;
+  }
+  expect(calls).toEqual(["add", "add", "remove 2", "add", "add"]);
 });

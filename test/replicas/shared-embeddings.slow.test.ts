@@ -27,6 +27,8 @@ afterAll(async () => {
 const replica = (): RedisEmbeddings =>
   new RedisEmbeddings(redis, { ttlMs: 60_000, now: () => 1234, timeoutMs: 20_000 });
 const keyOf = (text: string): string => Bun.SHA256.hash(text, "base64");
+const redisKeyOf = (text: string): Buffer =>
+  Buffer.concat([Buffer.from("vxe:"), Buffer.from(keyOf(text), "base64").subarray(0, 16)]);
 const vector = Float32Array.from({ length: 1536 }, (_, at) => Math.sin(at));
 
 testWithRedis(
@@ -39,10 +41,7 @@ testWithRedis(
       await cache.close();
       expect(await find()).toBeDefined();
     };
-    const redisKey = Buffer.concat([
-      Buffer.from("vxe:"),
-      Buffer.from(keyOf("text"), "base64").subarray(0, 16),
-    ]);
+    const redisKey = redisKeyOf("text");
     await write();
     const good = await redis.run((client) => client.getBuffer(redisKey));
     if (!good) throw new Error("the value is not where it is expected");
@@ -54,10 +53,7 @@ testWithRedis(
     damaged.push(good.slice(0, -4), good.slice(0, 10), new Uint8Array(0));
     cache.add(keyOf("other"), { vector, tokens: 3 });
     await cache.close();
-    const other = Buffer.concat([
-      Buffer.from("vxe:"),
-      Buffer.from(keyOf("other"), "base64").subarray(0, 16),
-    ]);
+    const other = redisKeyOf("other");
     damaged.push((await redis.run((client) => client.getBuffer(other))) ?? new Uint8Array(0));
     for (const bytes of damaged) {
       await redis.run((client) => client.set(redisKey, bytes));
@@ -106,6 +102,34 @@ testWithRedis(
         .catch(() => false),
     );
     expect(await other.get([keyOf("suspect")])).toEqual([undefined]);
+    await cache.close();
+    own.close();
+  },
+);
+
+testWithRedis(
+  "an embedding that is replaced while Redis is unavailable is deleted when Redis is available again",
+  async () => {
+    const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
+    await own.attempted();
+    const cache = new RedisEmbeddings(own, { ttlMs: 60_000, now: () => 1234, timeoutMs: 20_000 });
+    const texts = ["written and lost", "not written"];
+    for (const text of texts) cache.add(keyOf(text), { vector, tokens: 1 });
+    const stored = (): Promise<boolean[]> =>
+      redis.run((client) => Promise.all(texts.map((text) => client.exists(redisKeyOf(text)))));
+    await until(async () => (await stored()).every((isStored) => isStored));
+    server.pause();
+    const replace = (text: string): void => {
+      cache.remove([keyOf(text)]);
+      cache.add(keyOf(text), { vector: vector.slice(0, 8), tokens: 2 });
+    };
+    // The connection is lost while this value is being written.
+    replace("written and lost");
+    await until(() => !own.isAvailable);
+    replace("not written");
+    server.resume();
+    // The shared connection may notice the pause only now.
+    await until(async () => (await stored().catch(() => [true])).every((isStored) => !isStored));
     await cache.close();
     own.close();
   },

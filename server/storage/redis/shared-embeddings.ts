@@ -4,7 +4,8 @@
  * one of another key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all
  * earlier values are misses. A replica that finds another generation than before knows that another replica has cleared
  * the cache. If the cache is cleared while Redis is unavailable, the generation is replaced when Redis
- * is available again, and this replica reads nothing before.
+ * is available again, and this replica reads nothing before. Values that are to be replaced, and whose new value could
+ * not be written, are deleted as soon as Redis is available.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
@@ -25,6 +26,8 @@ const keyPrefix = Buffer.from("vxe:");
 const defaultTimeoutMs = 10;
 /** The bounds of lookups in flight, of pending writes, and of one write. */
 const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
+/** The bound of outdated keys, about 100 bytes each. Above it, a new generation makes all values misses. */
+const maxOutdated = 65_536;
 
 export interface RedisEmbeddingsOptions {
   readonly ttlMs: number;
@@ -37,6 +40,8 @@ export class RedisEmbeddings implements SharedEmbeddings {
   readonly #redis: RedisConnection;
   readonly #options: Required<RedisEmbeddingsOptions>;
   readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
+  /** Keys whose value in Redis is to be replaced or deleted. */
+  readonly #outdated = new Set<string>();
   #keysInFlight = 0;
   #writing: Promise<void> | undefined;
   /** The generation of a clear that is not in Redis yet. */
@@ -52,7 +57,10 @@ export class RedisEmbeddings implements SharedEmbeddings {
     this.#redis = redis;
     this.#options = { timeoutMs: defaultTimeoutMs, ...options };
     this.#stopListening = redis.onChange(({ isAvailable }) => {
-      if (isAvailable) this.#replaceGeneration();
+      if (!isAvailable) return;
+      this.#replaceGeneration();
+      // A write that failed with the connection before may not have ended yet.
+      void Promise.resolve(this.#writing).then(() => this.#startWriting());
     });
   }
 
@@ -71,11 +79,20 @@ export class RedisEmbeddings implements SharedEmbeddings {
     value.writeDoubleLE(this.#options.now(), 8);
     value.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), headerBytes);
     this.#pending.set(key, value);
-    this.#writing ??= this.#write();
+    this.#startWriting();
+  }
+
+  remove(keys: readonly string[]): void {
+    for (const key of keys) {
+      this.#pending.delete(key);
+      this.#outdated.add(key);
+    }
+    if (this.#outdated.size > maxOutdated) this.clear();
+    else this.#startWriting();
   }
 
   clear(): void {
-    this.#pending.clear();
+    this.#dropPending();
     this.#nextGeneration = randomBytes(generationBytes).toString("hex");
     this.#replaceGeneration();
   }
@@ -124,7 +141,8 @@ export class RedisEmbeddings implements SharedEmbeddings {
       const [generation, values] = read;
       if (this.#readGeneration(generation) === "changed") return found;
       for (const [at, value] of values.entries()) {
-        if (value) found[at] = decode(keys[at] as string, value, generation);
+        const key = keys[at] as string;
+        if (value && !this.#outdated.has(key)) found[at] = decode(key, value, generation);
       }
     } catch {
       // Redis has just become unavailable, which its connection reports: all inputs are misses.
@@ -134,32 +152,67 @@ export class RedisEmbeddings implements SharedEmbeddings {
     return found;
   }
 
+  #startWriting(): void {
+    if (!this.#redis.isAvailable || this.#pending.size + this.#outdated.size === 0) return;
+    this.#writing ??= this.#write();
+  }
+
   /** One batch after the other, until nothing is pending. */
   async #write(): Promise<void> {
     // Collects the vectors of a whole response, and of others that end at the same time.
     await Bun.sleep(5);
     try {
       while (this.#pending.size > 0) {
-        const batch = [...this.#pending].slice(0, maxBatch);
+        const batch = this.#pending.entries().take(maxBatch).toArray();
         for (const [key] of batch) this.#pending.delete(key);
-        await this.#redis.run(async (client) => {
-          const generation = (await client.get(generationKey)) ?? (await this.#begin(client));
-          // Another replica has cleared the cache since these vectors were received.
-          if (this.#readGeneration(generation) === "changed") return;
-          await Promise.all(
-            batch.map(([key, value]) => {
-              seal(key, value, generation);
-              return client.set(redisKey(key), value, "PX", this.#options.ttlMs);
-            }),
-          );
-        });
+        await this.#replace(
+          batch.map(([key]) => key),
+          () => this.#set(batch),
+        );
+      }
+      // Their new values were dropped.
+      while (this.#outdated.size > 0) {
+        const keys = this.#outdated.values().take(maxBatch).toArray();
+        await this.#replace(keys, () =>
+          this.#redis.run((client) => Promise.all(keys.map((key) => client.del(redisKey(key))))),
+        );
       }
     } catch {
-      // A vector that is not written is a miss.
+      // A vector that is not written is a miss. Outdated keys are deleted when Redis is available again.
       this.#pending.clear();
     } finally {
       this.#writing = undefined;
     }
+  }
+
+  async #set(batch: readonly (readonly [string, Buffer<ArrayBuffer>])[]): Promise<void> {
+    await this.#redis.run(async (client) => {
+      const generation = (await client.get(generationKey)) ?? (await this.#begin(client));
+      // Another replica has cleared the cache since these vectors were received.
+      if (this.#readGeneration(generation) === "changed") return;
+      await Promise.all(
+        batch.map(([key, value]) => {
+          seal(key, value, generation);
+          return client.set(redisKey(key), value, "PX", this.#options.ttlMs);
+        }),
+      );
+    });
+  }
+
+  /** The keys are not outdated any more, unless the work fails, or they are removed again meanwhile. */
+  async #replace(keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
+    const outdated = keys.filter((key) => this.#outdated.delete(key));
+    try {
+      await work();
+    } catch (error) {
+      for (const key of outdated) this.#outdated.add(key);
+      throw error;
+    }
+  }
+
+  #dropPending(): void {
+    this.#pending.clear();
+    this.#outdated.clear();
   }
 
   /** Calls the listener if another replica has replaced the generation. */
@@ -169,7 +222,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
     const last = this.#lastGeneration;
     this.#lastGeneration = generation;
     if (last === undefined || last === generation) return "same";
-    this.#pending.clear();
+    this.#dropPending();
     this.#listening++;
     const settled = (): void => {
       this.#listening--;

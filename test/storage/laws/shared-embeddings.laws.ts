@@ -89,6 +89,61 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
       },
     );
 
+    law(
+      "a removed embedding is not found by any replica, until it is added again",
+      async (open) => {
+        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
+        for (const text of ["one", "two"]) a.add(keyOf(text), { vector: vectorOf(1), tokens: 1 });
+        await a.close();
+        b.remove([keyOf("one"), keyOf("absent")]);
+        expect((await get(b, "one", "two")).map((each) => each?.tokens)).toEqual([undefined, 1]);
+        await b.close();
+        expect((await get(a, "one", "two")).map((each) => each?.tokens)).toEqual([undefined, 1]);
+        b.add(keyOf("one"), { vector: vectorOf(2), tokens: 2 });
+        await b.close();
+        expect((await get(a, "one"))[0]?.vector).toEqual(vectorOf(2));
+      },
+    );
+
+    law("a removal drops an earlier embedding that waits to be written", async (open) => {
+      const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
+      a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
+      a.remove([keyOf("one")]);
+      await a.close();
+      expect(await get(b, "one")).toEqual([undefined]);
+    });
+
+    law(
+      "when more embeddings are replaced than can wait to be written, no earlier one is found",
+      async (open) => {
+        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
+        const texts = Array.from({ length: 6000 }, (_, at) => `text ${at}`);
+        for (let from = 0; from < texts.length; from += 1000) {
+          for (const text of texts.slice(from, from + 1000))
+            a.add(keyOf(text), { vector: vectorOf(1, 2), tokens: 1 });
+          await a.close();
+        }
+        expect((await get(b, ...texts)).map((each) => each?.tokens)).toEqual(texts.map(() => 1));
+        a.remove(texts.map(keyOf));
+        for (const text of texts) a.add(keyOf(text), { vector: vectorOf(2, 2), tokens: 2 });
+        await a.close();
+        const found = (await get(b, ...texts)).map((each) => each?.tokens);
+        expect(found).not.toContain(1);
+        expect(found).toContain(2);
+      },
+    );
+
+    law("so many removals that a list of them would be too long are a clear", async (open) => {
+      const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
+      a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
+      await a.close();
+      expect((await get(b, "one"))[0]).toBeDefined();
+      a.remove(Array.from({ length: 100_000 }, (_, at) => keyOf(`text ${at}`)));
+      await a.close();
+      expect(await get(a, "one")).toEqual([undefined]);
+      expect(await get(b, "one")).toEqual([undefined]);
+    });
+
     law("after a clear, no replica gets an embedding that was added before it", async (open) => {
       const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
       a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
@@ -148,6 +203,7 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
       const { cache, close } = await open(now);
       await close();
       cache.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
+      cache.remove([keyOf("one")]);
       expect(cache.get([keyOf("one")])).toBeUndefined();
       cache.clear();
       await cache.close();
