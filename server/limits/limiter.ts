@@ -16,6 +16,8 @@ export class LimitScope {
   readonly slots: ConcurrencySlots;
   readonly #counters: RateLimitCounters;
   readonly #buckets = new Map<Rate, RateCounter>();
+  /** Also buckets without a limit at the moment: the limit may be restored before they are full. */
+  readonly #created = new Map<Rate, RateCounter>();
   /** The buckets as an array, which is iterated several times per request. */
   buckets: readonly { readonly rate: Rate; readonly bucket: RateCounter }[] = [];
 
@@ -35,13 +37,25 @@ export class LimitScope {
     this.slots.limit = limits.concurrent ?? Infinity;
     for (const rate of rates) {
       const limit = limitOf(limits, rate);
-      const bucket = this.#buckets.get(rate);
-      if (limit === undefined) this.#buckets.delete(rate);
-      else if (!bucket)
-        this.#buckets.set(rate, this.#counters.createRate(this.id, rate, limit, now));
-      else if (bucket.limit !== limit) bucket.resize(limit, now);
+      if (limit === undefined) {
+        this.#buckets.delete(rate);
+        continue;
+      }
+      let bucket = this.#created.get(rate);
+      if (!bucket) {
+        bucket = this.#counters.createRate(this.id, rate, limit, now);
+        this.#created.set(rate, bucket);
+      } else if (bucket.limit !== limit) bucket.resize(limit, now);
+      this.#buckets.set(rate, bucket);
     }
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
+  }
+
+  /** Whether a new scope would be the same. */
+  isUnused(now: number): boolean {
+    const { inFlight, waiting } = this.slots;
+    if (inFlight > 0 || waiting > 0) return false;
+    return this.#created.values().every((bucket) => bucket.msUntilFull(now) === 0);
   }
 }
 
@@ -54,9 +68,14 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
   return Math.max(1, Math.round(megapixelsPerMinute * 1_000_000));
 }
 
+/** The bound of removed scopes whose usage is kept. Above it, the usage of the scope that was removed first is lost. */
+const maxRemoved = 10_000;
+
 export class Limiter {
   /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
+  /** Removed scopes with usage. Without them, two reloads that remove and restore limits would reset the usage. */
+  readonly #removed = new Map<string, LimitScope>();
   readonly #counters: RateLimitCounters;
   #table: ReadonlyMap<string, Limits> = new Map();
 
@@ -68,7 +87,7 @@ export class Limiter {
     return this.#scopes.size;
   }
 
-  /** Applies new limits: existing scopes keep their usage, removed scopes limit nothing any more. */
+  /** Applies new limits: scopes keep their usage, also if they are restored; removed scopes limit nothing. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
     const before = this.#table;
     this.#table = table;
@@ -80,7 +99,12 @@ export class Limiter {
       const scope = this.#scopes.get(id);
       const limits = table.get(id);
       scope?.apply(limits ?? {}, now);
-      if (!limits) this.#scopes.delete(id);
+      if (limits || !scope) continue;
+      this.#scopes.delete(id);
+      this.#removed.set(id, scope);
+    }
+    for (const [id, scope] of this.#removed) {
+      if (scope.isUnused(now) || this.#removed.size > maxRemoved) this.#removed.delete(id);
     }
   }
 
@@ -104,7 +128,10 @@ export class Limiter {
   #create(id: string, now: number): LimitScope | undefined {
     const limits = this.#table.get(id);
     if (!limits) return undefined;
-    const scope = new LimitScope(id, limits, this.#counters, now);
+    const removed = this.#removed.get(id);
+    this.#removed.delete(id);
+    removed?.apply(limits, now);
+    const scope = removed ?? new LimitScope(id, limits, this.#counters, now);
     this.#scopes.set(id, scope);
     return scope;
   }
