@@ -9,6 +9,7 @@ import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts"
 import type { CheckPrompt } from "../images/moderate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
+import { Deadline, SignalClient } from "../request/deadline.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { moderationPriceOf } from "../upstream/catalog/prices/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -89,6 +90,9 @@ async function verifiedResponse(
   return response;
 }
 
+/** How long a moderation upstream may take, unless half of the time that the image request has left is shorter. */
+export const moderationTimeoutMs = 10_000;
+
 interface ModerationRequestOptions extends VerifyOptions {
   readonly execute: Execute;
   readonly moderation: UpstreamClient["moderation"];
@@ -97,7 +101,9 @@ interface ModerationRequestOptions extends VerifyOptions {
 
 /**
  * The moderation request of an image request: of the same API key, with its own ledger row, cost and budget
- * reservation. The image request was admitted already and waits for it, so its limits are not counted twice.
+ * reservation. The image request was admitted already and waits for it, so its limits are not counted twice. Its
+ * timeout leaves time to generate the image. It starts when the request is sent, after every wait in a queue: a client
+ * that fills a queue must not be able to switch the moderation off.
  */
 export function createCheckPrompt({
   execute,
@@ -105,17 +111,31 @@ export function createCheckPrompt({
   limits,
   onImplausibleUsage,
 }: ModerationRequestOptions): CheckPrompt {
-  const sendTo = (target: Target, prompt: string): Send<ModerationQuery, ModerationResponse> => {
+  const sendTo = (
+    target: Target,
+    prompt: string,
+    imageDeadline: Deadline,
+  ): Send<ModerationQuery, ModerationResponse> => {
     const send: Send<ModerationQuery, ModerationResponse> = composeStages(
       [enforceTargetLimits(limits)],
-      ({ query, signal, traceHeaders }) =>
-        moderation(prompt, query.model, target, signal, traceHeaders),
+      async ({ query, signal, traceHeaders }) => {
+        const deadline = new Deadline({
+          client: new SignalClient(signal),
+          timeoutMs: Math.min(moderationTimeoutMs, Math.ceil(imageDeadline.leftMs / 2)),
+          clock: limits.clock,
+        });
+        try {
+          return await moderation(prompt, query.model, target, deadline.signal, traceHeaders);
+        } finally {
+          deadline.end();
+        }
+      },
     );
     return pinnedTo(target, async (request) =>
       dropImplausibleModerationUsage(await send(request), request, onImplausibleUsage),
     );
   };
-  return ({ query: { model, prompt }, record, signal }, target) => {
+  return ({ query: { model, prompt }, record, signal, deadline }, target) => {
     const { caller, requestId, priority, trace } = record;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
@@ -137,7 +157,7 @@ export function createCheckPrompt({
           return (inputTokens * price) / 1_000_000;
         },
       },
-      send: sendTo(target, prompt),
+      send: sendTo(target, prompt, deadline),
       usageOf: ({ usage }) => usage,
       use: async (response) => response,
     });

@@ -18,10 +18,14 @@ export interface RequestClient {
 
 /** An object and not a function: the deadline of a request is its own listener, without a closure for each request. */
 export interface DisconnectListener {
-  onDisconnect(): void;
+  /** `reason`: why the request that this one is part of has ended. Absent: the client closed the connection. */
+  onDisconnect(reason?: GatewayError): void;
 }
 
-/** The client of a request without HTTP: its disconnect is the abort of a signal. */
+/**
+ * The client of a request without HTTP: its disconnect is the abort of a signal, which may also be the timeout of the
+ * request that this one is part of.
+ */
 export class SignalClient implements RequestClient {
   readonly signal: AbortSignal;
   #listener: (() => void) | undefined;
@@ -32,7 +36,12 @@ export class SignalClient implements RequestClient {
 
   setDisconnectListener(listener: DisconnectListener | undefined): void {
     if (this.#listener) this.signal.removeEventListener("abort", this.#listener);
-    this.#listener = listener && (() => listener.onDisconnect());
+    this.#listener =
+      listener &&
+      (() => {
+        const { reason } = this.signal;
+        listener.onDisconnect(reason instanceof GatewayError ? reason : undefined);
+      });
     if (!this.#listener) return;
     if (this.signal.aborted) this.#listener();
     else this.signal.addEventListener("abort", this.#listener);
@@ -51,7 +60,8 @@ export class Deadline implements DisconnectListener {
   readonly #startedAt: number;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #isDisconnected = false;
+  /** Set when the client has disconnected. */
+  #disconnectError: GatewayError | undefined;
   #abortsAtEnd = false;
   #hasEnded = false;
   #disconnectListeners: Set<() => void> | undefined;
@@ -75,6 +85,12 @@ export class Deadline implements DisconnectListener {
     return this.#controller?.signal;
   }
 
+  /** The milliseconds until the timeout. */
+  get leftMs(): number {
+    const { timeoutMs, clock } = this.#options;
+    return Math.max(0, timeoutMs - (clock() - this.#startedAt));
+  }
+
   /** Called when the client disconnects, whether or not the request continues. */
   addDisconnectListener(listener: () => void): void {
     this.#disconnectListeners ??= new Set();
@@ -86,7 +102,7 @@ export class Deadline implements DisconnectListener {
   }
 
   abortIfDisconnected(): void {
-    if (this.#isDisconnected) this.#controller?.abort(clientClosedError());
+    if (this.#disconnectError) this.#controller?.abort(this.#disconnectError);
   }
 
   /**
@@ -106,12 +122,11 @@ export class Deadline implements DisconnectListener {
   }
 
   #start(): AbortController {
-    const { client, timeoutMs, clock } = this.#options;
+    const { client } = this.#options;
     const controller = new AbortController();
     this.#controller = controller;
     if (this.#hasEnded) return controller;
-    const leftMs = timeoutMs - (clock() - this.#startedAt);
-    this.#timer = setTimeout(Deadline.#onTimeout, Math.max(0, leftMs), this);
+    this.#timer = setTimeout(Deadline.#onTimeout, this.leftMs, this);
     client.setDisconnectListener(this);
     return controller;
   }
@@ -120,8 +135,8 @@ export class Deadline implements DisconnectListener {
     deadline.#controller?.abort(new RequestTimeout(deadline.#options.timeoutMs));
   }
 
-  onDisconnect(): void {
-    this.#isDisconnected = true;
+  onDisconnect(reason = clientClosedError()): void {
+    this.#disconnectError = reason;
     for (const listener of this.#disconnectListeners ?? []) listener();
     if (!this.sharedResult?.hasWaiters()) this.abortIfDisconnected();
   }

@@ -20,6 +20,15 @@ test("a disconnect of the client aborts the request at once", () => {
   deadline.end();
 });
 
+test("the timeout of the request that a request is part of aborts it with upstream_timeout", async () => {
+  const whole = startDeadline(connected(), 2);
+  const part = startDeadline(whole.signal, 60_000);
+  await new Promise((resolve) => part.signal.addEventListener("abort", resolve));
+  expect(part.signal.reason).toMatchObject({ kind: "upstream_timeout" });
+  part.end();
+  whole.end();
+});
+
 test("a client that disconnected before the request started aborts it as well", () => {
   const deadline = startDeadline(AbortSignal.abort(), 60_000);
   expect(deadline.signal).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
