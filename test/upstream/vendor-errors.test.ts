@@ -32,6 +32,7 @@ describe("the message of an error response is found", () => {
     ["openai-compatible", { message: expectedMessage }],
     ["openai-compatible", { detail: expectedMessage }],
     ["fal", { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] }],
+    ["fal", { detail: [{ loc: ["prompt", { toString: false }, null], msg: "is too long" }] }],
     ["mistral", { message: { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] } }],
     ["deepinfra", { detail: { error: expectedMessage } }],
     ["cloudflare", { errors: [{ message: expectedMessage, code: 5004 }] }],

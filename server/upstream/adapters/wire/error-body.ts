@@ -84,12 +84,14 @@ function validationErrors(detail: unknown): unknown {
   const message = detail.slice(0, 5).flatMap((entry: unknown) => {
     const { loc, msg } = asObject(entry) ?? {};
     if (typeof msg !== "string") return [];
-    return [
-      Array.isArray(loc) ? `${loc.filter((step) => step !== "body").join(".")}: ${msg}` : msg,
-    ];
+    return [Array.isArray(loc) ? `${loc.filter(isStep).join(".")}: ${msg}` : msg];
   });
   return message.join("; ");
 }
+
+/** A name or an index. An object may have a member `toString` that is not a function, so that it cannot be joined. */
+const isStep = (step: unknown): boolean =>
+  typeof step === "number" || (typeof step === "string" && step !== "body");
 
 function errorsIn(errors: unknown): unknown {
   if (!Array.isArray(errors)) return undefined;
