@@ -4,7 +4,7 @@
  */
 import { apportion } from "../lib/apportion.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestRecord } from "../request/request-record.ts";
+import type { EmbeddingsRecord, RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingInput, EmbeddingsResponse, Target, Vector } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
@@ -62,10 +62,17 @@ export function chargeServedPart(
   if (servedTokens === 0 && canceledInputs === 0) return;
   if (mayHaveBeenBilled(routing.attempts, error)) return;
   embeddings.upstreamTokens = servedTokens;
-  if (servedTokens > 0) record.usage = { inputTokens: servedTokens };
-  cost.actual = servedTokens > 0 ? embeddingsCost(record, targets) : 0;
+  if (servedTokens) record.usage = { inputTokens: servedTokens };
+  cost.actual = servedTokens === 0 ? 0 : embeddingsCost(record, targets);
   // The estimate is charged instead of a cost that is not known.
   if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
+}
+
+/** An upstream request has ended. `tokens`: undefined if the upstream did not report them. */
+export function addServed(embeddings: EmbeddingsRecord, tokens: number | undefined): void {
+  const before = embeddings.servedTokens;
+  embeddings.servedTokens =
+    before === undefined || tokens === undefined ? undefined : before + tokens;
 }
 
 /**

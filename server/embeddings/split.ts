@@ -19,8 +19,9 @@ import type {
   Target,
   Vector,
 } from "../upstream/contract.ts";
+import { invalidResponse } from "../upstream/invalid-response.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
-import { countedTokens } from "./embedding-usage.ts";
+import { addServed, countedTokens } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
 export const maxParallelSubRequests = 8;
@@ -81,14 +82,8 @@ async function sendSplit(
 ): Promise<EmbeddingsResponse> {
   const { query, signal, record } = request;
   if (signal.aborted) throw signal.reason;
-  const vectors = new Array<Vector>(itemsOf(query.input));
-  let inputTokens: number | undefined = 0;
-  let totalTokens = 0;
-  let perInput: number[] | undefined = new Array(vectors.length);
-  /** The ranges that have their vectors, with the generation of these. */
-  let received: { readonly range: InputRange; readonly generation: number }[] = [];
-
   const controller = new AbortController();
+  let received: ReceivedRange[] = [];
   const sendRange = async (range: InputRange): Promise<void> => {
     const input = inputsIn(query.input, range);
     const response = await next({
@@ -99,19 +94,8 @@ async function sendSplit(
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
-    for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
-    received.push({ range, generation: generation() });
-    record.embeddings.servedTokens += countedTokens(response) ?? 0;
-    // An unknown count of one sub-request makes the total unknown.
-    inputTokens =
-      response.usage && inputTokens !== undefined
-        ? inputTokens + response.usage.inputTokens
-        : undefined;
-    totalTokens += response.usage?.totalTokens ?? response.usage?.inputTokens ?? 0;
-    if (!response.usage?.perInput) perInput = undefined;
-    for (const [at, tokens] of response.usage?.perInput?.entries() ?? []) {
-      if (perInput) perInput[range.from + at] = tokens;
-    }
+    received.push({ range, response, generation: generation() });
+    addServed(record.embeddings, countedTokens(response));
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
@@ -132,16 +116,46 @@ async function sendSplit(
   };
   signal.addEventListener("abort", onAbort);
   try {
-    while (stack.length > 0) {
+    for (let round = 0; stack.length > 0; round++) {
+      if (round > maxResends) throw invalidResponse("it was found to be wrong several times");
       await runConcurrently(stack, maxParallel, sendOrHalve);
       const current = generation();
-      for (const { range } of received.filter((each) => each.generation !== current)) {
-        stack.push(range);
-      }
-      received = received.filter((each) => each.generation === current);
+      const outdated = received.filter((each) => each.generation !== current);
+      stack.push(...outdated.map(({ range }) => range));
+      if (outdated.length > 0) received = received.filter((each) => !outdated.includes(each));
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
+  }
+  return joinResponses(received, itemsOf(query.input));
+}
+
+/** How often sub-requests are sent again because the vectors of all upstreams were found to be possibly wrong. */
+const maxResends = 2;
+
+/** A sub-request with its response, and the generation in which the response was received. */
+interface ReceivedRange {
+  readonly range: InputRange;
+  readonly response: EmbeddingsResponse;
+  readonly generation: number;
+}
+
+/** `count`: the number of inputs of the whole request. */
+function joinResponses(received: readonly ReceivedRange[], count: number): EmbeddingsResponse {
+  const vectors = new Array<Vector>(count);
+  let inputTokens: number | undefined = 0;
+  let totalTokens = 0;
+  let perInput: number[] | undefined = new Array(count);
+  for (const { range, response } of received) {
+    const { usage } = response;
+    for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
+    // An unknown count of one sub-request makes the total unknown.
+    inputTokens = usage && inputTokens !== undefined ? inputTokens + usage.inputTokens : undefined;
+    totalTokens += usage?.totalTokens ?? usage?.inputTokens ?? 0;
+    if (!usage?.perInput) perInput = undefined;
+    for (const [at, tokens] of usage?.perInput?.entries() ?? []) {
+      if (perInput) perInput[range.from + at] = tokens;
+    }
   }
   if (!haveSameLength(vectors)) {
     throw new GatewayError(

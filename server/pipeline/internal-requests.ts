@@ -9,6 +9,7 @@ import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts"
 import type { CheckPrompt } from "../images/moderate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import { Deadline, SignalClient } from "../request/deadline.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { moderationPriceOf } from "../upstream/catalog/prices/index.ts";
@@ -97,31 +98,34 @@ interface ModerationRequestOptions extends VerifyOptions {
   readonly execute: Execute;
   readonly moderation: UpstreamClient["moderation"];
   readonly limits: TargetLimitOptions;
+  /** The request timeout of image models that have none of their own. */
+  readonly imageTimeoutMs: number;
 }
 
 /**
  * The moderation request of an image request: of the same API key, with its own ledger row, cost and budget
  * reservation. The image request was admitted already and waits for it, so its limits are not counted twice. Its
- * timeout leaves time to generate the image. It starts when the request is sent, after every wait in a queue: a client
- * that fills a queue must not be able to switch the moderation off.
+ * timeout leaves time to generate the image. It starts when the request is sent, after every wait in a queue, and is
+ * not shortened by the waits before: a client that fills a queue must not be able to switch the moderation off.
  */
 export function createCheckPrompt({
   execute,
   moderation,
   limits,
+  imageTimeoutMs,
   onImplausibleUsage,
 }: ModerationRequestOptions): CheckPrompt {
   const sendTo = (
     target: Target,
     prompt: string,
-    imageDeadline: Deadline,
+    { timeoutMs = imageTimeoutMs }: PermittedModel,
   ): Send<ModerationQuery, ModerationResponse> => {
     const send: Send<ModerationQuery, ModerationResponse> = composeStages(
       [enforceTargetLimits(limits)],
       async ({ query, signal, traceHeaders }) => {
         const deadline = new Deadline({
           client: new SignalClient(signal),
-          timeoutMs: Math.min(moderationTimeoutMs, Math.ceil(imageDeadline.leftMs / 2)),
+          timeoutMs: Math.min(moderationTimeoutMs, Math.ceil(timeoutMs / 2)),
           clock: limits.clock,
         });
         try {
@@ -135,7 +139,7 @@ export function createCheckPrompt({
       dropImplausibleModerationUsage(await send(request), request, onImplausibleUsage),
     );
   };
-  return ({ query: { model, prompt }, record, signal, deadline }, target) => {
+  return ({ query: { model, prompt }, model: imageModel, record, signal }, target) => {
     const { caller, requestId, priority, trace } = record;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
@@ -157,7 +161,7 @@ export function createCheckPrompt({
           return (inputTokens * price) / 1_000_000;
         },
       },
-      send: sendTo(target, prompt, deadline),
+      send: sendTo(target, prompt, imageModel),
       usageOf: ({ usage }) => usage,
       use: async (response) => response,
     });

@@ -72,15 +72,18 @@ class RoutingRecord {
 }
 
 /** The inputs of an embeddings request. */
-interface EmbeddingsRecord {
+export interface EmbeddingsRecord {
   /** 0 for other requests. */
   inputs: number;
   /** Inputs that this request did not send to an upstream: cached, in flight for another request, or duplicates. */
   cachedInputs: number;
   /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
   upstreamTokens: number | undefined;
-  /** The token count of the upstream requests that have ended: a request that fails is charged for the part it got. */
-  servedTokens: number;
+  /**
+   * The token count of the upstream requests that have ended, undefined if it is unknown: a request that fails is
+   * charged for the part that was served.
+   */
+  servedTokens: number | undefined;
   /** Inputs of sub-requests that were canceled because another one failed. Upstreams may bill them. */
   canceledInputs: number;
 }

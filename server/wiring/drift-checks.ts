@@ -52,20 +52,22 @@ export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
   let fullCheckTimer: unknown;
 
   const runRequested = async (): Promise<void> => {
-    while (requested) {
-      const all = requested === "all targets";
-      requested = undefined;
-      await check(all).finally(() => {
-        lastEndedAt = clock();
-      });
+    try {
+      while (requested) {
+        const all = requested === "all targets";
+        requested = undefined;
+        await check(all).finally(() => {
+          lastEndedAt = clock();
+        });
+      }
+    } finally {
+      running = undefined;
     }
   };
   /** One check at a time: checks that are requested meanwhile are joined into one more. */
   const runCheck = (all: boolean): Promise<void> => {
     if (all || requested === undefined) requested = all ? "all targets" : "new targets";
-    running ??= runRequested().finally(() => {
-      running = undefined;
-    });
+    running ??= runRequested();
     return running;
   };
   const startRecheckTimer = (): void => {

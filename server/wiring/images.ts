@@ -96,6 +96,7 @@ export function wireImages(
         execute,
         moderation: upstreamClient.moderation,
         limits,
+        imageTimeoutMs: settings.VEXEL_IMAGES_TIMEOUT * 1000,
         onImplausibleUsage: reportImplausibleUsage(log),
       }),
       checkHealth: isReachable,

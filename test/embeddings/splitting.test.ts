@@ -186,8 +186,28 @@ describe("a larger request", () => {
       upstream.requests[at]?.respond();
       await settled();
     }
-    expect((await response).vectors).toEqual(texts.map((text) => vectorFor(text)));
+    const { vectors, usage } = await response;
+    expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
     expect(upstream.requests).toHaveLength(5);
+    // The vectors that were dropped do not count in the usage of the response.
+    expect(usage?.inputTokens).toBe(texts.join("").length);
+  });
+
+  test("fails if its vectors are found to be wrong again and again", async () => {
+    let generation = 0;
+    let sent = 0;
+    const send = split({
+      capabilities: capabilitiesOf({ maxItems: 2 }),
+      generation: () => generation,
+    })(async (request) => {
+      sent++;
+      setImmediate(() => generation++);
+      await settled();
+      return responseTo(request);
+    });
+    const outcome = await outcomeOf(send(requestFor(numbered(6), model)));
+    expect(outcome).toMatchObject({ error: { kind: "upstream_invalid" } });
+    expect(sent).toBeLessThanOrEqual(9);
   });
 
   test("counts what was served, and what was canceled, when one of its sub-requests fails", async () => {

@@ -135,7 +135,7 @@ export const fixedValues: readonly (readonly [page: string, label: string, value
   ],
   [
     "docs/images.md",
-    "Time that a moderation upstream has to respond, unless half of the remaining time of the image request is shorter",
+    "Time that a moderation upstream has to respond, unless half of the timeout of the image model is shorter",
     time(moderationTimeoutMs),
   ],
   [

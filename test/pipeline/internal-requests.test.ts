@@ -218,7 +218,7 @@ describe("a moderation request", () => {
     },
   );
 
-  describe("that takes longer than half of the time of its image request ends with upstream_timeout, and", () => {
+  describe("that takes longer than half of the timeout of its image model ends with upstream_timeout, and", () => {
     test("the image is generated if the model allows it", async () => {
       // Half of the time is enough to generate the image on a busy machine.
       const { gateway, generate, imageUpstream } = startModerated({
@@ -233,6 +233,19 @@ describe("a moderation request", () => {
         ["generations", null, "moderation: upstream_timeout; images/gpt-image-1.5: generated"],
         ["moderations", "upstream_timeout", null],
       ]);
+    });
+
+    test("no image is generated without a check after a wait in the queue", async () => {
+      const { generate, imageUpstream } = startModerated({
+        response: "hangs",
+        model: "timeout: 6",
+        moderation: ", onFailure: allow",
+        key: ", limits: { concurrent: 1 }",
+      });
+      // The second request waits for the first one, so its image request times out before its moderation does.
+      const responses = await Promise.all([generate(), generate()]);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 504]);
+      expect(imageUpstream.requests).toHaveLength(1);
     });
 
     test("the image is refused otherwise, before the timeout of its request", async () => {

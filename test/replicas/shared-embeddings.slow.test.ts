@@ -70,6 +70,34 @@ testWithRedis(
 );
 
 testWithRedis(
+  "a loss of data in Redis is not a clear: replicas keep their own vectors",
+  async () => {
+    const [cache, other] = [replica(), replica()];
+    let cleared = 0;
+    other.onCleared(async () => void cleared++);
+    cache.add(keyOf("text"), { vector, tokens: 3 });
+    await cache.close();
+    expect((await other.get([keyOf("text")]))?.[0]).toBeDefined();
+    await server.command("FLUSHALL");
+    cache.add(keyOf("text"), { vector, tokens: 3 });
+    await cache.close();
+    expect((await other.get([keyOf("text")]))?.[0]).toBeDefined();
+    expect(cleared).toBe(0);
+  },
+);
+
+testWithRedis("an embedding that is added while others are deleted is written, too", async () => {
+  const cache = replica();
+  const texts = Array.from({ length: 1000 }, (_, at) => `deleted ${at}`);
+  cache.remove(texts.map(keyOf));
+  // The first deletions are being sent.
+  await Bun.sleep(6);
+  cache.add(keyOf("added meanwhile"), { vector, tokens: 3 });
+  await cache.close();
+  expect((await cache.get([keyOf("added meanwhile")]))?.[0]).toBeDefined();
+});
+
+testWithRedis(
   "a clear while Redis is unavailable is done when Redis is available again, before anything is read",
   async () => {
     const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });

@@ -10,7 +10,7 @@ import type { Send, Stage } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
-import { countedTokens, responseOf, tokensPerInput } from "../embedding-usage.ts";
+import { addServed, countedTokens, responseOf, tokensPerInput } from "../embedding-usage.ts";
 import type { InFlightQuery, SingleFlight } from "../single-flight.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
 import { writeBase64Response } from "../vector-formats.ts";
@@ -160,7 +160,8 @@ class CacheStage implements InputSources {
     const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
       const tokens = countedTokens(response);
       // Replaces the sum of the sub-requests, if the request was split.
-      if (tokens !== undefined) record.embeddings.servedTokens = servedBefore + tokens;
+      record.embeddings.servedTokens = servedBefore;
+      addServed(record.embeddings, tokens);
       if (tokensBefore !== undefined && tokens !== undefined)
         record.embeddings.upstreamTokens = tokensBefore + tokens;
       try {

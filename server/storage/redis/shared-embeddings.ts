@@ -2,10 +2,9 @@
  * Second-level cache (L2 cache) of embeddings in Redis. A value has a header of 32 bytes (format, tokens, time,
  * generation, checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or
  * one of another key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all
- * earlier values are misses. A replica that finds another generation than before knows that another replica has cleared
- * the cache. If the cache is cleared while Redis is unavailable, the generation is replaced when Redis
- * is available again, and this replica reads nothing before. Values that are to be replaced, and whose new value could
- * not be written, are deleted as soon as Redis is available.
+ * earlier values are misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while
+ * Redis is unavailable, the generation is replaced when Redis is available again, and this replica reads nothing before.
+ * Values that are to be replaced, and whose new value could not be written, are deleted as soon as Redis is available.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
@@ -93,7 +92,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
 
   clear(): void {
     this.#dropPending();
-    this.#nextGeneration = randomBytes(generationBytes).toString("hex");
+    this.#nextGeneration = newGeneration("cleared");
     this.#replaceGeneration();
   }
 
@@ -162,16 +161,17 @@ export class RedisEmbeddings implements SharedEmbeddings {
     // Collects the vectors of a whole response, and of others that end at the same time.
     await Bun.sleep(5);
     try {
-      while (this.#pending.size > 0) {
+      while (this.#pending.size + this.#outdated.size > 0) {
         const batch = this.#pending.entries().take(maxBatch).toArray();
-        for (const [key] of batch) this.#pending.delete(key);
-        await this.#replace(
-          batch.map(([key]) => key),
-          () => this.#set(batch),
-        );
-      }
-      // Their new values were dropped.
-      while (this.#outdated.size > 0) {
+        if (batch.length > 0) {
+          for (const [key] of batch) this.#pending.delete(key);
+          await this.#replace(
+            batch.map(([key]) => key),
+            () => this.#set(batch),
+          );
+          continue;
+        }
+        // Their new values were dropped.
         const keys = this.#outdated.values().take(maxBatch).toArray();
         await this.#replace(keys, () =>
           this.#redis.run((client) => Promise.all(keys.map((key) => client.del(redisKey(key))))),
@@ -215,13 +215,13 @@ export class RedisEmbeddings implements SharedEmbeddings {
     this.#outdated.clear();
   }
 
-  /** Calls the listener if another replica has replaced the generation. */
+  /** Calls the listener if another replica has cleared the cache. */
   #readGeneration(generation: string): "same" | "changed" {
     // A clear of this replica is not in Redis yet.
     if (this.#nextGeneration !== undefined) return "changed";
     const last = this.#lastGeneration;
     this.#lastGeneration = generation;
-    if (last === undefined || last === generation) return "same";
+    if (last === undefined || last === generation || !isCleared(generation)) return "same";
     this.#dropPending();
     this.#listening++;
     const settled = (): void => {
@@ -233,14 +233,23 @@ export class RedisEmbeddings implements SharedEmbeddings {
 
   /** The first generation, or one after a loss of data. */
   async #begin(client: Parameters<Parameters<RedisConnection["run"]>[0]>[0]): Promise<string> {
-    const generation = randomBytes(generationBytes).toString("hex");
+    const generation = newGeneration("begun");
     await client.set(generationKey, generation, "NX");
-    const begun = (await client.get(generationKey)) ?? generation;
-    // The replica that replaces a lost generation has nothing to learn from it.
-    if (begun === generation) this.#lastGeneration = generation;
-    return begun;
+    return (await client.get(generationKey)) ?? generation;
   }
 }
+
+/** The first byte tells other replicas whether the cache was cleared: after a loss of data, vectors stay valid. */
+const firstByte = { begun: 0, cleared: 1 } as const;
+
+function newGeneration(origin: keyof typeof firstByte): string {
+  const bytes = randomBytes(generationBytes);
+  bytes[0] = firstByte[origin];
+  return bytes.toString("hex");
+}
+
+const isCleared = (generation: string): boolean =>
+  Buffer.from(generation, "hex")[0] === firstByte.cleared;
 
 /** `key`: SHA-256 in base64. */
 const redisKey = (key: string): Buffer =>
