@@ -100,3 +100,24 @@ test("checks that are requested while one is running are joined into one check o
   await checked;
   expect(started).toHaveLength(2);
 });
+
+test.each([0, 1, 2, 3, 4])(
+  "a check that is requested %i microtasks after another one has ended is run",
+  async (gap) => {
+    const ends: (() => void)[] = [];
+    const schedule = scheduleDriftChecks({
+      hours: 24,
+      check: () => new Promise((resolve) => ends.push(resolve)),
+      timers: { start: () => undefined, stop: () => undefined },
+      clock: () => 0,
+    });
+    schedule.start();
+    ends[0]?.();
+    for (let microtask = 0; microtask < gap; microtask++) await undefined;
+    const checked = schedule.checkAll();
+    await Bun.sleep(0);
+    expect(ends).toHaveLength(2);
+    ends[1]?.();
+    await checked;
+  },
+);
