@@ -100,7 +100,7 @@ export class TempStorage {
     this.release(keyId, bytes);
   }
 
-  /** Counts bytes, also those that another process has already written to disk. */
+  /** Counts bytes. A worker process may have written them to disk before. */
   charge(keyId: string, bytes: number): void {
     this.#held += bytes;
     this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);

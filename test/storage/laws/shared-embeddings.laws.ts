@@ -133,7 +133,7 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
       },
     );
 
-    law("so many removals that a list of them would be too long are a clear", async (open) => {
+    law("a removal of more keys than are remembered clears the whole cache", async (open) => {
       const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
       a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
       await a.close();
