@@ -10,7 +10,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { abortable } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { ClaimOutcome, RequestClaims } from "../storage/ports/request-claims.ts";
+import type { ClaimAnswer, ClaimOutcome, RequestClaims } from "../storage/ports/request-claims.ts";
 import type {
   ResponseStore,
   ResponseWriter,
@@ -23,6 +23,7 @@ import {
   type InFlightRequests,
   idName,
   idNames,
+  parseFailure,
   responseNotStored,
   storeName,
 } from "./in-flight-request.ts";
@@ -39,12 +40,20 @@ export type Claim =
 /** Called once: whether the client received the whole response. */
 type EndDelivery = (isComplete: boolean) => void;
 
+/** A request with an idempotency key. */
+interface KeyedRequest {
+  /** The store name of the key. */
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly options: ClaimOptions;
+}
+
 /** The interval at which a request checks whether an identical request on another replica has ended. */
 const pollMs = 100;
 
 export class IdempotencyStore implements InFlightRequests {
   readonly #responses: ResponseStore;
-  readonly #report: (error: unknown) => void;
+  readonly reportStorageError: (error: unknown) => void;
   /** Requests in flight that duplicates may wait for, by store name. */
   readonly #inFlight = new Map<string, InFlightRequest>();
   readonly #orphans = new OrphanedResponses();
@@ -53,11 +62,11 @@ export class IdempotencyStore implements InFlightRequests {
   /** `claims`: the claims that all replicas share. Absent: this is the only replica. */
   constructor(
     responses: ResponseStore,
-    report: (error: unknown) => void,
+    reportStorageError: (error: unknown) => void,
     claims?: RequestClaims | undefined,
   ) {
     this.#responses = responses;
-    this.#report = report;
+    this.reportStorageError = reportStorageError;
     this.#claims = claims;
   }
 
@@ -68,105 +77,95 @@ export class IdempotencyStore implements InFlightRequests {
       return { kind: "proceed", request: new InFlightRequest(this, options, undefined) };
     }
     const fingerprint = await options.fingerprint();
-    return idempotencyKey === undefined
-      ? this.#claimOrphan(options, fingerprint)
-      : this.#claimKey(options, fingerprint, storeName("key", owner, idempotencyKey));
+    if (idempotencyKey === undefined) return this.#claimOrphan(options, fingerprint);
+    return this.#claimKey({ name: storeName("key", owner, idempotencyKey), fingerprint, options });
   }
 
-  async #claimKey(options: ClaimOptions, fingerprint: string, name: string): Promise<Claim> {
+  async #claimKey(keyed: KeyedRequest): Promise<Claim> {
+    const { name, fingerprint, options } = keyed;
     for (;;) {
       const inFlight = this.#inFlight.get(name);
       if (inFlight) {
-        if (inFlight.fingerprint !== fingerprint) throw keyReusedError();
+        checkFingerprint(inFlight, fingerprint);
         const failed = await this.#waitFor(inFlight, options);
         if (failed) return { kind: "failed", ...failed };
         continue;
       }
       const response = await this.#responses.find(name);
-      if (response) {
-        if (response.fingerprint !== fingerprint) throw keyReusedError();
-        return this.#replay(options, response);
-      }
+      if (response) return this.#replay(response, keyed);
       // A duplicate may have started during the lookup.
-      if (this.#inFlight.has(name)) continue;
-      const request = new InFlightRequest(this, options, fingerprint);
-      request.register([name, ...idNames(options)]);
-      if (!this.#claims) return { kind: "proceed", request };
-      let claim: Claim | undefined;
-      try {
-        claim = await this.#claimShared(this.#claims, request, options, fingerprint, name);
-        return claim;
-      } finally {
-        // Duplicates on this replica continue: each finds the same result as this request.
-        if (claim?.kind !== "proceed") request.settle();
-      }
+      if (!this.#inFlight.has(name)) break;
+    }
+    const request = new InFlightRequest(this, options, fingerprint);
+    request.register([name, ...idNames(options)]);
+    let claim: Claim | undefined;
+    try {
+      claim = await this.#claimShared(request, keyed);
+      return claim;
+    } finally {
+      // Duplicates on this replica continue: each finds the same result as this request.
+      if (claim?.kind !== "proceed") request.settle();
     }
   }
 
   /** Claims the request among all replicas, and waits while another replica processes an identical one. */
-  async #claimShared(
-    claims: RequestClaims,
-    request: InFlightRequest,
-    options: ClaimOptions,
-    fingerprint: string,
-    name: string,
-  ): Promise<Claim> {
+  async #claimShared(request: InFlightRequest, keyed: KeyedRequest): Promise<Claim> {
+    const { name, fingerprint, options } = keyed;
     const { requestId, signal } = options;
     let waitsFor: string | undefined;
     for (;;) {
-      const sharedClaim = await claims.claim({ name, fingerprint, requestId, waitsFor });
-      if (!sharedClaim) {
-        if (waitsFor !== undefined) throw lostClaimError();
-        return { kind: "proceed", request };
-      }
-      if (sharedClaim.kind === "claimed") {
-        const settle = (outcome: ClaimOutcome): void =>
-          void sharedClaim.settle(outcome).catch((error: unknown) => this.#report(error));
-        let response: StoredResponse | undefined;
-        try {
-          // Another replica may have stored the response after it was looked up.
-          response = await this.#responses.find(name);
-        } catch (error) {
-          // A claim that is not settled is renewed until this process ends, and blocks its key on every replica.
-          settle({ kind: "released" });
-          throw error;
-        }
-        if (response) {
-          settle({ kind: "stored" });
-          return this.#replay(options, response);
-        }
-        request.holdClaim(settle);
-        return { kind: "proceed", request };
-      }
-      if (sharedClaim.fingerprint !== fingerprint) throw keyReusedError();
-      if (sharedClaim.kind === "failed") {
-        return {
-          kind: "failed",
-          requestId: sharedClaim.requestId,
-          error: parseError(sharedClaim.error),
-        };
-      }
-      if (sharedClaim.kind === "abandoned") throw abandonedError();
-      if (sharedClaim.kind === "stored") {
-        const response = await this.#responses.find(name);
-        if (!response) throw responseNotStored();
-        return this.#replay(options, response);
-      }
-      waitsFor = sharedClaim.claim;
-      await this.#pause(signal);
+      const answer = await this.#claims?.claim({ name, fingerprint, requestId, waitsFor });
+      if (!answer && waitsFor !== undefined) throw lostClaimError();
+      if (!answer) return { kind: "proceed", request };
+      if (answer.kind === "claimed") return this.#proceedUnlessStored(request, keyed, answer);
+      checkFingerprint(answer, fingerprint);
+      if (answer.kind !== "held") return this.#resultOf(answer, keyed);
+      waitsFor = answer.claim;
+      await sleep(pollMs, signal).catch(() => Promise.reject(clientClosedError()));
     }
   }
 
-  #replay({ owner }: ClaimOptions, response: StoredResponse): Claim {
-    return { kind: "replay", response, endDelivery: this.startDelivery(owner, response) };
-  }
-
-  async #pause(signal: AbortSignal): Promise<void> {
+  /** Another replica may have stored the response after it was looked up. */
+  async #proceedUnlessStored(
+    request: InFlightRequest,
+    keyed: KeyedRequest,
+    claimed: Extract<ClaimAnswer, { kind: "claimed" }>,
+  ): Promise<Claim> {
+    const settle = (outcome: ClaimOutcome): void =>
+      void claimed.settle(outcome).catch(this.reportStorageError);
+    let response: StoredResponse | undefined;
     try {
-      await sleep(pollMs, signal);
-    } catch {
-      throw clientClosedError();
+      response = await this.#responses.find(keyed.name);
+    } catch (error) {
+      // A claim that is not settled is renewed until this process ends, and blocks its key on every replica.
+      settle({ kind: "released" });
+      throw error;
     }
+    if (response) {
+      settle({ kind: "stored" });
+      return this.#replay(response, keyed);
+    }
+    request.holdClaim(settle);
+    return { kind: "proceed", request };
+  }
+
+  /** The result of an identical request that has ended on another replica. */
+  async #resultOf(
+    ended: Extract<ClaimAnswer, { kind: "failed" | "abandoned" | "stored" }>,
+    keyed: KeyedRequest,
+  ): Promise<Claim> {
+    if (ended.kind === "abandoned") throw abandonedError();
+    if (ended.kind === "failed") {
+      return { kind: "failed", requestId: ended.requestId, error: parseFailure(ended.error) };
+    }
+    const response = await this.#responses.find(keyed.name);
+    if (!response) throw responseNotStored();
+    return this.#replay(response, keyed);
+  }
+
+  #replay(response: StoredResponse, { fingerprint, options }: KeyedRequest): Claim {
+    checkFingerprint(response, fingerprint);
+    return { kind: "replay", response, endDelivery: this.startDelivery(options.owner, response) };
   }
 
   /** An orphaned response goes to one client at a time: a concurrent identical request generates its own images. */
@@ -246,18 +245,8 @@ export class IdempotencyStore implements InFlightRequests {
     this.#orphans.remove(idName(owner, requestId));
   }
 
-  /** Undefined if the disk refuses the file: the response is then not stored, and the request continues. */
-  startRecording(): ResponseWriter | undefined {
-    try {
-      return this.#responses.begin();
-    } catch (error) {
-      this.#report(error);
-      return undefined;
-    }
-  }
-
-  reportStorageError(error: unknown): void {
-    this.#report(error);
+  startRecording(): ResponseWriter {
+    return this.#responses.begin();
   }
 }
 
@@ -265,9 +254,6 @@ interface Orphan {
   readonly owner: string;
   /** A hash of the owner and the fingerprint of the request. */
   readonly fingerprintName: string;
-}
-
-interface OrphanEntry extends Orphan {
   /** How many deliveries of the response have not ended. */
   deliveries: number;
 }
@@ -282,7 +268,7 @@ export class OrphanedResponses {
    * By the store name of the request, oldest first. Searched from the start: there are few, and image requests are
    * slow.
    */
-  readonly #orphans = new Map<string, OrphanEntry>();
+  readonly #orphans = new Map<string, Orphan>();
   readonly #max: number;
 
   /** Above `max`, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
@@ -292,11 +278,10 @@ export class OrphanedResponses {
 
   /** Whether an owner has orphaned responses. If not, its requests need no fingerprint. */
   has(owner: string): boolean {
-    for (const orphan of this.#orphans.values()) if (orphan.owner === owner) return true;
-    return false;
+    return this.#orphans.values().some((orphan) => orphan.owner === owner);
   }
 
-  add(name: string, orphan: Orphan): void {
+  add(name: string, orphan: Omit<Orphan, "deliveries">): void {
     if (this.#orphans.has(name)) return;
     this.#orphans.set(name, { ...orphan, deliveries: 0 });
     const [oldest] = this.#orphans.keys();
@@ -327,28 +312,27 @@ export class OrphanedResponses {
   }
 }
 
-/** The error of a request on another replica. */
-function parseError(text: string): GatewayError {
-  const [kind, message] = JSON.parse(text) as [GatewayError["kind"], string];
-  return new GatewayError(kind, message, { overrides: { retry: "never" } });
-}
-
 const abandonedError = (): GatewayError =>
-  new GatewayError(
-    "storage_unavailable",
+  unknownOutcome(
     "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
-    { overrides: { retry: "never" } },
   );
 
 const lostClaimError = (): GatewayError =>
-  new GatewayError(
-    "storage_unavailable",
+  unknownOutcome(
     "Another gateway was processing this Idempotency-Key when the connection to Redis was lost, so its images may have been generated and billed. Retry later with the same key to get them, or use a new Idempotency-Key to generate them again.",
-    { overrides: { retry: "never" } },
   );
 
-const keyReusedError = (): GatewayError =>
-  new GatewayError(
+const unknownOutcome = (message: string): GatewayError =>
+  new GatewayError("storage_unavailable", message, { overrides: { retry: "never" } });
+
+/** `earlier`: the request that used the idempotency key before, or its response. */
+function checkFingerprint(
+  earlier: { readonly fingerprint: string | undefined },
+  fingerprint: string,
+): void {
+  if (earlier.fingerprint === fingerprint) return;
+  throw new GatewayError(
     "idempotency_mismatch",
     "This Idempotency-Key was used before with a different request. Use a new key for each new request.",
   );
+}

@@ -37,7 +37,8 @@ export interface InFlightRequests {
   unregister(name: string, request: InFlightRequest): void;
   addOrphan(options: ClaimOptions, fingerprint: string): void;
   removeOrphan(options: ClaimOptions): void;
-  startRecording(): ResponseWriter | undefined;
+  /** Throws the file system's errors. */
+  startRecording(): ResponseWriter;
   reportStorageError(error: unknown): void;
 }
 
@@ -140,8 +141,7 @@ export class InFlightRequest {
     if (this.#isIncomplete) return;
     try {
       this.#writer ??= this.#store.startRecording();
-      this.#writer?.append(chunk);
-      this.#isIncomplete = this.#writer === undefined;
+      this.#writer.append(chunk);
     } catch (error) {
       this.#isIncomplete = true;
       this.#store.reportStorageError(error);
@@ -210,11 +210,19 @@ export class InFlightRequest {
     this.#settlement.resolve(error && { requestId, error });
     this.#settleClaim?.(
       error
-        ? { kind: "failed", error: JSON.stringify([error.kind, error.message]) }
+        ? { kind: "failed", error: formatFailure(error) }
         : { kind: this.#isStored ? "stored" : "released" },
     );
     this.#settleClaim = undefined;
   }
+}
+
+/** The failure of a shared claim: it is the error of duplicates on other replicas. */
+const formatFailure = ({ kind, message }: GatewayError): string => JSON.stringify([kind, message]);
+
+export function parseFailure(text: string): GatewayError {
+  const [kind, message] = JSON.parse(text) as [GatewayError["kind"], string];
+  return new GatewayError(kind, message, { overrides: { retry: "never" } });
 }
 
 /** No upstream request was sent for a waiter. Nevertheless its client must not retry automatically. */

@@ -125,6 +125,31 @@ test("a claim that replicas share is released if the stored responses cannot be 
   expect((await store.claim(claimOptions("unreadable"))).kind).toBe("proceed");
 });
 
+test("a response that another replica stored before the claim is not replayed to a different request", async () => {
+  let lookups = 0;
+  const outcomes: ClaimOutcome[] = [];
+  const settle = async (outcome: ClaimOutcome): Promise<void> => void outcomes.push(outcome);
+  const stored: StoredResponse = {
+    requestId: "req_earlier",
+    fingerprint: "another",
+    headers: {},
+    length: 2,
+    open: async function* () {
+      yield Buffer.from("{}");
+    },
+  };
+  const responses: ResponseStore = {
+    begin: () => createResponseFiles().begin(),
+    find: async () => (++lookups === 1 ? undefined : stored),
+  };
+  const store = new IdempotencyStore(responses, failOnReport, {
+    claim: async () => ({ kind: "claimed", settle }),
+  });
+  const claim = store.claim(claimOptions("reused"));
+  await expect(claim).rejects.toMatchObject({ kind: "idempotency_mismatch" });
+  expect(outcomes).toEqual([{ kind: "stored" }]);
+});
+
 describe("a client that disconnects", () => {
   test("while its request fails does not block an identical request", async () => {
     const store = new IdempotencyStore(createResponseFiles(), failOnReport);
