@@ -189,6 +189,10 @@ const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): Ca
     file?.add(key, embedding, isBulk);
     shared.add(key, embedding);
   },
+  remove: (keys) => {
+    file?.remove(keys);
+    shared.remove(keys);
+  },
   touch: (key) => file?.touch(key),
   clear: async () => {
     shared.clear();

@@ -20,6 +20,7 @@ function cacheFor(entries: number) {
     slabBytes: slot,
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
+      remove: (keys) => evictions.push(`remove ${keys}`),
       touch: (key) => evictions.push(`used ${key}`),
       clear: async () => void evictions.push("clear"),
     },

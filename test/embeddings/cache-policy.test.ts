@@ -149,13 +149,14 @@ test("other directives do not disable the cache", async () => {
   expect(fake.requests).toHaveLength(1);
 });
 
-test("a refresh removes the earlier vectors from the shared cache before it adds the new ones", async () => {
+test("a refresh removes the persisted and shared vectors before it adds the new ones", async () => {
   const calls: string[] = [];
   const upstream = new HeldUpstream();
   const cache = new EmbeddingCache({
     maxBytes: 1e6,
     persistence: {
       add: () => calls.push("add"),
+      remove: (keys) => calls.push(`remove ${keys.length}`),
       touch: () => undefined,
       clear: async () => undefined,
     },
@@ -163,7 +164,7 @@ test("a refresh removes the earlier vectors from the shared cache before it adds
   const send = cacheStage({
     cache,
     singleFlight: new SingleFlight(),
-    shared: { get: () => undefined, remove: (keys) => calls.push(`remove ${keys.length}`) },
+    shared: { get: () => undefined },
     enabled: () => true,
   })(upstream.next);
   for (const policy of ["use", "refresh"] as const) {

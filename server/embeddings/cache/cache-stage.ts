@@ -27,7 +27,7 @@ export interface CacheStageOptions {
   readonly cache: EmbeddingCache;
   readonly singleFlight: SingleFlight;
   /** The cache that replicas share. Absent: there is none. */
-  readonly shared?: Pick<SharedEmbeddings, "get" | "remove"> | undefined;
+  readonly shared?: Pick<SharedEmbeddings, "get"> | undefined;
   readonly enabled: (model: PermittedModel) => boolean;
   /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
   readonly taskTypesTranslated?: (model: PermittedModel) => boolean;
@@ -195,8 +195,7 @@ class CacheStage implements InputSources {
         ? [usage?.inputTokens]
         : tokensPerInput(usage, request.query.input);
     const isBulk = isBulkRequest(request);
-    // The new vectors may not reach the shared cache, and other replicas must not get the earlier ones.
-    if (request.record.cachePolicy === "refresh") this.#options.shared?.remove(keys);
+    if (request.record.cachePolicy === "refresh") this.#options.cache.removePersisted(keys);
     for (let at = 0; at < keys.length; at++) {
       const key = keys[at] as string;
       // Waiters share the vector as received: no code modifies a response.

@@ -20,7 +20,7 @@ export interface CachedEmbedding {
 }
 
 /** Persists cached vectors across restarts. Called for each new vector, and for each use. */
-export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "touch" | "clear">;
+export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "remove" | "touch" | "clear">;
 
 export interface EmbeddingCacheOptions {
   /** The maximum bytes of slabs and entries together. 0: nothing is cached. */
@@ -212,6 +212,11 @@ export class EmbeddingCache {
     }
     this.#countOperation();
     return true;
+  }
+
+  /** Before vectors are replaced: the persisted ones are not used again, also if the new ones are not persisted. */
+  removePersisted(keys: readonly string[]): void {
+    this.#persistence?.remove(keys);
   }
 
   /** Clears the cache, the persisted vectors too. When the promise resolves, their disk space is free. */

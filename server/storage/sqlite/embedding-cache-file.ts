@@ -7,6 +7,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
 import type {
   EmbeddingCacheStore,
@@ -31,14 +32,13 @@ export interface EmbeddingCacheFileOptions {
   readonly groupMs?: number;
   /** Rows per write on the thread that serves requests: a few milliseconds. */
   readonly groupRows?: number;
-  /** The limit of vectors that wait to be written. Beyond it, vectors are not persisted. */
+  /** The limit of vectors that wait to be written. Beyond it, new vectors are not persisted. */
   readonly maxQueuedBytes?: number;
   /** How often the last use of vectors is written. */
   readonly usedMs?: number;
 }
 
 interface QueuedVector {
-  readonly key: string;
   readonly known: PersistedEmbedding;
   /** A bulk request's vector counts as never used, so that it is evicted first. */
   readonly isBulk: boolean;
@@ -46,6 +46,8 @@ interface QueuedVector {
 
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
+/** The bound of outdated keys, about 100 bytes each. Above it, the file is cleared. */
+const maxOutdated = 65_536;
 /** The maximum number of evictions per write, which runs on the thread that serves requests. */
 const maxTrims = 16;
 
@@ -56,11 +58,14 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   readonly #clearedPath: string;
   #table: EmbeddingCacheTable | undefined;
   #ticking: ReturnType<typeof setInterval> | undefined;
-  #queue: QueuedVector[] = [];
+  readonly #queue = new Map<string, QueuedVector>();
   #queuedBytes = 0;
+  /** Keys whose rows are to be replaced or deleted. */
+  readonly #outdated = new Set<string>();
   readonly #used = new Set<string>();
   #usedNotedAt: number;
   #isClosed = false;
+  #isDiscarded = false;
 
   constructor(options: EmbeddingCacheFileOptions) {
     this.#options = {
@@ -90,8 +95,21 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   add(key: string, { vector, tokens }: PersistedEmbedding, isBulk = false): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
-    this.#queue.push({ key, known: { vector: vector.slice(), tokens }, isBulk });
+    this.#dequeue(key);
+    this.#queue.set(key, { known: { vector: vector.slice(), tokens }, isBulk });
     this.#queuedBytes += byteLength;
+  }
+
+  remove(keys: readonly string[]): void {
+    if (!this.#table) {
+      this.#discard();
+      return;
+    }
+    for (const key of keys) {
+      this.#dequeue(key);
+      this.#outdated.add(key);
+    }
+    if (this.#outdated.size > maxOutdated) ignoreRejection(this.clear());
   }
 
   touch(key: string): void {
@@ -103,9 +121,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
    * millisecond per megabyte. A file that is not used after an error is removed: the next start would load it.
    */
   async clear(): Promise<void> {
-    this.#queue = [];
-    this.#queuedBytes = 0;
-    this.#used.clear();
+    this.#dropPending();
     if (this.#isClosed) return;
     try {
       const isUsed = this.#table !== undefined;
@@ -143,9 +159,11 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   /** Writes all pending vectors. */
   async close(): Promise<void> {
     this.#attempt((table) => {
-      while (this.#queue.length > 0) this.#write(table);
+      while (this.#isPending) this.#write(table);
       this.#noteUsed(table);
     });
+    // Another process holds the lock.
+    if (this.#outdated.size > 0) this.#discard();
     this.#shut();
     this.#isClosed = true;
   }
@@ -156,7 +174,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   }
 
   #tick(table: EmbeddingCacheTable): void {
-    if (this.#queue.length > 0 || table.bytes() > this.#options.maxBytes) this.#write(table);
+    if (this.#isPending || table.bytes() > this.#options.maxBytes) this.#write(table);
     const now = this.#options.now();
     if (now - this.#usedNotedAt < this.#options.usedMs) return;
     this.#usedNotedAt = now;
@@ -172,16 +190,30 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   #write(table: EmbeddingCacheTable): void {
     const { groupRows, maxBytes, now } = this.#options;
-    const group = this.#queue.slice(0, groupRows);
+    const outdated = this.#outdated.values().take(groupRows).toArray();
+    const group = this.#queue.entries().take(groupRows).toArray();
     table.transaction(() => {
-      for (const { key, known, isBulk } of group) {
+      for (const key of outdated) table.delete(key);
+      for (const [key, { known, isBulk }] of group) {
         table.insert(key, known, { madeAt: now(), usedAt: isBulk ? 0 : now() });
       }
       for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.evictOldest();
     });
     table.shrink(maxBytes);
-    this.#queue.splice(0, group.length);
-    for (const { known } of group) this.#queuedBytes -= known.vector.byteLength;
+    for (const key of outdated) this.#outdated.delete(key);
+    for (const [key] of group) {
+      this.#dequeue(key);
+      this.#outdated.delete(key);
+    }
+  }
+
+  get #isPending(): boolean {
+    return this.#queue.size + this.#outdated.size > 0;
+  }
+
+  #dequeue(key: string): void {
+    this.#queuedBytes -= this.#queue.get(key)?.known.vector.byteLength ?? 0;
+    this.#queue.delete(key);
   }
 
   #noteUsed(table: EmbeddingCacheTable): void {
@@ -204,17 +236,32 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   /** After an error of the file, embeddings are cached in memory only. */
   #disable(error: unknown): void {
+    const isOutdated = this.#outdated.size > 0;
     this.#shut();
     const reason = errorMessage(error);
     this.#options.report(error instanceof StoreError ? reason : `${this.#path}: ${reason}`);
+    if (isOutdated) this.#discard();
+  }
+
+  /** Removes the file, because outdated rows cannot be deleted from it. */
+  #discard(): void {
+    // Not again for every refresh, should the file not be removable.
+    if (this.#isDiscarded) return;
+    this.#isDiscarded = true;
+    ignoreRejection(this.clear());
   }
 
   #shut(): void {
     clearInterval(this.#ticking);
     this.#table?.close();
     this.#table = undefined;
-    this.#queue = [];
+    this.#dropPending();
+  }
+
+  #dropPending(): void {
+    this.#queue.clear();
     this.#queuedBytes = 0;
+    this.#outdated.clear();
     this.#used.clear();
   }
 }

@@ -42,6 +42,7 @@ export class EmbeddingCacheTable {
   readonly #db: Database;
   readonly #statements: PreparedStatements;
   readonly #insert: Statement;
+  readonly #delete: Statement;
   readonly #touch: Statement;
   readonly #trim: Statement;
   readonly #expire: Statement;
@@ -68,6 +69,7 @@ export class EmbeddingCacheTable {
       `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at, made_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     );
+    this.#delete = statements.prepare("DELETE FROM vectors WHERE key = ?1");
     this.#touch = statements.prepare("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
     this.#trim = statements.prepare(
       `DELETE FROM vectors WHERE id IN
@@ -109,6 +111,10 @@ export class EmbeddingCacheTable {
     const hash = Buffer.from(key, "base64");
     const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
     this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), usedAt, madeAt);
+  }
+
+  delete(key: string): void {
+    this.#delete.run(Buffer.from(key, "base64"));
   }
 
   touch(key: string, usedAt: number): void {
