@@ -158,7 +158,7 @@ function assemble(
   const temp = wireTempStorage(withoutEvents);
   // Called only after the target registry below is created.
   const targets = () => showTargets(targetRegistry, Date.now);
-  // First, so that it is closed last: the other parts may emit events while they close.
+  // Before the parts that emit events, so that it is closed after them: they may emit events while they close.
   const events = wireEvents(withoutEvents, { shared, webhookDelaysMs });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const replicas = redis && wireReplicas(runtime, redis);

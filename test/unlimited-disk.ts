@@ -1,5 +1,5 @@
 /**
- * A disk that is never full. Not in harness.ts: the processes that the laws of the stores kill would load the whole
- * gateway for it.
+ * A disk that is never full. Not in harness.ts: the laws of the stores start processes to kill them, and each would
+ * load the whole gateway.
  */
 export const unlimitedDisk = { hasSpace: () => true, recordWrite: () => undefined };

@@ -13,7 +13,7 @@ export interface CatalogModel {
   readonly dimensions?: number;
 }
 
-// openai-python 3.49.0, 2026-11-15 (ImageModel, EmbeddingModel). dall-e-2, dall-e-3 and gpt-image-1 are shut down.
+// openai-python 3.49.0, 2026-11-15: EmbeddingModel.
 const openaiEmbeddings = [
   "text-embedding-3-small",
   "text-embedding-3-large",
@@ -161,6 +161,7 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
  * its shutdown date: catalog/shutdowns/images.ts.
  */
 const images: Readonly<Record<string, readonly string[]>> = {
+  // openai-python 3.49.0, 2026-11-15: ImageModel. dall-e-2, dall-e-3 and gpt-image-1 are shut down.
   openai: [
     "gpt-image-1-mini",
     "gpt-image-1.5",

@@ -3,7 +3,7 @@
  */
 
 export interface Provider {
-  /** The kind of the upstream. It is also its id, and the prefix of a model id that two providers serve. */
+  /** The kind and the id of the upstream, and the prefix of its model ids that an earlier provider also serves. */
   readonly kind: string;
   /** The first variable that is set is used. */
   readonly apiKey?: readonly string[];

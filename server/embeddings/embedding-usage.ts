@@ -49,8 +49,8 @@ export function embeddingsCost(
 }
 
 /**
- * Charges a request that failed after a part of its inputs was served: for that part. Not after an error that may have
- * been billed: then the whole request is charged by its estimate.
+ * Charges a failed request for the part of its inputs that was served. Does nothing after an error that may have been
+ * billed: the whole request is then charged by its estimate.
  */
 export function chargeServedPart(
   record: RequestRecord,
@@ -64,11 +64,11 @@ export function chargeServedPart(
   embeddings.upstreamTokens = servedTokens;
   if (servedTokens) record.usage = { inputTokens: servedTokens };
   cost.actual = servedTokens === 0 ? 0 : embeddingsCost(record, targets);
-  // The estimate is charged instead of a cost that is not known.
+  // If the cost is unknown, the estimate is charged.
   if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
 }
 
-/** An upstream request has ended. `tokens`: undefined if the upstream did not report them. */
+/** Adds the tokens of an upstream request that was served. `tokens`: undefined if the upstream did not report them. */
 export function addServed(embeddings: EmbeddingsRecord, tokens: number | undefined): void {
   const before = embeddings.servedTokens;
   embeddings.servedTokens =

@@ -117,7 +117,7 @@ async function sendSplit(
   signal.addEventListener("abort", onAbort);
   try {
     for (let round = 0; stack.length > 0; round++) {
-      if (round > maxResends) throw invalidResponse("it was found to be wrong several times");
+      if (round > maxResends) throw invalidResponse("its vectors may be wrong");
       await runConcurrently(stack, maxParallel, sendOrHalve);
       const current = generation();
       const outdated = received.filter((each) => each.generation !== current);
@@ -130,7 +130,7 @@ async function sendSplit(
   return joinResponses(received, itemsOf(query.input));
 }
 
-/** How often sub-requests are sent again because the vectors of all upstreams were found to be possibly wrong. */
+/** How often sub-requests are sent again because their vectors may be wrong. */
 const maxResends = 2;
 
 /** A sub-request with its response, and the generation in which the response was received. */

@@ -159,9 +159,9 @@ const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boole
 export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
 
 /**
- * Writes a response with vectors as JSON numbers, or a long one in base64. A long response is written in steps, and the
- * responses of one API key one after the other: written at the same time, many of them would all be in memory before
- * the first one is sent.
+ * Writes a response whose vectors are JSON numbers, or a long response whose vectors are base64. A long response is
+ * written in steps, and the responses of one API key one after the other: written at the same time, many of them would
+ * all be in memory before the first one is sent.
  */
 export async function writeInSteps(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,

@@ -37,7 +37,7 @@ export type Claim =
   | ({ readonly kind: "failed" } & FailedRequest)
   | { readonly kind: "proceed"; readonly request: InFlightRequest };
 
-/** Called once: whether the client received the whole response. */
+/** Called once, when the delivery ends. `isComplete`: the client received the whole response. */
 type EndDelivery = (isComplete: boolean) => void;
 
 /** A request with an idempotency key. */
@@ -220,7 +220,7 @@ export class IdempotencyStore implements InFlightRequests {
 
   /**
    * Starts the delivery of a stored response. An orphaned response is not replayed to an identical request until the
-   * delivery ends, and after a complete delivery never again. A client whose connection broke can retry once more.
+   * delivery ends, and after a complete delivery never again. After an incomplete delivery, the client can retry.
    */
   startDelivery(owner: string, { requestId }: StoredResponse): EndDelivery {
     return this.#orphans.startDelivery(idName(owner, requestId));
@@ -260,8 +260,8 @@ interface Orphan {
 
 /**
  * Orphaned responses: stored responses whose client disconnected before it received them. A retry of the same request
- * claims one of them. Each is claimed until it was delivered completely, and by one retry at a time. The index is in
- * memory only; after a restart a response is still found by its request ID.
+ * claims one of them. A response can be claimed until it was delivered completely, by one retry at a time. The index is
+ * in memory only; after a restart a response is still found by its request ID.
  */
 export class OrphanedResponses {
   /**

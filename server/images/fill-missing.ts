@@ -55,8 +55,9 @@ export const fillMissing =
     };
   };
 
-/** The images that are requested from other targets. */
+/** The missing images, by whether they are requested from other targets. */
 interface MissingCounts {
+  /** Images that are requested from other targets. */
   readonly count: number;
   /** How many of these images may have been billed already. */
   readonly maybeBilled: number;

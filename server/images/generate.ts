@@ -114,7 +114,7 @@ interface Attempt<Q extends ImageQuery> {
   readonly count: number;
   /** Records a parameter that the gateway emulated or changed. `step`: its routing step. */
   readonly onAdapted: (name: string, step?: string) => void;
-  /** Absent: images that the target does not generate at once are missing. */
+  /** Undefined: images that the target does not generate at once are missing. */
   readonly onSingleImage: (() => void) | undefined;
 }
 

@@ -87,7 +87,7 @@ export class Limiter {
     return this.#scopes.size;
   }
 
-  /** Applies new limits: scopes keep their usage, also if they are restored; removed scopes limit nothing. */
+  /** Applies new limits. Scopes keep their usage, even if they are removed and restored. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
     const before = this.#table;
     this.#table = table;

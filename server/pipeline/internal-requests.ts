@@ -91,7 +91,7 @@ async function verifiedResponse(
   return response;
 }
 
-/** How long a moderation upstream may take, unless half of the time that the image request has left is shorter. */
+/** How long a moderation upstream may take, unless half of the timeout of the image model is shorter. */
 export const moderationTimeoutMs = 10_000;
 
 interface ModerationRequestOptions extends VerifyOptions {
@@ -104,9 +104,9 @@ interface ModerationRequestOptions extends VerifyOptions {
 
 /**
  * The moderation request of an image request: of the same API key, with its own ledger row, cost and budget
- * reservation. The image request was admitted already and waits for it, so its limits are not counted twice. Its
- * timeout leaves time to generate the image. It starts when the request is sent, after every wait in a queue, and is
- * not shortened by the waits before: a client that fills a queue must not be able to switch the moderation off.
+ * reservation. The image request was admitted already and waits for it, so its limits are not counted twice. The
+ * timeout of the moderation leaves time to generate the image. It starts when the moderation is sent, after every wait
+ * in a queue, and no wait shortens it: a client that fills a queue must not be able to switch the moderation off.
  */
 export function createCheckPrompt({
   execute,

@@ -80,11 +80,11 @@ export interface EmbeddingsRecord {
   /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
   upstreamTokens: number | undefined;
   /**
-   * The token count of the upstream requests that have ended, undefined if it is unknown: a request that fails is
-   * charged for the part that was served.
+   * The token count of the upstream requests that were served, for which a failed request is charged. Undefined if it
+   * is unknown.
    */
   servedTokens: number | undefined;
-  /** Inputs of sub-requests that were canceled because another one failed. Upstreams may bill them. */
+  /** Inputs of sub-requests that were canceled because another one failed or the request was aborted. May be billed. */
   canceledInputs: number;
 }
 

@@ -49,8 +49,8 @@ const requiredNames: ReadonlySet<keyof LedgerRow> = new Set([
 ]);
 
 /**
- * Whether every value of a row that was read from a file has its type. Because of one value of another type, the store
- * would refuse the batch of the row, and each retry of that batch, or add the value to a sum.
+ * Whether every value of a row that was read from a file has its type. If one value had another type, the store would
+ * refuse the whole batch at every retry, or add the value to a sum.
  */
 export const isValidRow = (row: LedgerRow): boolean =>
   rowNames.every((name) => {

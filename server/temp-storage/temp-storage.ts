@@ -100,7 +100,7 @@ export class TempStorage {
     this.release(keyId, bytes);
   }
 
-  /** Counts bytes. A worker process may have written them to disk before. */
+  /** Counts bytes as held by the key. A worker process may have written them to disk already. */
   charge(keyId: string, bytes: number): void {
     this.#held += bytes;
     this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);

@@ -74,7 +74,7 @@ export async function pollJob<Q extends GenerationQuery>(
       pending = { ...pending, ...next };
     }
   } catch (error) {
-    // If the client is gone, the upstream need not finish the job.
+    // The request was canceled or has timed out, so the upstream need not finish the job.
     if (signal.aborted) cancelJob(job, pending);
     throw error;
   }

@@ -24,7 +24,7 @@ export interface DriftChecks {
    * ended a moment ago.
    */
   onResponding(): void;
-  /** Resolves when all targets have been checked. */
+  /** Resolves when all targets have been checked, or at once if targets are never checked. */
   checkAll(): Promise<void>;
   close(): void;
 }
@@ -44,7 +44,7 @@ export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
     };
   }
   let running: Promise<void> | undefined;
-  /** The check that was requested while another was running. */
+  /** The next check. Undefined: none was requested since the last one started. */
   let requested: "new targets" | "all targets" | undefined;
   let lastEndedAt = Number.NEGATIVE_INFINITY;
   let recheckMs = minRecheckMs;
@@ -64,7 +64,7 @@ export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
       running = undefined;
     }
   };
-  /** One check at a time: checks that are requested meanwhile are joined into one more. */
+  /** One check at a time: checks that are requested while one is running are joined into one more. */
   const runCheck = (all: boolean): Promise<void> => {
     if (all || requested === undefined) requested = all ? "all targets" : "new targets";
     running ??= runRequested();

@@ -151,7 +151,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
   return {
     ok: true as const,
     snapshot: holder.current,
-    /** Calls the listener after each reload. */
+    /** Calls the listener after each replacement of the config snapshot. */
     onReload: (listener: () => void): void => holder.subscribe(listener),
     /** Why the file was not applied. Undefined: the file is in force. */
     fileProblem: () => fileProblem,

@@ -1,6 +1,6 @@
 /**
- * Wires what replicas share through Redis: the pools behind limits and budgets, the number of replicas, and reports of
- * an outage.
+ * Wires what replicas share through Redis: the pools behind limits and budgets, the claims of image requests, the
+ * second-level cache of embeddings and the number of replicas. Reports an outage of Redis.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -27,7 +27,7 @@ export function wireTempStorage({
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES, disk });
-  /** For the responses of one request. */
+  /** Creates the temp storage of one request, for its responses. */
   const createTemp = requestTemps(folder, new MemoryBudget(memoryBytes), storage);
   return { folder, storage, disk, createTemp };
 }

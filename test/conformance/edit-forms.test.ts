@@ -259,7 +259,7 @@ describe("a form is refused with the name of the parameter for", () => {
     ["no model", [usual[1]!, ["image", imageBytes]], "missing_required_parameter", "model"],
     ["a word for n", withImage(["n", "two"]), "invalid_type", "n"],
     ["a fraction for n", withImage(["n", "1.5"]), "invalid_type", "n"],
-    ["nothing for n", withImage(["n", "0"]), "invalid_value", "n"],
+    ["zero for n", withImage(["n", "0"]), "invalid_value", "n"],
     ["a word for stream", withImage(["stream", "yes"]), "invalid_type", "stream"],
   ])("%s", async (_, fields, code, param) => {
     const { status, error } = await send(...fields);

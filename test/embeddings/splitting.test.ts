@@ -193,7 +193,7 @@ describe("a larger request", () => {
     expect(usage?.inputTokens).toBe(texts.join("").length);
   });
 
-  test("fails if its vectors are found to be wrong again and again", async () => {
+  test("fails if its vectors may be wrong after every resend", async () => {
     let generation = 0;
     let sent = 0;
     const send = split({

@@ -5,7 +5,7 @@ import { MemoryShares } from "../../server/http/memory-shares.ts";
 import type { Handlers } from "../../server/http/routes.ts";
 import { unlimitedStorage } from "../harness.ts";
 
-/** The test requests no route without a handler, and sends no forms. */
+/** For tests that request only routes with a handler, and send no forms. */
 export const listenWith = (
   handlers: Partial<Handlers>,
   options: Partial<ListenOptions>,

@@ -353,8 +353,8 @@ test("a file that cannot be removed does not block concurrent duplicates", async
 });
 
 /**
- * The error would be thrown in this test, which has no other expectation. It is the last one, for the requests of all
- * tests: each collection of the whole heap takes a tenth of a second.
+ * The error would be thrown in this test, which has no other expectation. This test is the last one, so that it covers
+ * the requests of all tests: each collection of the whole heap takes a tenth of a second.
  */
 test("no request leaves a file handle to the garbage collector, whose error would end a gateway", async () => {
   for (let i = 0; i < 3; i++) {

@@ -17,7 +17,10 @@ export interface ReplicaOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts replicas with this upstream, which are killed after each test. The test file calls it itself. */
+/**
+ * Returns a function that starts replicas with this upstream. They are killed after each test of the file that calls
+ * this.
+ */
 export function replicaStarter(fakeUrl: string) {
   const closing = closeAfterEach();
   return async (options: ReplicaOptions): Promise<GatewayProcess> => {

@@ -62,7 +62,7 @@ testWithPostgres(
 );
 
 testWithPostgres(
-  "a response that another replica was asked for with HEAD is still replayed to an identical request",
+  "after a HEAD request for a response at another replica, the response is still replayed to an identical request",
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();

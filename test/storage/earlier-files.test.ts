@@ -154,7 +154,7 @@ test("there is a file for every number before the current one, and for every mig
   }
 });
 
-/** Opens a copy of the state twice: the second opening finds nothing to do. It has the schema of a new file. */
+/** Opens a copy of the state twice: the second opening changes nothing. The copy then has the schema of a new file. */
 async function migrate(state: string) {
   const { folder, path, file } = copyOf(state);
   const before = rowsOf(path);

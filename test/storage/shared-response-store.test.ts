@@ -1,10 +1,10 @@
-/** Responses that replicas share: after an error, the shared storage is not asked for a while. */
+/** Responses that replicas share: after an error, the shared storage gets no requests for a while. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { StoredResponse } from "../../server/storage/ports/response-store.ts";
 import { SharedResponseStore } from "../../server/storage/shared-response-store.ts";
 
-test("the shared storage is asked again five seconds after an error, by the monotonic clock", async () => {
+test("the shared storage is used again five seconds after an error, by the monotonic clock", async () => {
   let [monotonicMs, asked, isUp] = [0, 0, false];
   const stored: StoredResponse = {
     requestId: "req_1",

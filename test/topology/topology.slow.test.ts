@@ -21,7 +21,7 @@ beforeAll(async () => {
   if (!isPossible) return;
   topology = await startTopology();
   load = new Load(topology);
-  // Each fault waits for a number of requests. More than these take CPU time from the tests of other processes.
+  // Each fault waits for a number of requests. More load would take CPU time from the tests of other processes.
   load.start(3, 1, 100);
 });
 afterAll(async () => {

@@ -133,7 +133,7 @@ test("a mask prompt regenerates that part of the image", async () => {
   });
 });
 
-test("a mask for several images is rejected by name", async () => {
+test("several images with a mask are rejected, and the error names the parameter image", async () => {
   const query = edit({ images: [image("a"), image("b")], mask: image("m") });
   const error = await errorKindOf(async () =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),

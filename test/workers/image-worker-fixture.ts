@@ -147,7 +147,10 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
 
 type ChildMessage = ToChild<unknown, ImageWorkerRequest>;
 
-/** Real worker processes, observed from outside: their number and their requests. `lost`: the first never arrive. */
+/**
+ * Real worker processes, observed from outside: their number and their requests. `lost`: how many of the first requests
+ * do not reach a process.
+ */
 export function watched(lost = 0) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
   const requests: ImageWorkerRequest[] = [];

@@ -1,7 +1,8 @@
 /**
  * Cache stage with single-flight: cached inputs are served from memory (cache hits), inputs in flight for another
  * request are waited for, duplicates are sent once (deduplication), and the remaining inputs are sent on as one
- * request. A request with one input that is not in flight is handled here, any other one in `resolve-inputs.ts`.
+ * request. A request with one input is handled here, unless the input is in flight or was looked up in the shared
+ * cache; any other request is handled in `resolve-inputs.ts`.
  */
 import { overloadedError } from "../../limits/load-shedder.ts";
 import type { PermittedModel } from "../../request/caller.ts";
@@ -144,7 +145,7 @@ class CacheStage implements InputSources {
     return new InputResolution(this, request, keys).resolve();
   }
 
-  /** Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage. */
+  /** Sends the inputs upstream. On every outcome, the single-flight entries are removed. */
   sendUpstream(
     request: EmbeddingsRequest,
     keys: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Resolves the inputs of a request that has several inputs, or one that is in flight for another request: each input
- * comes from the cache, from a request in flight (single-flight) or, if it is a duplicate (deduplication), from another
- * input of the request. The remaining inputs are sent on as one request.
+ * Resolves the inputs of a request that has several inputs, or one input that is in flight for another request or was
+ * looked up in the shared cache: each input comes from the cache, from a request in flight (single-flight) or, if it is
+ * a duplicate (deduplication), from another input of the request. The remaining inputs are sent on as one request.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StageRequest } from "../../request/stage.ts";
@@ -66,7 +66,7 @@ export class InputResolution {
     this.#waitsLeft = request.record.cachePolicy === "use" ? maxWaits : 0;
   }
 
-  /** Usually takes one round, and another one if a request that it waited for was abandoned. */
+  /** Usually takes one round, and another one if a request that it waited for returned no vector. */
   async resolve(): Promise<EmbeddingsResponse> {
     const { generation } = this.#sources;
     let missing = [...this.#indexes.keys()];

@@ -14,7 +14,7 @@ export const removeIfExists = (path: string): Promise<boolean> =>
     (error: unknown) => errorCode(error) === "ENOENT",
   );
 
-/** A write may take a part of the bytes only. */
+/** One call of `writeSync` may write only a part of the bytes. */
 export function writeAll(file: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }

@@ -141,7 +141,7 @@ export class ImageFiles implements BlobStore {
     if (!disk.hasSpace(bytes, "response")) throw noSpace(undefined, now());
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
-    // In the same step as the check: requests that arrive together must not all find the last place free.
+    // In the same step as the check: concurrent requests must not all pass the check for the last file.
     this.#writing++;
   }
 }

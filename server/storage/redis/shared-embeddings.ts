@@ -172,7 +172,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
           );
           continue;
         }
-        // Their new values were dropped.
+        // The outdated keys that are left have no new value to write: it was dropped.
         const keys = this.#outdated.values().take(maxBatch).toArray();
         await this.#replace(keys, () =>
           this.#redis.run((client) => Promise.all(keys.map((key) => client.del(redisKey(key))))),
@@ -189,7 +189,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
   async #set(batch: readonly (readonly [string, Buffer<ArrayBuffer>])[]): Promise<void> {
     await this.#redis.run(async (client) => {
       const generation = (await client.get(generationKey)) ?? (await this.#begin(client));
-      // Another replica has cleared the cache since these vectors were received.
+      // This or another replica has cleared the cache: these vectors may have been received before that.
       if (this.#readGeneration(generation) === "changed") return;
       await Promise.all(
         batch.map(([key, value]) => {
@@ -200,7 +200,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
     });
   }
 
-  /** The keys are not outdated any more, unless the work fails, or they are removed again meanwhile. */
+  /** Runs the work. Its keys are then no longer outdated, unless it fails or they are removed again meanwhile. */
   async #replace(keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
     const outdated = keys.filter((key) => this.#outdated.delete(key));
     try {

@@ -118,7 +118,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   /**
    * Replaces the file by an empty one: to delete its rows would hold the thread that serves requests for half a
-   * millisecond per megabyte. A file that is not used after an error is removed: the next start would load it.
+   * millisecond per megabyte. A file that is not used any more after an error is removed: the next start would load it.
    */
   async clear(): Promise<void> {
     this.#dropPending();

@@ -1,7 +1,7 @@
 /**
- * What the rows that are not forwarded yet are charged, by budget owner and period. The sums are in memory, because
- * budgets read them on the thread that serves requests: after an outage of the shared ledger the data folder may have
- * hundreds of thousands of rows, and a scan of them would delay every request.
+ * The known and estimated cost of the rows that are not forwarded yet, by budget owner and period. The sums are in
+ * memory, because budgets read them on the thread that serves requests: after an outage of the shared ledger the data
+ * folder may have hundreds of thousands of rows, and a scan of them would delay every request.
  */
 import type { Database } from "bun:sqlite";
 import { periodNames, periods } from "../../../contract/budget-periods.ts";

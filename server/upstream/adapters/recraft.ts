@@ -83,7 +83,7 @@ function fieldsOf(
   };
 }
 
-/** Required without a mask: from 0, nearly identical, to 1, minimal similarity. 0.5 by default. */
+/** Recraft requires a strength for edits without a mask: from 0, nearly identical, to 1, minimal similarity. */
 const defaultStrength = 0.5;
 
 /** recraft.ai/docs/api-reference/pricing: "1,000 API units" are a dollar. */

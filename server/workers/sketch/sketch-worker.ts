@@ -160,8 +160,8 @@ const addDetails = (a: Details, b: Details): Details => ({
 });
 
 /**
- * An async queue: a producer pushes items in callbacks, and a consumer iterates them until the end or an error. With a
- * reason for its end, the iteration throws that after the items that were pushed before.
+ * An async queue: a producer pushes items in callbacks, and a consumer iterates them until the end or an error. If the
+ * producer gives a reason for the end, the iteration throws that reason after the items that were pushed before.
  */
 function channel<T>() {
   const waiting: T[] = [];

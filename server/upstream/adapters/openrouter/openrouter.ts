@@ -70,7 +70,7 @@ const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   ...(isGoogle(model) && { sizes: { ratios: geminiImageModel(model).ratios } }),
 });
 
-/** "Normalized resolution tier": 512, 1K, 2K or 4K. Sent to models of Google's that have more than one. */
+/** "Normalized resolution tier": 512, 1K, 2K or 4K. Sent to Google's models that have more than one. */
 function resolutionFor(query: GenerationQuery, model: string): ExtraFields {
   const resolution = resolutionOf(query);
   return isGoogle(model) && geminiImageModel(model).sized && resolution !== "1K"
