@@ -63,15 +63,15 @@ async function flaggedCategories<Q extends GenerationQuery>(
 }
 
 /**
- * The moderation upstream failed or is at its rate limit. Only then does `onFailure: allow` apply. A client must not be
- * able to switch the moderation off, so the image request fails with every error that the client can cause: a budget
- * that is too small for the moderation, a price that its key requires, or a prompt that the upstream rejects as
- * invalid.
+ * The moderation upstream failed. Only then does `onFailure: allow` apply. A client must not be able to switch the
+ * moderation off, so the image request fails with every error that the client can cause: the limits that the operator
+ * has set for the moderation upstream, a budget that is too small for the moderation, a price that its key requires, or
+ * a prompt that the upstream rejects as invalid.
  */
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { causedBy, retry } = error.definition;
-  return error.kind === "target_at_limit" || (causedBy === "upstream" && retry !== "never");
+  return causedBy === "upstream" && retry !== "never";
 }
 
 /** A retry may succeed. The moderation's own error message may not be meant for clients, so it goes to the log. */

@@ -59,14 +59,22 @@ describe("a moderation request", () => {
     expect(imageUpstream.requests).toHaveLength(1);
   });
 
-  test("at its limit is skipped if the model allows images without moderation", async () => {
-    const { counts, gateway, generate } = startModerated("requestsPerMinute: 1", "allow");
-    for (let request = 0; request < 2; request++) expect((await generate()).status).toBe(200);
-    expect(counts.requests).toBe(1);
-    const images = gateway.rows().filter(({ endpoint }) => endpoint === "generations");
-    expect(images.at(-1)!.steps).toBe(
-      "moderation: target_at_limit; images/gpt-image-1.5: generated",
+  test("at the limit that the operator has set refuses the image, also with `onFailure: allow`", async () => {
+    const { counts, gateway, generate, imageUpstream } = startModerated(
+      "requestsPerMinute: 1",
+      "allow",
     );
+    expect((await generate()).status).toBe(200);
+    const refusal = await generate();
+    expect(refusal.status).toBe(429);
+    expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await refusal.json()).toMatchObject({
+      error: { type: "requests", code: "rate_limit_exceeded", param: null },
+    });
+    expect(counts.requests).toBe(1);
+    expect(imageUpstream.requests).toHaveLength(1);
+    const images = gateway.rows().filter(({ endpoint }) => endpoint === "generations");
+    expect(images.at(-1)!.steps).toBe("moderation: target_at_limit");
   });
 
   test("stays within the concurrency limit of its upstream", async () => {
