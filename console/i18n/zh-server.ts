@@ -229,6 +229,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "This is the last administrator. Create another first.": "这是最后一位管理员。请先创建另一位。",
   "Another user has this name. Choose another one.": "已有用户使用此名称。请选择其他名称。",
   "The user name or the password is wrong.": "用户名或密码错误。",
+  "The user was changed or deleted during the sign-in. Sign in again.":
+    "登录过程中该用户已被更改或删除。请重新登录。",
   "This link is not valid. Use the link that the gateway printed at its last start.":
     "此链接无效。请使用网关最近一次启动时输出的链接。",
   "This link was used before. Sign in, or ask an administrator to create a user for you.":

@@ -76,7 +76,7 @@ export interface AdminDependencies {
 export interface SignInDependencies extends Pick<AdminDependencies, "users" | "audit" | "now"> {
   readonly snapshot: () => Pick<Snapshot, "projects">;
   readonly sessions: Sessions;
-  readonly passwords: Passwords;
+  readonly passwords: Pick<Passwords, "hash" | "verify">;
   readonly throttle: SignInThrottle;
   readonly setupToken: SetupToken;
   /** Undefined: there is no sign-in with OpenID Connect. */

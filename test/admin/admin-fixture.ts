@@ -19,9 +19,10 @@ import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 export const origin = "http://gateway.test";
 export const password = "correct horse battery";
 /** The lowest cost: most tests are about the session, and `passwords.test.ts` holds the cost in production. */
-const passwords = new Passwords({ memoryCost: 8, timeCost: 1 });
+const cheapPasswords = new Passwords({ memoryCost: 8, timeCost: 1 });
 
-export function createAdminFixture() {
+/** `passwords`: a test can delay the hash. */
+export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify"> = cheapPasswords) {
   const file = new Database(":memory:", { strict: true });
   migrate(file, gatewayMigrations, 0);
   const db = new SqliteDatabase(file);
@@ -119,8 +120,8 @@ export class TestBrowser {
 }
 
 /** A fixture whose first administrator, Ada, is signed in. */
-export async function signedInFixture() {
-  const fixture = createAdminFixture();
+export async function signedInFixture(passwords?: Pick<Passwords, "hash" | "verify">) {
+  const fixture = createAdminFixture(passwords);
   const browser = new TestBrowser(fixture);
   await browser.call("/session/setup", {
     method: "POST",

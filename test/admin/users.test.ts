@@ -1,5 +1,6 @@
 /** Users and roles of the console. */
 import { expect, test } from "bun:test";
+import { Passwords } from "../../server/admin/sign-in/passwords.ts";
 import { password, signedInFixture, TestBrowser } from "./admin-fixture.ts";
 
 const create = (browser: TestBrowser, name: string, role: string) =>
@@ -84,3 +85,55 @@ test("changes of users are in the audit log with the values before and after", a
     after: { role: "developer" },
   });
 }, 60_000);
+
+/** Calls `during` once, while a password is hashed or compared. */
+class SlowPasswords extends Passwords {
+  during: (() => Promise<unknown>) | undefined;
+
+  constructor() {
+    super({ memoryCost: 8, timeCost: 1 });
+  }
+
+  override async hash(text: string): Promise<string> {
+    await this.#runOnce();
+    return super.hash(text);
+  }
+
+  override async verify(text: string, hash: string | null | undefined): Promise<boolean> {
+    await this.#runOnce();
+    return super.verify(text, hash);
+  }
+
+  async #runOnce(): Promise<void> {
+    const { during } = this;
+    this.during = undefined;
+    await during?.();
+  }
+}
+
+test("a new password does not restore the role that another request changes at the same time", async () => {
+  const passwords = new SlowPasswords();
+  const { browser, users } = await signedInFixture(passwords);
+  const { json: bob } = await create(browser, "Bob", "admin");
+  const patch = (body: object) => browser.call(`/users/${bob.id}`, { method: "PATCH", body });
+  passwords.during = () => patch({ role: "viewer", projects: ["web"] });
+  const changed = await patch({ password: "another long password" });
+  expect([changed.status, changed.json.role]).toEqual([200, "viewer"]);
+  expect(await users.findById(bob.id)).toMatchObject({ role: "viewer", projects: ["web"] });
+});
+
+test("a sign-in with the old password gets no session if the password changes during the sign-in", async () => {
+  const passwords = new SlowPasswords();
+  const { app, browser } = await signedInFixture(passwords);
+  const { json: bob } = await create(browser, "Bob", "viewer");
+  const session = new TestBrowser({ app });
+  passwords.during = () =>
+    browser.call(`/users/${bob.id}`, {
+      method: "PATCH",
+      body: { password: "another long password" },
+    });
+  expect((await session.signIn("Bob")).status).toBe(401);
+  expect((await session.call("/session")).status).toBe(401);
+  passwords.during = () => browser.call(`/users/${bob.id}`, { method: "DELETE" });
+  expect((await session.signIn("Bob", "another long password")).status).toBe(401);
+});

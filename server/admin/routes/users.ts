@@ -60,16 +60,19 @@ export function userRoutes({
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
+    const { password, name, ...access } = await readBody(context, changedUserBody);
+    const passwordHash = password === undefined ? undefined : await passwords.hash(password);
+    // Read after the slow hash: the role may have changed in the meantime.
     const user = await find(context);
-    const { password, ...body } = await readBody(context, changedUserBody);
     // The user may still belong to a project that the configuration file no longer has.
-    requireProjects(body.projects, user.projects ?? []);
-    const { role = user.role, projects: visible = user.projects ?? "all" } = body;
+    requireProjects(access.projects, user.projects ?? []);
+    const { role = user.role, projects: visible = user.projects ?? "all" } = access;
+    // Only what the body has is written: a new password must not restore a role that another request has changed.
     const changes: UserChanges = {
-      ...(body.name !== undefined && { name: body.name }),
-      role,
-      projects: projectsFor(role, visible),
-      ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
+      ...(name !== undefined && { name }),
+      ...(access.role !== undefined && { role }),
+      ...(Object.keys(access).length > 0 && { projects: projectsFor(role, visible) }),
+      ...(passwordHash !== undefined && { passwordHash }),
     };
     const changed = { ...user, ...changes };
     if (role !== "admin") await requireAnotherAdmin(user);

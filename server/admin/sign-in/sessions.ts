@@ -3,6 +3,7 @@
  * ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
  */
 import { randomBytes } from "node:crypto";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";
 import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
@@ -65,7 +66,22 @@ export class Sessions {
       at,
     });
     await this.#sessions.create(stored);
+    await this.#refuseChangedUser(user);
     return { ...active(stored, user), token };
+  }
+
+  /**
+   * A user who was deleted, or whose password has changed, while the sign-in was in progress. Checked after the session
+   * is stored: a change that is not visible here ends the stored session.
+   */
+  async #refuseChangedUser({ id, passwordHash }: StoredUser): Promise<void> {
+    const current = await this.#users.findById(id);
+    if (current?.passwordHash === passwordHash) return;
+    await this.#sessions.deleteOfUser(id);
+    throw new GatewayError(
+      "invalid_credentials",
+      "The user was changed or deleted during the sign-in. Sign in again.",
+    );
   }
 
   /** Undefined: the token is unknown, or its session has ended. */
