@@ -152,6 +152,8 @@ export const en = {
   "keys.description": "API keys for applications. A key is shown once, when it is created.",
   "keys.create": "Create key",
   "keys.none": "There is no key yet.",
+  "keys.noMatch": "No key matches.",
+  "keys.search": "Search by name, id or first characters",
   "keys.name": "Name",
   "keys.state": "State",
   "keys.state.active": "active",

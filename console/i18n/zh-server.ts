@@ -249,6 +249,12 @@ export const zhServer: Readonly<Record<string, string>> = {
   "Invalid 'from': it must be before 'to'.": "“from” 无效：必须早于 “to”。",
   "This key is defined in the configuration file. Change it there.":
     "此密钥在配置文件中定义。请在那里更改。",
+  "There is no project {}.": "没有项目 {1}。",
+  "Invalid '{}': it is in the URL twice.": "“{1}” 无效：它在 URL 中出现了两次。",
+  "it must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z":
+    "必须是日期（例如 2027-01-31）或时间（例如 2027-01-31T12:00:00Z）",
+  "You are not a member of a project to which the key can belong. An administrator can add you to one.":
+    "您不是任何可拥有该密钥的项目的成员。管理员可以将您加入项目。",
   "There is no project {}. Create it first.": "没有项目 {1}。请先创建。",
   "Choose one of your projects for the key: {}.": "请为密钥选择您的一个项目：{1}。",
   "The key would have expired already. Choose a time in the future for 'expires'; a date means its start in UTC.":

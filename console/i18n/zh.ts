@@ -146,6 +146,8 @@ export const zh: Messages = {
   "keys.description": "供应用程序使用的 API 密钥。密钥只在创建时显示一次。",
   "keys.create": "创建密钥",
   "keys.none": "还没有密钥。",
+  "keys.noMatch": "没有匹配的密钥。",
+  "keys.search": "按名称、ID 或开头字符搜索",
   "keys.name": "名称",
   "keys.state": "状态",
   "keys.state.active": "有效",

@@ -26,16 +26,19 @@ export function PagedTable<Row extends object>({
     <QueryView query={query}>
       {({ pages }) => {
         const rows = pages.flatMap(({ data }) => data);
-        if (rows.length === 0) return <Empty title={empty} />;
         return (
           <>
-            <Table
-              label={label}
-              columns={columns}
-              rows={rows}
-              rowKey={rowKey}
-              isComplete={!query.hasNextPage}
-            />
+            {rows.length === 0 ? (
+              <Empty title={empty} />
+            ) : (
+              <Table
+                label={label}
+                columns={columns}
+                rows={rows}
+                rowKey={rowKey}
+                isComplete={!query.hasNextPage}
+              />
+            )}
             {query.hasNextPage && (
               <div className="border-t border-line p-3 text-center">
                 <Button onClick={() => query.fetchNextPage()} disabled={query.isFetchingNextPage}>

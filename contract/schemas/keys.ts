@@ -23,7 +23,12 @@ export const keyBody = z.strictObject({
   limits: limits.optional(),
   budget: budget.optional(),
   /** When the key stops working: a date, from midnight UTC, or a time. */
-  expires: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).optional(),
+  expires: z
+    .union(
+      [z.iso.date(), z.iso.datetime({ offset: true })],
+      "it must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
+    )
+    .optional(),
 });
 
 export const minKeyLength = 16;

@@ -70,9 +70,10 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
 /** One caller per user, project and snapshot, reused because limits are looked up by the identity of their scopes. */
 const callers = new WeakMap<Snapshot, Map<string, Caller>>();
 
-/** `project`: the project that pays. Absent: the first one of the user, or none. */
+/** `project`: the project that pays. Absent: the first one of the user that exists, or none. */
 function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
-  const payer = project ?? actor.projects?.[0];
+  const exists = (name: string): boolean => snapshot.projects?.has(name) ?? false;
+  const payer = project ?? actor.projects?.find(exists);
   if (payer === undefined && actor.projects !== null) {
     throw new GatewayError(
       "permission_denied",
@@ -81,6 +82,11 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
   }
   if (payer !== undefined && actor.projects?.includes(payer) === false) {
     throw new GatewayError("permission_denied", `You are not a member of the project ${payer}.`);
+  }
+  if (payer !== undefined && !exists(payer)) {
+    throw new GatewayError("invalid_value", `There is no project ${JSON.stringify(payer)}.`, {
+      param: "vexel-project",
+    });
   }
   const callersOfSnapshot = callers.get(snapshot) ?? new Map<string, Caller>();
   callers.set(snapshot, callersOfSnapshot);

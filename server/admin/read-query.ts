@@ -12,13 +12,20 @@ export function readQuery<Schema extends z.ZodType>(
   return validate(schema, Object.fromEntries(given));
 }
 
-/** A misspelled filter must not return the whole list. */
+/** A misspelled filter must not return the whole list, and of two values none must be ignored. */
 export function refuseUnknownParameters(
   { req }: AdminApiContext,
   { query }: Pick<AdminOperation, "query">,
 ): void {
   const known = Object.keys(query?.shape ?? {});
-  const unknown = Object.keys(req.query()).find((name) => !known.includes(name));
+  const given = Object.entries(req.queries());
+  const repeated = given.find(([, values]) => values.length > 1)?.[0].slice(0, 100);
+  if (repeated !== undefined) {
+    throw new GatewayError("invalid_value", `Invalid '${repeated}': it is in the URL twice.`, {
+      param: repeated,
+    });
+  }
+  const unknown = given.find(([name]) => !known.includes(name))?.[0];
   if (unknown === undefined) return;
   const name = unknown.slice(0, 100);
   const hint =

@@ -11,6 +11,7 @@ import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Input } from "../../ui/input.tsx";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -19,7 +20,7 @@ import { Time } from "../../ui/time.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
-const keysQuery = pagedQuery<ApiKey>("/keys");
+const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
 
 const tones: Readonly<Record<ApiKey["state"], Tone>> = {
   active: "good",
@@ -30,11 +31,12 @@ const tones: Readonly<Record<ApiKey["state"], Tone>> = {
 
 export function KeysPage() {
   const t = useT();
-  const query = useInfiniteQuery(keysQuery);
+  const [search, setSearch] = useState("");
+  const query = useInfiniteQuery(keysQuery(search));
   const queryClient = useQueryClient();
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedApiKey>();
-  const reload = () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
+  const reload = () => queryClient.invalidateQueries({ queryKey: ["/keys"] });
   const revoke = async ({ id }: ApiKey): Promise<void> => {
     await call(`/keys/${id}`, { method: "DELETE" });
     await reload();
@@ -51,12 +53,21 @@ export function KeysPage() {
         </Button>
       }
     >
+      <Input
+        type="search"
+        aria-label={t("keys.search")}
+        placeholder={t("keys.search")}
+        value={search}
+        maxLength={200}
+        onChange={(event) => setSearch(event.target.value)}
+        className="max-w-sm"
+      />
       <Card>
         <PagedTable
           label={t("nav.keys")}
           query={query}
           rowKey={({ id }) => id}
-          empty={t("keys.none")}
+          empty={t(search.trim() === "" ? "keys.none" : "keys.noMatch")}
           columns={[
             {
               key: "name",

@@ -1,5 +1,5 @@
 /** /keys: API keys of applications. A key is shown once, when it is created or rotated (key rotation). */
-import type { z } from "zod";
+import { z } from "zod";
 import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
@@ -15,10 +15,19 @@ import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.
 import { shownOrigin } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
+import { readQuery } from "../read-query.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
 const expiringWithinMs = 7 * dayMs;
+
+const keysQuery = pageQuery.extend({
+  search: z
+    .string()
+    .max(200)
+    .optional()
+    .describe("A part of the name or of the first characters of the key, or the id."),
+});
 
 interface NewKey {
   /** For the audit log. */
@@ -39,11 +48,17 @@ export function keyRoutes({
 }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const page = readPage(context);
-    const { entries, next } = await keys.list(page);
+    const { search } = readQuery(context, keysQuery);
+    const { projects } = context.get("actor");
+    const { entries, next } = await keys.search({
+      ...page,
+      projects: projects ?? undefined,
+      text: search,
+    });
     // Keys of the file are few: they come with the first page.
     const configured =
       page.cursor === undefined
-        ? [...snapshot().keys.values()].filter(({ source }) => source !== "store")
+        ? [...snapshot().keys.values()].filter((key) => isConfiguredMatch(key, search))
         : [];
     const shown = [
       ...configured.map((each) => shownConfigured(each, snapshot(), now())),
@@ -161,8 +176,8 @@ export function keyRoutes({
       path: "/keys",
       role: "developer",
       scope: "project",
-      summary: "List the API keys, without the keys themselves.",
-      query: pageQuery,
+      summary: "List the API keys, without the keys themselves, newest first.",
+      query: keysQuery,
       response: "Page<ApiKey>",
       handle: list,
     },
@@ -211,6 +226,11 @@ export function keyRoutes({
   ];
 }
 
+const isConfiguredMatch = ({ id, name, source }: Key, search: string | undefined): boolean =>
+  source !== "store" &&
+  (search === undefined ||
+    [id, name].some((text) => text.toLowerCase().includes(search.toLowerCase())));
+
 function requireProject(
   context: AdminApiContext,
   project: string | null,
@@ -225,11 +245,11 @@ function requireProject(
     );
   }
   if (maySeeProject(actor, project)) return;
-  throw new GatewayError(
-    "permission_denied",
-    `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`,
-    { param: "project" },
-  );
+  const message =
+    actor.projects?.length === 0
+      ? "You are not a member of a project to which the key can belong. An administrator can add you to one."
+      : `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`;
+  throw new GatewayError("permission_denied", message, { param: "project" });
 }
 
 function requireFuture(expiresAt: number | undefined, now: number): void {

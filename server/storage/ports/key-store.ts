@@ -56,6 +56,13 @@ export interface KeyChanges {
   readonly hasMore: boolean;
 }
 
+export interface KeySearch extends PageRequest {
+  /** Absent: keys of all projects, and keys without a project. */
+  readonly projects?: readonly string[] | undefined;
+  /** A part of the name or of the hint, or the id. Upper and lower case are the same. Absent: all keys. */
+  readonly text?: string | undefined;
+}
+
 /** Every method rejects once the store is closed. */
 export interface KeyStore {
   /** Rejects if the id or the hash exists. */
@@ -76,6 +83,8 @@ export interface KeyStore {
   expire(id: string, at: number): Promise<boolean>;
   /** All keys, revoked ones included, in the order of their creation. */
   list(page: PageRequest): Promise<StoredPage<StoredKey>>;
+  /** The keys that match, revoked ones included, newest first. */
+  search(query: KeySearch): Promise<StoredPage<StoredKey>>;
   /** The revision of the latest change. 0: there was none. */
   revision(): Promise<number>;
   /** The keys that changed after `revision`, at most `limit` of them. */

@@ -2,6 +2,7 @@
 import type { KeySettings, KeyStore, StoredKey } from "../ports/key-store.ts";
 import {
   integerOrNull,
+  Parameters,
   type Queries,
   type SqlDatabase,
   type SqlInteger,
@@ -64,7 +65,30 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
        ORDER BY created_at, id LIMIT $3`,
       [createdAt, id, limit + 1],
     );
-    return pageOf(rows, limit, keyOf, (last) => `${last.created_at} ${last.id}`);
+    return pageOf(rows, limit, keyOf, cursorOf);
+  },
+
+  async search({ cursor, limit, projects, text }) {
+    const parameters = new Parameters();
+    const conditions = ["true"];
+    if (cursor !== undefined) {
+      const [createdAt, id] = readCursor(cursor);
+      conditions.push(`(created_at, id) < (${parameters.add(createdAt)}, ${parameters.add(id)})`);
+    }
+    if (projects) conditions.push(isOfProject(parameters, projects));
+    if (text !== undefined) {
+      const searched = `lower(${parameters.add(text)})`;
+      conditions.push(
+        `(lower(id) = ${searched} OR ${contains("lower(name)", searched)}
+          OR ${contains("lower(hint)", searched)})`,
+      );
+    }
+    const { rows } = await db.query<Row>(
+      `SELECT * FROM vexel.keys WHERE ${conditions.join(" AND ")}
+       ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(limit + 1)}`,
+      parameters.values,
+    );
+    return pageOf(rows, limit, keyOf, cursorOf);
   },
 
   revision: () => readRevision(db, "keys"),
@@ -87,6 +111,21 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
 
   close: () => db.close(),
 });
+
+/**
+ * The project is a member of the settings, JSON that `create` and `update` have written. No other value can contain the
+ * text of the member, because quotation marks in values are escaped.
+ */
+function isOfProject(parameters: Parameters, projects: readonly string[]): string {
+  const alternatives = projects.map((project) =>
+    contains("settings", parameters.add(`"project":${JSON.stringify(project)}`)),
+  );
+  return alternatives.length === 0 ? "false" : `(${alternatives.join(" OR ")})`;
+}
+
+/** SQLite and PostgreSQL have no other function in common that finds a text and has no wildcards. */
+const contains = (column: string, text: string): string =>
+  `replace(${column}, ${text}, '') <> ${column}`;
 
 /** In the order of creation. */
 async function find(db: Queries, condition: string, value: string): Promise<StoredKey[]> {
@@ -137,6 +176,8 @@ const keyOf = (row: Row): StoredKey => ({
   createdAt: Number(row.created_at),
   revokedAt: integerOrNull(row.revoked_at),
 });
+
+const cursorOf = ({ created_at, id }: Row): string => `${created_at} ${id}`;
 
 function readCursor(cursor: string): [createdAt: number, id: string] {
   const space = cursor.indexOf(" ");

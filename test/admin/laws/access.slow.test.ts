@@ -1,6 +1,6 @@
 /** Laws over every route of the admin API: who may call it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { roles } from "../../../contract/admin.ts";
+import { type ApiKey, type Page, roles } from "../../../contract/admin.ts";
 import { requireRole } from "../../../server/admin/actor.ts";
 import {
   apiKey,
@@ -227,6 +227,19 @@ describe("a user of one project", () => {
     expect(text).toContain(betaMark);
   });
 
+  test("gets full pages of the keys of their projects, the newest first, and finds them", async () => {
+    const names = ["alpha-1", "alpha-2", "alpha-3"];
+    for (const name of names) await gateway.createKey(name, "alpha");
+    for (const at of [1, 2, 3]) await gateway.createKey(`${betaMark}-${at}`, "beta");
+    const keysOf = async (query: string) => {
+      const response = await gateway.users.alphaDeveloper.send(`/keys?${query}`);
+      return ((await response.json()) as Page<ApiKey>).data.map(({ name }) => name);
+    };
+    expect(await keysOf("limit=3")).toEqual(names.toReversed());
+    expect(await keysOf("search=ALPHA-2")).toEqual(["alpha-2"]);
+    expect(await keysOf(`search=${betaMark}`)).toEqual([]);
+  });
+
   test("cannot name another project in a filter, a new key or a playground", async () => {
     const user = gateway.users.alphaDeveloper;
     for (const project of ["beta", "", undefined]) {
@@ -240,6 +253,12 @@ describe("a user of one project", () => {
       headers: { "vexel-project": "beta" },
     });
     expect(await codeOf(refused)).toBe("permission_denied");
+    const unknown = await gateway.users.developer.send("/playground/embeddings", {
+      method: "POST",
+      body: { model: "embed", input: "x" },
+      headers: { "vexel-project": "gamma" },
+    });
+    expect(await codeOf(unknown)).toBe("invalid_value");
     for (const operation of gateway.operations) {
       if (operation.method !== "GET" || operation.path.includes("{")) continue;
       const response = await user.send(

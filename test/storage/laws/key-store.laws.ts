@@ -1,6 +1,6 @@
 /** Laws (contract tests) of the port `KeyStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
+import type { KeySearch, KeyStore } from "../../../server/storage/ports/key-store.ts";
 import {
   allPages,
   awkwardTexts,
@@ -122,6 +122,36 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
         expect(listed.map(({ id }) => id)).toEqual(expected);
       }
     });
+
+    law(
+      "a search lists the keys of the projects that contain the text, newest first",
+      async (open) => {
+        const store = await open();
+        const projects = ["web", 'q"uote', "we", undefined, "Web", "web", "web%"];
+        for (const [at, project] of projects.entries()) {
+          const defaults = { embedding: '"project":"web"' };
+          const name = at === 5 ? "Ops_100%" : `app-${at}`;
+          await store.create(
+            newKey(`k${at}`, { name, createdAt: at, defaults, ...(project && { project }) }),
+          );
+        }
+        await store.revoke("k0", 9);
+        const search = async (query: Pick<KeySearch, "projects" | "text">, limit: number) => {
+          const found = await allPages((page) => store.search({ ...page, ...query }), limit);
+          return found.map(({ id }) => id);
+        };
+        for (const limit of [1, 2, 100]) {
+          expect(await search({}, limit)).toEqual(["k6", "k5", "k4", "k3", "k2", "k1", "k0"]);
+          expect(await search({ projects: ["web"] }, limit)).toEqual(["k5", "k0"]);
+          expect(await search({ projects: ['q"uote', "we"] }, limit)).toEqual(["k2", "k1"]);
+          expect(await search({ projects: [] }, limit)).toEqual([]);
+          expect(await search({ text: "ops_" }, limit)).toEqual(["k5"]);
+          expect(await search({ text: "APP%" }, limit)).toEqual([]);
+          expect(await search({ text: "K3" }, limit)).toEqual(["k3"]);
+          expect(await search({ text: "VX-ab", projects: ["we"] }, limit)).toEqual(["k2"]);
+        }
+      },
+    );
 
     law(
       "a reader gets each key that changed after its revision once, in its current state",
