@@ -49,7 +49,7 @@ export const settingsTable = {
     .refine(isUrlOrEmpty, specialCharacters)
     .default("")
     .describe(
-      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits and budgets. Empty: each process counts for itself.",
+      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Empty: each process counts for itself.",
     ),
   REDIS_URL_FILE: text.describe(
     "File with the URL of the Redis server, instead of the URL itself.",

@@ -60,7 +60,7 @@ export interface AdminDependencies {
     upstream: Upstream,
     options: Pick<TestConnectionOptions, "paidRequest">,
   ) => Promise<ConnectionTestResult>;
-  /** Embeds a word or generates an image. Rejects if that fails. */
+  /** Embeds a short text or generates an image. Rejects if that fails. */
   readonly sendTestRequest: (
     target: Target,
     kind: "embedding" | "image",

@@ -66,7 +66,7 @@ describe("a gateway that is started without settings", () => {
     expect(response.data[0]?.embedding).toHaveLength(384);
   });
 
-  test("names the base URL and the models for a browser, in the page at /", async () => {
+  test("shows a browser the base URL and commands to try, without a key, in the page at /", async () => {
     const page = await (await fetch(`${gateway.url}/`)).text();
     expect(page).toContain("all-minilm-l6-v2");
     expect(page).toContain(`${gateway.url}/v1`);
