@@ -249,6 +249,7 @@ function configuredModel(
             ...(row.moderation.price && { price: row.moderation.price }),
           }),
           onFailure: row.moderation.onFailure,
+          timeoutMs: row.moderation.timeout * 1000,
         },
       }),
   };

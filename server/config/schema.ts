@@ -73,6 +73,8 @@ const image = z.strictObject({
       model: id.default("omni-moderation-latest"),
       /** If the moderation upstream fails: refuse the request, or generate the image without the check. */
       onFailure: z.enum(["refuse", "allow"]).default("refuse"),
+      /** Seconds that the moderation upstream may take, unless half of the timeout of the image model is shorter. */
+      timeout: z.number().min(1).max(86_400).default(10),
       /** Absent: the vendor's list price. */
       price: embeddingPrice.optional(),
     })
@@ -153,7 +155,9 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
     );
   if (path[2] === "moderation")
-    return path.length === 3 ? ["upstream", "model", "onFailure", "price"] : priceKeys.embedding;
+    return path.length === 3
+      ? ["upstream", "model", "onFailure", "timeout", "price"]
+      : priceKeys.embedding;
   if (path[2] === "price" || path[4] === "price")
     return priceKeys[kindName === "image" ? "image" : "embedding"];
   if (path.length === 4)

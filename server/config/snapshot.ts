@@ -67,10 +67,15 @@ export interface Model {
   /** Image models: retries on another target even if the failed one may have billed the image. */
   readonly retryPaid?: true;
   /** Image models: the moderation that checks prompts first. */
-  readonly moderation?: {
-    readonly target: Target;
-    readonly onFailure: "refuse" | "allow";
-  };
+  readonly moderation?: Moderation;
+}
+
+/** The check of prompts by a moderation upstream. */
+export interface Moderation {
+  readonly target: Target;
+  readonly onFailure: "refuse" | "allow";
+  /** How long the upstream may take, unless half of the timeout of the image model is shorter. */
+  readonly timeoutMs: number;
 }
 
 /** The models of requests without `model`, by kind. */

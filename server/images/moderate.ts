@@ -2,19 +2,15 @@
  * Prompt moderation (guardrail, content filter): sends the prompt to the moderation upstream of the model, if one is
  * configured, before an image is generated.
  */
+import type { Moderation } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import type {
-  GenerationQuery,
-  ImageResponse,
-  ModerationResponse,
-  Target,
-} from "../upstream/contract.ts";
+import type { GenerationQuery, ImageResponse, ModerationResponse } from "../upstream/contract.ts";
 
 /** Sends the prompt of a request to a moderation model, as a request of its own. Throws GatewayError. */
 export type CheckPrompt = (
   request: StageRequest<GenerationQuery>,
-  moderationTarget: Target,
+  moderation: Moderation,
 ) => Promise<ModerationResponse>;
 
 interface ModerateOptions<Q> {
@@ -46,11 +42,11 @@ export const moderate =
 async function flaggedCategories<Q extends GenerationQuery>(
   { checkPrompt }: ModerateOptions<Q>,
   request: StageRequest<Q>,
-  moderation: NonNullable<StageRequest<Q>["model"]["moderation"]>,
+  moderation: Moderation,
 ): Promise<readonly string[] | undefined> {
   const { signal, record } = request;
   try {
-    const { flagged, categories } = await checkPrompt(request, moderation.target);
+    const { flagged, categories } = await checkPrompt(request, moderation);
     if (!flagged) record.addStep("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {

@@ -3,7 +3,7 @@
  * requests of the drift canary, and the moderation requests for the prompts of image requests.
  */
 import { internalCaller } from "../auth/authenticate.ts";
-import type { Snapshot } from "../config/snapshot.ts";
+import type { Moderation, Snapshot } from "../config/snapshot.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
 import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
 import type { CheckPrompt } from "../images/moderate.ts";
@@ -91,9 +91,6 @@ async function verifiedResponse(
   return response;
 }
 
-/** How long a moderation upstream may take, unless half of the timeout of the image model is shorter. */
-export const moderationTimeoutMs = 10_000;
-
 interface ModerationRequestOptions extends VerifyOptions {
   readonly execute: Execute;
   readonly moderation: UpstreamClient["moderation"];
@@ -110,26 +107,26 @@ interface ModerationRequestOptions extends VerifyOptions {
  */
 export function createCheckPrompt({
   execute,
-  moderation,
+  moderation: sendModeration,
   limits,
   imageTimeoutMs,
   onImplausibleUsage,
 }: ModerationRequestOptions): CheckPrompt {
   const sendTo = (
-    target: Target,
+    { target, timeoutMs }: Moderation,
     prompt: string,
-    { timeoutMs = imageTimeoutMs }: PermittedModel,
+    imageModel: PermittedModel,
   ): Send<ModerationQuery, ModerationResponse> => {
     const send: Send<ModerationQuery, ModerationResponse> = composeStages(
       [enforceTargetLimits(limits)],
       async ({ query, signal, traceHeaders }) => {
         const deadline = new Deadline({
           client: new SignalClient(signal),
-          timeoutMs: Math.min(moderationTimeoutMs, Math.ceil(timeoutMs / 2)),
+          timeoutMs: Math.min(timeoutMs, Math.ceil((imageModel.timeoutMs ?? imageTimeoutMs) / 2)),
           clock: limits.clock,
         });
         try {
-          return await moderation(prompt, query.model, target, deadline.signal, traceHeaders);
+          return await sendModeration(prompt, query.model, target, deadline.signal, traceHeaders);
         } finally {
           deadline.end();
         }
@@ -139,7 +136,7 @@ export function createCheckPrompt({
       dropImplausibleModerationUsage(await send(request), request, onImplausibleUsage),
     );
   };
-  return ({ query: { model, prompt }, model: imageModel, record, signal }, target) => {
+  return ({ query: { model, prompt }, model: imageModel, record, signal }, moderation) => {
     const { caller, requestId, priority, trace } = record;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
@@ -154,14 +151,14 @@ export function createCheckPrompt({
         operation: "moderations",
         kind: "image",
         cost: ({ usage }) => {
-          const price = moderationPriceOf(target);
+          const price = moderationPriceOf(moderation.target);
           if (price === 0) return 0;
           const { inputTokens } = usage ?? {};
           if (price === undefined || inputTokens === undefined) return undefined;
           return (inputTokens * price) / 1_000_000;
         },
       },
-      send: sendTo(target, prompt, imageModel),
+      send: sendTo(moderation, prompt, imageModel),
       usageOf: ({ usage }) => usage,
       use: async (response) => response,
     });

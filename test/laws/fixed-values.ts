@@ -23,7 +23,6 @@ import {
 import { defaultPixels } from "../../server/limits/request-demand.ts";
 import { maxCounterSeries, maxHistogramSeries } from "../../server/observe/metrics/instruments.ts";
 import { maxErrorsPerSecond, maxPendingSpans } from "../../server/observe/traces/open-tracing.ts";
-import { moderationTimeoutMs } from "../../server/pipeline/internal-requests.ts";
 import { maxTextLength } from "../../server/request/max-text-length.ts";
 import {
   decreaseFactor,
@@ -132,11 +131,6 @@ export const fixedValues: readonly (readonly [page: string, label: string, value
     "docs/images.md",
     "Silence after which a stream gets a comment line",
     time(streamTimes.heartbeatMs),
-  ],
-  [
-    "docs/images.md",
-    "Time that a moderation upstream has to respond, unless half of the timeout of the image model is shorter",
-    time(moderationTimeoutMs),
   ],
   [
     "docs/images.md",

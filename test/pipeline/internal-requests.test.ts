@@ -218,6 +218,25 @@ describe("a moderation request", () => {
     },
   );
 
+  test("that takes longer than its timeout ends with upstream_timeout", async () => {
+    const { gateway, generate, imageUpstream } = startModerated({
+      response: "hangs",
+      // Half of it is much longer than the timeout of the moderation.
+      model: "timeout: 600",
+      moderation: ", onFailure: allow, timeout: 1",
+    });
+    const startedAt = performance.now();
+    expect((await generate()).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThan(990);
+    expect(imageUpstream.requests).toHaveLength(1);
+    const rows = gateway.rows().map(({ endpoint, error }) => [endpoint, error]);
+    expect(rows).toEqual([
+      ["generations", null],
+      ["moderations", "upstream_timeout"],
+    ]);
+    expect(gateway.rows()[1]!.latencyMs).toBeLessThan(9000);
+  });
+
   describe("that takes longer than half of the timeout of its image model ends with upstream_timeout, and", () => {
     test("the image is generated if the model allows it", async () => {
       // Half of the time is enough to generate the image on a busy machine.
