@@ -32,11 +32,14 @@ export function startFakeS3({ tls, pageSize = 1000 }: FakeS3Options = {}) {
   const uploads = new Map<string, Upload>();
   const requests: string[] = [];
   let waiting: Promise<void> | undefined;
+  let intercept: ((request: Request) => Response | undefined) | undefined;
   const handle = async (request: Request): Promise<Response> => {
     const url = new URL(request.url);
     requests.push(`${request.method} ${url.pathname}`);
     await waiting;
     const body = await request.bytes();
+    const intercepted = intercept?.(request);
+    if (intercepted) return intercepted;
     const problem = signatureProblem(request, url, body);
     if (problem !== undefined) return errorResponse(403, "SignatureDoesNotMatch", problem);
     const [, bucket = "", ...path] = url.pathname.split("/");
@@ -105,6 +108,10 @@ export function startFakeS3({ tls, pageSize = 1000 }: FakeS3Options = {}) {
         resolve();
       };
     },
+    /** `handler` responds instead of the store, unless it returns undefined. Undefined: the store responds again. */
+    intercept: (handler: typeof intercept): void => {
+      intercept = handler;
+    },
     stop: () => server.stop(true),
     start: (): void => {
       server = serve(port ?? 0);
@@ -157,7 +164,7 @@ const xml = (text: string, status = 200): Response =>
     headers: { "content-type": "application/xml" },
   });
 
-const errorResponse = (status: number, code: string, message: string): Response =>
+export const errorResponse = (status: number, code: string, message: string): Response =>
   xml(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`, status);
 
 const sha256 = (bytes: string | Uint8Array): string =>

@@ -4,14 +4,14 @@
  */
 import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection } from "../lib/tasks.ts";
-import { withTimeout } from "../lib/timers.ts";
+import { readWithin } from "../lib/timers.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type {
   IncomingRequest,
   OutgoingResponse,
   StreamedResponseBody,
 } from "../request/http-types.ts";
+import { openBody } from "../request/open-body.ts";
 
 interface ImageFileStore {
   find(name: string): Promise<StoredImageFile | undefined>;
@@ -53,6 +53,9 @@ export const createImageFiles =
     const range = requestedRange(incoming, tag, found.size);
     if (range === "unsatisfiable") return rangeNotSatisfiable(found.size);
     const { content, size, type } = found;
+    const body = range
+      ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from, stallMs)
+      : bodyOf(content, size, stallMs);
     return {
       status: range ? 206 : 200,
       headers: {
@@ -62,9 +65,7 @@ export const createImageFiles =
         "accept-ranges": "bytes",
         ...(range && { "content-range": `bytes ${range.from}-${range.to}/${size}` }),
       },
-      body: range
-        ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from, stallMs)
-        : bodyOf(content, size, stallMs),
+      body: incoming.method === "HEAD" ? body : await openBody(body),
     };
   };
 
@@ -77,24 +78,6 @@ const bodyOf = (
   open: () => readWithin(content.stream(), stallMs),
   close: async () => undefined,
 });
-
-/** Ends the response if an object store stops sending: the client must not wait for ever. */
-async function* readWithin(
-  stream: ReadableStream<Uint8Array>,
-  stallMs: number,
-): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const next = await withTimeout(reader.read(), stallMs);
-      if (next === undefined) throw new Error(`the image store sent nothing for ${stallMs} ms`);
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    ignoreRejection(reader.cancel());
-  }
-}
 
 /** If-None-Match: the client already has this image. */
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {

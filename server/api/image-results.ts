@@ -7,6 +7,8 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { decodePathSegment, type Handler, json } from "../http/route.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { StreamedResponseBody } from "../request/http-types.ts";
+import { openBody } from "../request/open-body.ts";
 
 interface ImageResultsOptions {
   readonly snapshot: () => Snapshot;
@@ -40,9 +42,13 @@ export const createImageResultHandler =
     // HEAD delivers nothing: a client that polls with it can still get the response by a retry of its request.
     const endDelivery =
       incoming.method === "HEAD" ? undefined : store.startDelivery(caller.id, found);
+    const body: StreamedResponseBody = {
+      ...found,
+      close: async (isComplete) => endDelivery?.(isComplete),
+    };
     return {
       status: 200,
       headers: { ...found.headers, "vexel-replayed-from": found.requestId },
-      body: { ...found, close: async (isComplete) => endDelivery?.(isComplete) },
+      body: endDelivery ? await openBody(body) : body,
     };
   };

@@ -15,6 +15,7 @@ import type {
   StreamChunk,
   StreamedResponseBody,
 } from "../request/http-types.ts";
+import { openBody } from "../request/open-body.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
@@ -88,6 +89,10 @@ export class IdempotentRequest {
     });
     if (claim.kind === "replay") {
       const { response, endDelivery } = claim;
+      const body = await openBody({
+        ...response,
+        close: async (isComplete) => endDelivery(isComplete),
+      });
       record.addStep(`replayed: ${response.requestId}`);
       record.outcome.bytesOut = response.length;
       return {
@@ -96,7 +101,7 @@ export class IdempotentRequest {
           "idempotent-replayed": "true",
           "vexel-replayed-from": response.requestId,
         },
-        body: { ...response, close: async (isComplete) => endDelivery(isComplete) },
+        body,
       };
     }
     if (claim.kind === "failed") {

@@ -1,4 +1,5 @@
-/** Timers as a parameter, so that a test can advance the time; sleeping, and waiting with a timeout. */
+/** Timers as a parameter, so that a test can advance the time; sleeping, waiting and reading with a timeout. */
+import { ignoreRejection } from "./tasks.ts";
 
 export interface Timers {
   start(ms: number, fire: () => void): unknown;
@@ -41,5 +42,23 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T
     return await Promise.race([promise, timedOut]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Ends with an error if a storage stops sending for `stallMs`: the client must not wait for ever. */
+export async function* readWithin(
+  stream: ReadableStream<Uint8Array>,
+  stallMs: number,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const next = await withTimeout(reader.read(), stallMs);
+      if (next === undefined) throw new Error(`the storage sent nothing for ${stallMs} ms`);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    ignoreRejection(reader.cancel());
   }
 }

@@ -42,8 +42,9 @@ export class SharedResponseStore implements ResponseStore {
           length ??= await this.#copy(id, names);
           await shared.name(id, length, names, metadata);
         } catch (error) {
-          if (!isUnavailable(error)) throw error;
-          this.#pausedUntil = clock() + pauseMs;
+          // Also after other errors, such as a database that is read-only: the response is in the data folder, and a
+          // response that is not stored would be billed again.
+          if (isUnavailable(error)) this.#pausedUntil = clock() + pauseMs;
           reportUnshared(error);
         }
       },
@@ -56,7 +57,10 @@ export class SharedResponseStore implements ResponseStore {
     if (clock() < this.#pausedUntil) return local.find(name);
     try {
       // The shared storage first: another replica may have stored a later response under this name.
-      return (await shared.find(name)) ?? (await local.find(name));
+      const found = await shared.find(name);
+      const own = await local.find(name);
+      // The same response is read from the data folder: the shared storage may fail while it is read.
+      return found && found.requestId !== own?.requestId ? found : own;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       this.#pausedUntil = clock() + pauseMs;

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { selfSigned } from "../certificate-fixture.ts";
-import { startFakeS3 } from "../fake-s3.ts";
+import { errorResponse, startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer } from "../http/gateway-fixture.ts";
+import { bearer, expectError } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
 
 const folder = temporaryFolder();
@@ -94,6 +94,35 @@ test("without the object store, new images are base64 and links get 503, until i
   s3.start();
   await until(async () => (await fetch(onReplica(1, link))).status === 200);
   await until(() => replica(1).output().includes("object-store-recovered"));
+});
+
+test("while the object store sends no bodies, links and replays get 503, except replays of the data folder", async () => {
+  const headers = { ...bearer, "idempotency-key": "bodies cannot be read" };
+  const generate = (at: number) => replica(at).post("/v1/images/generations", request, headers);
+  const first = await generate(0);
+  const body = await first.text();
+  const link = new URL(JSON.parse(body).data[0].url);
+  const result = `/v1/images/results/${first.headers.get("x-request-id")}`;
+  const before = fake.requests.length;
+  s3.intercept(({ method, url }) =>
+    method === "GET" && !/\.json$|list-type/.test(url)
+      ? errorResponse(503, "SlowDown", "reduce your request rate")
+      : undefined,
+  );
+  const refused = [
+    await fetch(onReplica(1, link)),
+    await fetch(onReplica(1, link), { headers: { range: "bytes=1-3" } }),
+    await generate(1),
+    await fetch(replica(1).url + result, { headers: bearer }),
+  ];
+  for (const response of refused) await expectError(response, "storage_unavailable");
+  expect((await fetch(onReplica(1, link), { method: "HEAD" })).status).toBe(200);
+  const own = await generate(0);
+  expect([own.status, await own.text()]).toEqual([200, body]);
+  s3.intercept(undefined);
+  expect((await fetch(onReplica(1, link))).status).toBe(200);
+  expect(await (await generate(1)).text()).toBe(body);
+  expect(fake.requests.length - before).toBe(0);
 });
 
 test("an object store that is unreachable at the start is logged, without its credentials", async () => {

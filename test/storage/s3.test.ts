@@ -2,13 +2,15 @@
  * The object store beyond the laws of its ports: `BLOB_URL`, presigned links, timeouts, incomplete objects, deletion by
  * any replica.
  */
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
+import { type ContentFiles, contentName } from "../../server/storage/files/content-files.ts";
 import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
+import { S3Content } from "../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../server/storage/s3/s3-images.ts";
 import { createS3Responses } from "../../server/storage/s3/s3-responses.ts";
 import { openObjectStorage } from "../../server/wiring/object-storage.ts";
-import { startFakeS3 } from "../fake-s3.ts";
+import { errorResponse, startFakeS3 } from "../fake-s3.ts";
 
 const s3 = startFakeS3({ pageSize: 2 });
 afterAll(() => void s3.stop());
@@ -143,8 +145,17 @@ test.each([
   ["empty", ""],
 ])("a response whose body in the bucket is %s is not found", async (kind, text) => {
   const prefix = `response-${kind.replace(" ", "-")}`;
+  const responses = await storeResponse(prefix);
+  expect(await responses.find("name")).toMatchObject({ length: "the images".length });
+  const key = `${prefix}/responses/body.body`;
+  s3.objects.set(key, { ...s3.objects.get(key)!, bytes: Buffer.from(text) });
+  expect(await responses.find("name")).toBeUndefined();
+});
+
+/** Stores a response under the name "name". */
+async function storeResponse(prefix: string, stallMs = 10_000) {
   const { objects } = open(prefix);
-  const responses = createS3Responses({ objects, ttlMs: 60_000, now: Date.now });
+  const responses = createS3Responses({ objects, ttlMs: 60_000, now: Date.now, stallMs });
   const metadata = { requestId: "req_1", fingerprint: "f", headers: {} };
   const whole = "the images";
   const chunks = async function* () {
@@ -152,8 +163,64 @@ test.each([
   };
   await responses.copy("body", { ...metadata, length: whole.length, open: chunks });
   await responses.name("body", whole.length, ["name"], metadata);
-  expect(await responses.find("name")).toMatchObject({ length: whole.length });
-  const key = `${prefix}/responses/body.body`;
-  s3.objects.set(key, { ...s3.objects.get(key)!, bytes: Buffer.from(text) });
-  expect(await responses.find("name")).toBeUndefined();
+  return responses;
+}
+
+test.each(["", "<html>", '{"requestId":'])(
+  "a response whose entry in the bucket is %p is not found",
+  async (text) => {
+    const responses = await storeResponse("damaged");
+    const key = "damaged/responses/name.json";
+    s3.objects.set(key, { ...s3.objects.get(key)!, bytes: Buffer.from(text) });
+    expect(await responses.find("name")).toBeUndefined();
+  },
+);
+
+test("a stored response ends with an error if the object store stops sending it", async () => {
+  const responses = await storeResponse("stalled", 20);
+  const found = await responses.find("name");
+  const release = s3.hang();
+  const read = async (): Promise<void> => {
+    for await (const _ of found?.open() ?? []);
+  };
+  await expect(read()).rejects.toThrow("sent nothing for 20 ms");
+  release();
+});
+
+describe("stored content that the object store has", () => {
+  const content = (timeoutMs?: number) =>
+    new S3Content({
+      objects: open("content", Date.now, timeoutMs).objects,
+      files: { find: async () => undefined } as unknown as ContentFiles,
+      maxBytes: 1e6,
+      secrets: { decryptBytes: (bytes) => bytes },
+      now: Date.now,
+    });
+  const name = `content/${contentName("m", "req_1")}`;
+  s3.objects.set(name, {
+    bytes: Buffer.from("a prompt"),
+    type: "application/octet-stream",
+    modified: new Date().toISOString(),
+  });
+
+  test("is an error and not missing while it cannot be read", async () => {
+    const found = await content().find("m", "req_1");
+    s3.intercept(() => errorResponse(500, "InternalError", "an error"));
+    await expect(found?.read()).rejects.toMatchObject({ kind: "storage_unavailable" });
+    s3.intercept(undefined);
+    expect(String(await (await content().find("m", "req_1"))?.read())).toBe("a prompt");
+  });
+
+  test("is an error within the timeout if the object store does not respond", async () => {
+    const found = await content(20).find("m", "req_1");
+    const release = s3.hang();
+    await expect(found?.read()).rejects.toMatchObject({ kind: "storage_unavailable" });
+    release();
+  });
+
+  test("is missing if it is deleted before it is read", async () => {
+    const found = await content().find("m", "req_1");
+    s3.objects.delete(name);
+    expect(await found?.read()).toBeUndefined();
+  });
 });

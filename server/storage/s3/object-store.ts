@@ -14,7 +14,7 @@ export interface ObjectStoreOptions {
   readonly location: BlobLocation;
   /** Milliseconds, monotonic: a wall clock that is set back would extend the backoff. */
   readonly clock: () => number;
-  /** The longest time for a request; an upload has six times as long. */
+  /** The longest time for a request; an upload, and a large object that is read, have six times as long. */
   readonly timeoutMs?: number;
   /** Undefined: the object store responds again. Called when it changes. */
   readonly onAvailability?: (error: Error | undefined) => void;
@@ -32,7 +32,7 @@ const pauseMs = 2000;
 /** S3 accepts no smaller parts. One part of each upload is in memory. */
 const partSize = 5 * 1024 * 1024;
 const parallelDeletes = 16;
-const uploadFactor = 6;
+const longFactor = 6;
 
 export class ObjectStore {
   readonly #options: Required<ObjectStoreOptions>;
@@ -62,7 +62,7 @@ export class ObjectStore {
       }
     };
     try {
-      await this.#run(upload, uploadFactor);
+      await this.#run(upload, longFactor);
     } finally {
       source.stop();
     }
@@ -86,6 +86,11 @@ export class ObjectStore {
         content: stat.size === 0 ? new Blob() : file,
       }
     );
+  }
+
+  /** The whole object in memory. Undefined: it does not exist. */
+  readBytes(key: string): Promise<Uint8Array | undefined> {
+    return this.#run(() => orUndefined(this.#file(key).bytes()), longFactor);
   }
 
   /** Undefined: it does not exist. */

@@ -65,10 +65,11 @@ export class S3Content implements ContentStore {
       found && {
         storedAt: found.modifiedAt,
         read: async () => {
+          const bytes = await objects.readBytes(name);
           try {
-            return secrets.decryptBytes(Buffer.from(await found.content.bytes()), name);
+            return bytes && secrets.decryptBytes(Buffer.from(bytes), name);
           } catch {
-            // Deleted meanwhile, or encrypted with a key that is not known here.
+            // Encrypted with a key that is not known here.
             return undefined;
           }
         },

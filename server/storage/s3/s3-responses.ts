@@ -2,6 +2,7 @@
  * Stored responses in an object store: one object for each body, and one for each name, with the metadata and the id of
  * the body.
  */
+import { readWithin } from "../../lib/timers.ts";
 import type { ResponseMetadata } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -11,6 +12,8 @@ export interface S3ResponsesOptions {
   readonly ttlMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** The longest time between two chunks of a body. */
+  readonly stallMs?: number;
 }
 
 interface ResponseObjectEntry extends ResponseMetadata {
@@ -29,15 +32,17 @@ export const createS3Responses = ({
   objects,
   ttlMs,
   now,
+  stallMs = 30_000,
 }: S3ResponsesOptions): SharedResponses => ({
   async find(name) {
     const text = await objects.readText(nameKey(name));
     if (text === undefined) return undefined;
-    const { id, length, at, ...metadata } = JSON.parse(text) as ResponseObjectEntry;
-    if (at + ttlMs <= now()) return undefined;
+    const entry = parseEntry(text);
+    if (!entry || entry.at + ttlMs <= now()) return undefined;
+    const { id, length, at: _at, ...metadata } = entry;
     const body = await objects.find(bodyKey(id));
     if (body?.size !== length) return undefined;
-    return { ...metadata, length, open: () => body.content.stream() };
+    return { ...metadata, length, open: () => readWithin(body.content.stream(), stallMs) };
   },
 
   copy: (id, response) => objects.write(bodyKey(id), response.open(), "application/octet-stream"),
@@ -52,3 +57,12 @@ export const createS3Responses = ({
     await objects.sweep(folder, ({ modifiedAt }) => modifiedAt + ttlMs + graceMs <= now());
   },
 });
+
+/** Undefined: the entry is damaged, which counts as missing. */
+function parseEntry(text: string): ResponseObjectEntry | undefined {
+  try {
+    return JSON.parse(text) as ResponseObjectEntry;
+  } catch {
+    return undefined;
+  }
+}
