@@ -47,7 +47,7 @@ export const createDispatch =
     const began = options.clock();
     const match = matchPath(path);
     const route = match && routeOf(match, method);
-    const mount = options.mounts.find((each) => isBelow(path, each));
+    const mount = match ? undefined : options.mounts.find((each) => isBelow(path, each));
     let outgoing: OutgoingResponse;
     let errorKind: ErrorKind | undefined;
     try {

@@ -46,6 +46,8 @@ export class ParsedHead {
   readonly #text: string;
   /** In lower case. */
   readonly #lowerCase: string;
+  /** The headers that were read so far: on a keep-alive connection, one head serves many requests. */
+  readonly #read = new Map<string, string | null>();
 
   /** `text`: the head without the empty line at its end, in latin1. Throws GatewayError. */
   constructor(text: string) {
@@ -77,6 +79,15 @@ export class ParsedHead {
 
   /** The values of a repeated header are joined by commas. `name`: in lower case. */
   get(name: string): string | null {
+    let value = this.#read.get(name);
+    if (value === undefined) {
+      value = this.#find(name);
+      this.#read.set(name, value);
+    }
+    return value;
+  }
+
+  #find(name: string): string | null {
     const line = `\r\n${name}:`;
     let at = this.#lowerCase.indexOf(line);
     if (at < 0) return null;
