@@ -25,6 +25,8 @@ interface AttemptedRequest<Q, A> {
   readonly request: StageRequest<Q>;
   readonly modelTargets: ModelTargets;
   readonly sizeClass: number;
+  /** When the target was selected. Milliseconds, monotonic. */
+  readonly now: number;
 }
 
 /** `repeat`: the target has just failed this same request. `hedge`: another attempt of the same request is running. */
@@ -36,7 +38,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   /** The target's `responseCount` at the start. */
   readonly responseCount: number;
   /** Milliseconds, monotonic. */
-  startedAt = 0;
+  readonly startedAt: number;
   readonly #owner: AttemptedRequest<Q, A>;
   readonly #role: AttemptRole;
   #isProbe = false;
@@ -47,6 +49,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     this.#owner = owner;
     this.candidate = candidate;
     this.responseCount = candidate.health.responseCount;
+    this.startedAt = owner.now;
     this.#role = role;
   }
 
@@ -73,7 +76,6 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     const { target, health } = this.candidate;
     const { routing, trace } = request.record;
     const { watchEnd } = stage;
-    this.startedAt = stage.registry.clock();
     this.#isProbe = health.start(this.startedAt);
     // The trace context (traceparent) of this attempt.
     const spanId = trace?.newSpanId();

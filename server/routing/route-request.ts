@@ -174,9 +174,11 @@ class RoutedRequest<Q, A>
     if (waitMs === undefined) throw error;
     // The image stages record failed attempts themselves.
     if (!this.stage.checkHealth) addStep(record, failed.target, errorKindOf(error));
-    if (waitMs > 0) await sleep(waitMs, signal, this.timers);
+    if (waitMs > 0) {
+      await sleep(waitMs, signal, this.timers);
+      this.#readClock();
+    }
     if (other) return other;
-    this.#readClock();
     const { candidates, policy, capacity } = this;
     const again = selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
     if (!again) throw error;
