@@ -8,6 +8,7 @@
 import type { Statement } from "bun:sqlite";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
+import { hasSameNames } from "./usage-table.ts";
 
 /** A segment with this many rows is followed by another one. Later rows with an id inside it still belong to it. */
 const segmentRows = 2048;
@@ -41,6 +42,8 @@ class Segment {
   /** The minimum and the maximum of each column. Null: no row has a value. */
   readonly #ranges: (number | null)[];
   readonly #terms: Uint8Array;
+  /** The row that was added before. */
+  #last: LedgerRow | undefined;
 
   constructor(firstId: string, stored?: StoredSegment) {
     this.firstId = firstId;
@@ -67,13 +70,18 @@ class Segment {
     this.#widen(2, row.status);
     this.#widen(4, row.latencyMs);
     if (row.cost !== null) this.#widen(6, row.cost);
+    if (!this.#last || !hasSameNames(this.#last, row)) this.#addNames(row);
+    if (row.error !== null) addTerm(this.#terms, "error", row.error);
+    this.#last = row;
+  }
+
+  #addNames(row: LedgerRow): void {
     const terms = this.#terms;
     addTerm(terms, "keyId", row.keyId);
     addTerm(terms, "project", row.project);
     addTerm(terms, "model", row.model);
     addTerm(terms, "upstream", row.upstream);
     addTerm(terms, "targetModel", row.targetModel);
-    if (row.error !== null) addTerm(terms, "error", row.error);
   }
 
   /** In the order of `columns`. */

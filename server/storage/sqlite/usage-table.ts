@@ -62,12 +62,15 @@ export class UsageTally {
 const hourOf = ({ at }: LedgerRow): number => at - (at % hourMs);
 
 const isSameGroup = (one: LedgerRow, other: LedgerRow): boolean =>
+  hasSameNames(one, other) && hourOf(one) === hourOf(other);
+
+/** Whether two rows have the same key, project, model and target. */
+export const hasSameNames = (one: LedgerRow, other: LedgerRow): boolean =>
   one.keyId === other.keyId &&
   one.project === other.project &&
   one.model === other.model &&
   one.upstream === other.upstream &&
-  one.targetModel === other.targetModel &&
-  hourOf(one) === hourOf(other);
+  one.targetModel === other.targetModel;
 
 /** `sums` is in the order of `sumColumns`. Adds each column by its index: no array is allocated for each request. */
 function addRow(sums: number[], row: LedgerRow): void {
