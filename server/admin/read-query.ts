@@ -12,7 +12,7 @@ export function readQuery<Schema extends z.ZodType>(
   return validate(schema, Object.fromEntries(given));
 }
 
-/** A misspelled filter must not return the whole list, and of two values none must be ignored. */
+/** A misspelled filter must not return the whole list, and of two values of a parameter, neither may be ignored. */
 export function refuseUnknownParameters(
   { req }: AdminApiContext,
   { query }: Pick<AdminOperation, "query">,

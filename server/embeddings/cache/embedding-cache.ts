@@ -19,7 +19,7 @@ export interface CachedEmbedding {
   readonly tokens: number | undefined;
 }
 
-/** Persists cached vectors across restarts. Called for each new vector, and for each use. */
+/** Keeps cached vectors in a file, in Redis, or in both. Called for each new vector, and for each use. */
 export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "remove" | "touch" | "clear">;
 
 export interface EmbeddingCacheOptions {
@@ -214,7 +214,7 @@ export class EmbeddingCache {
     return true;
   }
 
-  /** Before vectors are replaced: the persisted ones are not used again, also if the new ones are not persisted. */
+  /** Before vectors are replaced: the persisted ones are not used again, even if the new ones are not persisted. */
   removePersisted(keys: readonly string[]): void {
     this.#persistence?.remove(keys);
   }
