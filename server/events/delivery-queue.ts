@@ -66,7 +66,8 @@ const latestDue = (at: number): number => at + maxDelayMs * (1 + retryJitter);
 
 interface WebhookState {
   busy: boolean;
-  gone: boolean;
+  /** The receiver responded with 410. A configuration reload creates another object, which is not gone. */
+  gone: Webhook | undefined;
   failures: number;
   /** The log says that its deliveries fail. A failed test is not logged, so `failures` does not show it. */
   isFailureReported: boolean;
@@ -82,8 +83,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     schedule = unrefTimer,
   } = options;
   const attemptOptions = { post, now, timeoutMs };
-  // Keyed by object: a configuration reload creates new objects, and with them new states.
-  const states = new WeakMap<Webhook, WebhookState>();
+  /**
+   * By id, which comes from the URL: after a configuration reload, the delivery in flight is still awaited, and a pause
+   * that the receiver asked for still holds.
+   */
+  const states = new Map<string, WebhookState>();
   const inFlight = new Map<AbortController, () => Promise<void>>();
   /**
    * Outcomes that are not saved yet. A webhook's next delivery is claimed after its last outcome is saved, so that none
@@ -99,16 +103,17 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   let isStallReported = false;
 
   const stateOf = (webhook: Webhook): WebhookState => {
-    const state = states.get(webhook);
+    const state = states.get(webhook.id);
     if (state) return state;
+    for (const [id, { busy }] of states) if (!busy && !webhooks().has(id)) states.delete(id);
     const initial = {
       busy: false,
-      gone: false,
+      gone: undefined,
       failures: 0,
       isFailureReported: false,
       pausedUntil: 0,
     };
-    states.set(webhook, initial);
+    states.set(webhook.id, initial);
     return initial;
   };
 
@@ -119,7 +124,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     inFlight.delete(abort);
     const state = stateOf(webhook);
     if (result.delivered) {
-      state.gone = false;
+      state.gone = undefined;
       state.failures = 0;
       state.isFailureReported = false;
     } else {
@@ -146,11 +151,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     if (delivered || problem === null) return;
     const webhookState = stateOf(webhook);
     if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
-    if (status === 410) webhookState.gone = true;
+    if (status === 410) webhookState.gone = webhook;
     if (!webhookState.isFailureReported) report({ kind: "failing", webhook, event, problem });
     webhookState.isFailureReported = true;
     if (state === "abandoned") report({ kind: "abandoned", webhook, event, problem });
-    if (webhookState.gone) report({ kind: "endpoint-gone", webhook, event, problem });
+    if (status === 410) report({ kind: "endpoint-gone", webhook, event, problem });
   };
 
   const saveEachOutcome = async (): Promise<void> => {
@@ -174,7 +179,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     pausedUntil > now() + maxDelayMs ? 0 : pausedUntil;
   /** False after a configuration reload: a new webhook object has replaced this one. */
   const isActive = (webhook: Webhook, state: WebhookState): boolean =>
-    !closed && !state.gone && pauseEnd(state) <= now() && webhooks().get(webhook.id) === webhook;
+    !closed && state.gone !== webhook && pauseEnd(state) <= now() && webhooks().get(webhook.id) === webhook;
 
   const deliverDue = async (webhook: Webhook, state: WebhookState): Promise<void> => {
     state.busy = true;
@@ -196,7 +201,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         if (closed) return;
         recordOutcome(webhook, claimed, result);
         await saveOutcomes();
-        if (state.gone) await queue.abandonAll(webhook.id, "the receiver responded with 410 Gone");
+        if (state.gone === webhook) await queue.abandonAll(webhook.id, "the receiver responded with 410 Gone");
       }
     } finally {
       state.busy = false;
@@ -206,7 +211,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   /** When the next delivery is due, unless a worker is running. */
   const nextAttemptAt = async (webhook: Webhook): Promise<number | undefined> => {
     const state = stateOf(webhook);
-    if (state.busy || state.gone) return undefined;
+    if (state.busy || state.gone === webhook) return undefined;
     const due = await queue.nextDue(webhook.id);
     if (due === undefined || state.busy) return undefined;
     return Math.max(due > latestDue(now()) ? 0 : due, pauseEnd(state));
@@ -266,7 +271,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   return {
     wake,
     attempt: (webhook, event) => attempt(webhook, event),
-    isGone: (webhook) => stateOf(webhook).gone,
+    isGone: (webhook) => stateOf(webhook).gone === webhook,
     failures: (webhook) => stateOf(webhook).failures,
     close: async () => {
       closed = true;

@@ -146,6 +146,38 @@ test("a webhook that responded with 410 gets events again after a configuration 
   expect(simulation.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000003"]);
 });
 
+test("events are sent one at a time, also while the configuration is reloaded", async () => {
+  const first = Promise.withResolvers<{ status: number }>();
+  const simulation = startSimulation({
+    respond: (count) => (count === 1 ? first.promise : { status: 200 }),
+  });
+  const reload = () => simulation.webhooks.set(simulation.webhook.id, { ...simulation.webhook });
+  for (let i = 0; i < 3; i++) {
+    reload();
+    simulation.emit();
+    await simulation.pass(second);
+  }
+  expect(simulation.attempts).toHaveLength(1);
+  first.resolve({ status: 200 });
+  await simulation.pass(second);
+  const sent = simulation.attempts.map(({ id }) => id);
+  expect(sent).toEqual(["evt_000001", "evt_000002", "evt_000003"]);
+});
+
+test("the receiver's retry-after holds, also after a configuration reload", async () => {
+  const simulation = startSimulation({
+    respond: (count) => (count === 1 ? { status: 429, retryAfterMs: 10 * minute } : { status: 200 }),
+  });
+  simulation.emit();
+  await simulation.pass(second);
+  simulation.webhooks.set(simulation.webhook.id, { ...simulation.webhook });
+  simulation.emit();
+  await simulation.pass(5 * minute);
+  expect(simulation.attempts).toHaveLength(1);
+  await simulation.pass(6 * minute);
+  expect(simulation.states()).toEqual(["delivered", "delivered"]);
+});
+
 test("a new secret applies from the next attempt on, also to pending deliveries", async () => {
   const simulation = startSimulation({
     respond: (count) => {
