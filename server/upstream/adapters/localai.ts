@@ -1,5 +1,5 @@
 /**
- * LocalAI: OpenAI-compatible embeddings and generations, which edit when given an image, and inpainting as a form.
+ * LocalAI: OpenAI-compatible embeddings and generations. A generation with an image is an edit; inpainting is a form.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageAdapter, ReadImages, UpstreamRequest, Vendor } from "../adapter.ts";

@@ -76,7 +76,6 @@ const generations: ImageAdapter = {
 };
 
 const edits: ImageAdapter<EditQuery> = {
-  // image, image2, image3.
   toUpstream: (query, target) =>
     buildRequest(
       query,

@@ -79,7 +79,7 @@ interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** Translates the gateway's image queries to requests of the drawing program, and its events to responses. */
+/** The query as a request of the drawing program. */
 const generationRequest = ({
   prompt,
   options,
