@@ -122,10 +122,15 @@ function checkTlsContext(pair: Pick<Certificate, "cert" | "key">, files: Certifi
 const opensslReason = (error: unknown): string =>
   /:(\w+)$/.exec(error instanceof Error ? error.message : "")?.[1] ?? errorCode(error);
 
+const expired = ({ certPath }: CertificateFiles, { validTo }: Certificate): CertificateError =>
+  new CertificateError(`The certificate in ${certPath} (VEXEL_TLS_CERT) expired on ${validTo}.`);
+
 export interface WatchCertificateOptions {
   readonly files: CertificateFiles;
   /** The certificate that was read at the start. */
   readonly first: Certificate;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** The files have changed, or are valid again: the certificate is in force. */
   reloaded(certificate: Certificate): void;
   /** The files have changed and are invalid: the previous certificate stays. */
@@ -133,17 +138,21 @@ export interface WatchCertificateOptions {
 }
 
 /** `current`: the newest valid certificate. */
-export function watchCertificate({ files, first, reloaded, rejected }: WatchCertificateOptions): {
+export function watchCertificate(options: WatchCertificateOptions): {
   current(): Certificate;
   close(): void;
 } {
+  const { files, first, now, reloaded, rejected } = options;
   let current = first;
   let hasFailed = false;
+  const hasExpired = ({ validTo }: Certificate): boolean => Date.parse(validTo) < now();
   const poll = pollFiles({
     paths: [files.certPath, files.keyPath],
     onChange: async () => {
       try {
         const next = readCertificate(files);
+        // Clients refuse it. At the start there is no better certificate.
+        if (hasExpired(next) && !hasExpired(current)) throw expired(files, next);
         if (!hasFailed && next.cert === current.cert && next.key === current.key) return;
         hasFailed = false;
         current = next;

@@ -32,13 +32,14 @@ export interface CertificateWiring {
 }
 
 export function wireCertificate(
-  { log, emit, resources }: Runtime,
+  { log, emit, now, resources }: Runtime,
   configured: ConfiguredCertificate | undefined,
 ): CertificateWiring {
   if (!configured) return { problem: () => undefined };
   let current: string | undefined;
   const watcher = watchCertificate({
     ...configured,
+    now,
     reloaded: ({ validTo }) => {
       current = undefined;
       log.info("certificate-reloaded", { validTo });

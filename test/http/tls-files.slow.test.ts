@@ -180,4 +180,14 @@ describe("at a reload", () => {
       await serves();
     },
   );
+
+  test("an expired certificate is rejected while the old one is valid", async () => {
+    writeFileSync(join(folder.path, "own.key"), own.key);
+    const request = openssl(folder.path, ["req", "-new", "-key", "own.key", "-subj", "/CN=test"]);
+    const sign = ["x509", "-req", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"];
+    const cert = openssl(folder.path, [...sign, "-days", "-1"], request);
+    await logged({ cert }, "server.crt (VEXEL_TLS_CERT) expired on");
+    await serves();
+    await logged(own, "certificate-reloaded");
+  });
 });
