@@ -232,12 +232,13 @@ export class DocumentReader {
       this.#shortParts.push(new Uint8Array(bytes));
       return;
     }
-    const text = withoutEscapes(Buffer.concat([...this.#shortParts, bytes]));
-    const start = new Uint8Array(text.subarray(0, startBytes));
-    this.#longText = { from: this.#storage.store.size, start };
+    // Each part ends after a whole escape sequence. The parts are not joined: the last one may be most of a response.
+    const parts = [...this.#shortParts, bytes].map(withoutEscapes);
+    const start = Buffer.concat(parts.map((part) => part.subarray(0, startBytes)));
+    this.#longText = { from: this.#storage.store.size, start: start.subarray(0, startBytes) };
     this.#shortParts = [];
     this.#shortBytes = 0;
-    return this.#append(text);
+    for (const part of parts) await this.#append(part);
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
