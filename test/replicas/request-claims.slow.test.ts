@@ -135,3 +135,29 @@ testWithRedis("without Redis, a request proceeds unless another replica had its 
   await expect(waiting).rejects.toThrow("may have been generated and billed");
   requestOf(await b.claim("unavailable"));
 });
+
+testWithRedis(
+  "a request that ends while Redis does not respond leaves its key to later requests",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    const request = requestOf(await a.claim("ends"));
+    server.pause();
+    await a.claim("another");
+    await request.release();
+    server.resume();
+    requestOf(await b.claim("ends"));
+  },
+);
+
+testWithRedis(
+  "a request that proceeds while Redis does not respond leaves its key to later requests",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    server.pause();
+    // Redis gets the claim, and executes it after the pause.
+    const request = requestOf(await a.claim("proceeds"));
+    server.resume();
+    await request.release();
+    requestOf(await b.claim("proceeds"));
+  },
+);

@@ -54,6 +54,8 @@ const failureMs = 10_000;
  */
 const outageMs = 3000;
 const retryMs = 50;
+/** The interval at which claims are settled that ended while Redis was unavailable. */
+const settleRetryMs = 500;
 
 export interface RedisRequestClaimsOptions {
   /** As long as responses are stored. */
@@ -88,7 +90,11 @@ export class RedisRequestClaims implements RequestClaims {
     const token = randomUUID();
     const args = [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs];
     const reply = await this.#evaluate(key, args);
-    if (reply === undefined) return undefined;
+    if (reply === undefined) {
+      // A server that was paused may still execute the script, and nobody would settle that claim.
+      ignoreRejection(this.#settle(key, token, { kind: "released" }));
+      return undefined;
+    }
     const [state, heldBy, theirFingerprint, theirRequest, error] = (reply as unknown[]).map(String);
     const earlier = { fingerprint: theirFingerprint ?? "", requestId: theirRequest ?? "" };
     // The first reply was lost.
@@ -119,11 +125,26 @@ export class RedisRequestClaims implements RequestClaims {
     // If Redis is unavailable for longer than the lease, the other replicas treat the claim as abandoned.
     const renewing = setInterval(() => ignoreRejection(renew()), this.#leaseMs / 3);
     renewing.unref();
-    return async (outcome) => {
+    return (outcome) => {
       clearInterval(renewing);
-      const error = outcome.kind === "failed" ? outcome.error : "";
-      const keptMs = outcome.kind === "failed" ? failureMs : this.#retentionMs;
-      await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
+      return this.#settle(key, token, outcome);
     };
+  }
+
+  /** Retried while Redis is unavailable: a claim that is not settled would be abandoned, and would block its key. */
+  async #settle(key: string, token: string, outcome: ClaimOutcome): Promise<void> {
+    const error = outcome.kind === "failed" ? outcome.error : "";
+    const keptMs = outcome.kind === "failed" ? failureMs : this.#retentionMs;
+    for (let waitedMs = 0; ; waitedMs += settleRetryMs) {
+      try {
+        await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
+        return;
+      } catch (failure) {
+        // The claim has expired by then.
+        const isOver = waitedMs >= this.#retentionMs;
+        if (isOver || !(failure instanceof RedisUnavailableError)) throw failure;
+      }
+      await new Promise((resolve) => setTimeout(resolve, settleRetryMs).unref());
+    }
   }
 }
