@@ -237,14 +237,16 @@ function targetOf({ target }: TargetRequest<unknown>): Target {
 const withHeaders = (request: UpstreamRequest, headers: ExtraHeaders): UpstreamRequest =>
   headers ? { ...request, headers: { ...request.headers, ...headers } } : request;
 
-/** More than any model needs: 8,192 numbers of 64 bytes each, spaces included. */
-const maxBytesPerInput = 512 * 1024;
-const maxOtherBytes = 1024 * 1024;
+/** More than any model needs: 8,192 numbers of 64 bytes each, spaces included, and 1 MiB for other fields. */
+const maxBytesPerInput = 1536 * 1024;
 
-/** A larger response is refused at its `content-length` or, without one, as soon as too many bytes have arrived. */
+/**
+ * A larger response is refused at its `content-length` or, without one, as soon as too many bytes have arrived. The
+ * bound is proportional to the number of inputs: responses that are accepted one by one are accepted in a batch too.
+ */
 function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
   const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
-  return maxOtherBytes + inputs * maxBytesPerInput;
+  return inputs * maxBytesPerInput;
 }
 
 const unsupported = (model: string): GatewayError =>

@@ -10,7 +10,7 @@ import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/em
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { parseLargeJson } from "../../server/upstream/upstream-json.ts";
 import { tries } from "../depth.ts";
-import { configFor, startGateway, temporaryFolder } from "../harness.ts";
+import { configFor, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { embeddingsQuery } from "../laws/adapter-responses.ts";
 import { turnsDuring } from "./turns-during.ts";
@@ -148,6 +148,59 @@ describe("an embeddings response that is larger than its vectors need is refused
       server.close();
     }
   });
+});
+
+/** Responds with one long vector for each input, and counts the inputs of each request. */
+function startLongVectors(length: number) {
+  const embedding = Buffer.from(new Float32Array(length).fill(0.5).buffer).toString("base64");
+  const inputCounts: number[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const { input } = (await request.json()) as { input: string | string[] };
+      const texts = typeof input === "string" ? [input] : input;
+      inputCounts.push(texts.length);
+      await Bun.sleep(20);
+      return Response.json({ data: texts.map((_, index) => ({ index, embedding })) });
+    },
+  });
+  return { server, inputCounts };
+}
+
+test.each([
+  ["16 requests, which are micro-batched,", Array.from({ length: 16 }, (_, at) => [`text ${at}`])],
+  ["16 inputs", [Array.from({ length: 16 }, (_, at) => `text ${at}`)]],
+])("a vector that is delivered alone is delivered for each of %s too", async (_, requests) => {
+  const { server, inputCounts } = startLongVectors(250_000);
+  const gateway = startGateway({
+    yaml: `
+upstreams:
+  - { id: own, kind: openai-compatible, baseUrl: "http://127.0.0.1:${server.port}/v1" }
+models:
+  - { id: vectors, kind: embedding, targets: [{ upstream: own, model: own }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+  });
+  try {
+    const embed = async (input: readonly string[]) => {
+      const body = { model: "vectors", input, encoding_format: "base64" };
+      const response = await gateway.post("/v1/embeddings", body);
+      const { data } = (await response.json()) as { data?: { embedding: string }[] };
+      return [response.status, ...(data ?? []).map(({ embedding }) => embedding.length)];
+    };
+    const characters = 4 * Math.ceil((250_000 * 4) / 3);
+    expect(await embed(["alone"])).toEqual([200, characters]);
+    const results = await Promise.all(requests.map(embed));
+    expect(results).toEqual(
+      requests.map((input) => [200, ...new Array(input.length).fill(characters)]),
+    );
+    expect(Math.max(...inputCounts)).toBeGreaterThan(8);
+  } finally {
+    await gateway.close();
+    await server.stop(true);
+  }
 });
 
 describe("beside an image,", () => {
