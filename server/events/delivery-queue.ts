@@ -85,7 +85,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const attemptOptions = { post, now, timeoutMs };
   /**
    * By id, which comes from the URL: after a configuration reload, the delivery in flight is still awaited, and a pause
-   * that the receiver asked for still holds.
+   * that the receiver requested still holds.
    */
   const states = new Map<string, WebhookState>();
   const inFlight = new Map<AbortController, () => Promise<void>>();

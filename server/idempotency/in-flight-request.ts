@@ -233,7 +233,7 @@ const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError 
   });
 
 /**
- * The images were billed and delivered to the first client. Each waiter that sent the request again would be billed
+ * The images were generated and billed for the first request. Each waiter that sent the request again would be billed
  * again.
  */
 export const responseNotStored = (): GatewayError =>
