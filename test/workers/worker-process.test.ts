@@ -1,13 +1,16 @@
 /** How the gateway handles a failing worker process, with a fake process. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { readSettings } from "../../server/settings.ts";
 import { planBatch } from "../../server/workers/embedding/child/batch-scheduler.ts";
+import { createEmbedder } from "../../server/workers/embedding/embedder.ts";
+import { maxCharacters } from "../../server/workers/embedding/messages.ts";
 import type { ToChild, ToParent } from "../../server/workers/process/protocol.ts";
 import {
   WorkerProcess,
   type WorkerProcessOptions,
 } from "../../server/workers/process/worker-process.ts";
-import { expectError, never } from "./built-in-fixture.ts";
+import { expectError, never, textQuery } from "./built-in-fixture.ts";
 
 type Sent = ToChild<number, string>;
 
@@ -133,6 +136,20 @@ test("messages of a process after its end are ignored", async () => {
   for (const end of ends) end();
   expect(await response).toBe("real");
   await link.close();
+});
+
+test("an idle model accepts the largest request that the gateway reads", async () => {
+  const embedder = createEmbedder(
+    { id: "m", name: "The model" },
+    { kind: "minilm" },
+    { spawn: () => ({ pid: 1, send: () => {}, kill: () => {}, exited: Promise.resolve("") }) },
+  );
+  const most = Math.floor(readSettings({}).VEXEL_MAX_BODY_BYTES / maxCharacters);
+  const long = Array<string>(most).fill("a".repeat(maxCharacters));
+  const short = Array<string>(2048 - most).fill("a");
+  const embedding = embedder.embed(textQuery([...long, ...short]), never);
+  expect(embedder.state().requests).toBe(1);
+  await expectError(embedding, "upstream_unreachable", /The model has stopped/);
 });
 
 test("a batch contains the first queued input, no duplicates, and stays within its limits", () => {

@@ -16,7 +16,7 @@ import {
 export interface EmbedderOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs?: number;
-  /** Maximum number of queued inputs, over all requests. */
+  /** The maximum weight of the queued inputs, over all requests. */
   readonly maxQueued?: number;
   readonly runtime?: EmbedSpec["runtime"];
   /** The module to load as onnxruntime. */
@@ -32,6 +32,12 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
+/**
+ * An idle model accepts the largest request: 2,048 inputs and 32 MiB of text weigh 10,240. A smaller limit would refuse
+ * it each time, with the advice to try again.
+ */
+const defaultMaxQueued = 16_384;
+
 const entry = join(sourceFolder, "server/workers/embedding/child/main.ts");
 
 /** `id`: the model in the log. `name`: the model in error messages. */
@@ -40,7 +46,13 @@ export function createEmbedder(
   model: EmbedSpec["model"],
   options: EmbedderOptions = {},
 ): Embedder {
-  const { idleMs = 600_000, maxQueued = 8_192, runtime = "auto", spawn, onReady } = options;
+  const {
+    idleMs = 600_000,
+    maxQueued = defaultMaxQueued,
+    runtime = "auto",
+    spawn,
+    onReady,
+  } = options;
   const worker = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
     name,
     entry,

@@ -48,7 +48,10 @@ export function createLocal({
     const unused = [...embedders].find(([, embedder]) => embedder.state().requests === 0);
     if (!unused) {
       const message = `The maximum of ${maxModels} local models is in use. Please try again later.`;
-      throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
+      throw new GatewayError("upstream_overloaded", message, {
+        retryAfterMs: 1_000,
+        notSent: true,
+      });
     }
     embedders.delete(unused[0]);
     void unused[1].close();

@@ -107,7 +107,10 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     throwIfAborted(signal);
     if (this.#weight + weight > maxWeight) {
       const message = `${name} has reached its limit of pending requests. Please try again later.`;
-      throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
+      throw new GatewayError("upstream_overloaded", message, {
+        retryAfterMs: 1_000,
+        notSent: true,
+      });
     }
     if (this.#failure && now() < this.#failure.until) throw this.#failure.error;
 
@@ -212,7 +215,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   }
 
   #processEnded(reason: string): GatewayError {
-    const message = `The process of ${this.#options.name} ended (${reason}). The next request starts it again.`;
+    const message = `${this.#options.name} has stopped (${reason}). The next request starts it again.`;
     return new GatewayError("upstream_unreachable", message, { notSent: true });
   }
 }
