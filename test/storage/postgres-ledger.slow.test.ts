@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../../server/storage/postgres/ledger-store.ts";
 import { SharedSpend } from "../../server/storage/postgres/shared-spend.ts";
-import type { SqlValue } from "../../server/storage/sql/database.ts";
+import type { Queries, SqlValue } from "../../server/storage/sql/database.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { sharedPostgres, testWithPostgres } from "./postgres-server.ts";
 
@@ -54,18 +54,113 @@ testWithPostgres("daily sums that expired are found by an index, and months are 
   expect(rows).toEqual([{ first: "2026-08-03", days: 500 * 39, months: 500 }]);
 });
 
+/** The spending of one key on one day, and a way to change it. */
+async function openSpend(db: ExplainedDatabase) {
+  let now = Date.UTC(2026, 7, 20);
+  const spend = new SharedSpend(db, () => now);
+  const day = () => new Date(now).toISOString().slice(0, 10);
+  return {
+    spend,
+    read: (id = "key_7") => spend.read({ scope: "key", id }, day()),
+    change: (dollars: number, { id = "key_7", updatedAt = 0, queries = db as Queries } = {}) =>
+      queries.query(`UPDATE vexel.spent SET dollars = ${dollars}, updated_at = ${updatedAt}
+        WHERE id = '${id}' AND period = '${day()}'`),
+    nextDay: (days = 1) => {
+      now += days * 86_400_000;
+    },
+  };
+}
+
 testWithPostgres("sums that changed since the last refresh are read by the next one", async () => {
   const db = await openSpendTable();
-  const spend = new SharedSpend(db, () => Date.UTC(2026, 7, 20));
-  const [owner, day] = [{ scope: "key", id: "key_7" } as const, "2026-08-20"];
-  const spendMore = (dollars: number, at: number) =>
-    db.query(`UPDATE vexel.spent SET dollars = ${dollars}, updated_at = ${at}
-      WHERE id = '${owner.id}' AND period = '${day}'`);
-  await spendMore(2, 1_000_000);
-  expect(spend.read(owner, day)).toBeUndefined();
+  const { spend, read, change } = await openSpend(db);
+  await change(2);
+  expect(read()).toBeUndefined();
   await spend.refresh();
-  expect(spend.read(owner, day)).toBe(2);
-  await spendMore(3, 1_000_001);
+  expect(read()).toBe(2);
+  await change(3);
   await spend.refresh();
-  expect(spend.read(owner, day)).toBe(3);
+  expect(read()).toBe(3);
+  await spend.refresh();
+  expect(read()).toBe(3);
 });
+
+testWithPostgres("only the sums of the current periods are read, by indexes", async () => {
+  const db = await openSpendTable();
+  await db.query("ANALYZE vexel.spent");
+  const { spend } = await openSpend(db);
+  await spend.refresh();
+  await spend.refresh();
+  expect(db.plans).toHaveLength(2);
+  for (const plan of db.plans) {
+    expect(plan).toContain("Index Scan on spent_by_day");
+    expect(plan).toContain("Index Scan on spent_by_month");
+    expect(plan).not.toContain("Seq Scan");
+  }
+});
+
+testWithPostgres(
+  "a sum that changes after the clock of the database was set back is read by the next refresh",
+  async () => {
+    const { spend, read, change } = await openSpend(await openSpendTable());
+    await change(2, { updatedAt: 10_000_000 });
+    await spend.refresh();
+    await change(3, { updatedAt: 1 });
+    await spend.refresh();
+    expect(read()).toBe(3);
+  },
+);
+
+testWithPostgres("a sum whose transaction commits after a later one is read, too", async () => {
+  const db = await openSpendTable();
+  const { spend, read, change } = await openSpend(db);
+  await spend.refresh();
+  await db.transaction(async (queries) => {
+    await change(2, { updatedAt: 1, queries });
+    await change(3, { id: "key_8", updatedAt: 10_000_000 });
+    await spend.refresh();
+    expect([read(), read("key_8")]).toEqual([1, 3]);
+    await change(4, { id: "key_8", updatedAt: 20_000_000 });
+    await spend.refresh();
+  });
+  await spend.refresh();
+  expect([read(), read("key_8")]).toEqual([2, 4]);
+});
+
+testWithPostgres(
+  "the sums of a new day are read, also those from before the day began",
+  async () => {
+    const { spend, read, change, nextDay } = await openSpend(await openSpendTable());
+    nextDay();
+    // By another replica, whose clock is ahead.
+    await change(5);
+    nextDay(-1);
+    await spend.refresh();
+    nextDay();
+    await spend.refresh();
+    expect(read()).toBe(5);
+  },
+);
+
+testWithPostgres(
+  "after a failover, all sums are read: ids of transactions may be reused",
+  async () => {
+    const db = await openSpendTable();
+    const { spend, read, change } = await openSpend(db);
+    let server = "first";
+    const query = db.query.bind(db);
+    db.query = async <Row>(text: string, values?: readonly SqlValue[]) => {
+      const { rows, count } = await query<Row>(text, values);
+      // The first server has counted further than the second.
+      const end = server === "first" ? { end: "1000000000" } : {};
+      return { rows: rows.map((row) => ({ ...row, ...end, server })), count };
+    };
+    await spend.refresh();
+    await change(3);
+    await spend.refresh();
+    expect(read()).toBe(1);
+    server = "second";
+    await spend.refresh();
+    expect(read()).toBe(3);
+  },
+);

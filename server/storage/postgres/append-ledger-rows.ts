@@ -37,7 +37,8 @@ const owners = "(VALUES ('key', key_id), ('project', nullif(project, ''))) AS ow
 const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
 
 /**
- * The parameter is a JSON array of rows. Groups are written in one order by all replicas: otherwise two statements
+ * The parameter is a JSON array of rows. `updated_at` is for replicas of earlier versions, which find changed sums by
+ * it. Groups are written in one order by all replicas: otherwise two statements
  * could wait for each other.
  */
 export const appendStatement = `

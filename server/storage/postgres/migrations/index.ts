@@ -6,6 +6,7 @@ import { ledgerTables } from "./0003-ledger.ts";
 import { eventTables } from "./0004-events.ts";
 import { responseTables } from "./0005-responses.ts";
 import { spentByDay } from "./0006-spent-by-day.ts";
+import { spentByMonth } from "./0007-spent-by-month.ts";
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   keysAndConfig,
@@ -14,4 +15,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   eventTables,
   responseTables,
   spentByDay,
+  spentByMonth,
 ];
