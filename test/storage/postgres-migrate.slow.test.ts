@@ -98,3 +98,21 @@ testWithPostgres(
     expect((await db.query("SELECT * FROM vexel.keys")).rows).toEqual([]);
   },
 );
+
+testWithPostgres(
+  "a database that is read-only, as during a failover, is unavailable to replicas that run or start",
+  async () => {
+    const server = await sharedPostgres();
+    const url = await server.createDatabase();
+    await connect(url).migrate();
+    const isReadOnly = `ALTER DATABASE ${databaseName(url)} SET default_transaction_read_only`;
+    await server.execute("postgres", `${isReadOnly} = on`);
+    const running = connect(url);
+    const unavailable = { kind: "storage_unavailable" };
+    await expect(running.migrate()).rejects.toMatchObject(unavailable);
+    await expect(running.query("DELETE FROM vexel.keys")).rejects.toMatchObject(unavailable);
+    await server.execute("postgres", `${isReadOnly} = off`);
+    const started = connect(url);
+    expect((await started.query("DELETE FROM vexel.keys")).count).toBe(0);
+  },
+);
