@@ -40,8 +40,9 @@ export class RedisEmbeddings implements SharedEmbeddings {
   readonly #redis: RedisConnection;
   readonly #options: Required<RedisEmbeddingsOptions>;
   readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
-  /** Keys whose value in Redis is to be replaced or deleted. */
-  readonly #outdated = new Set<string>();
+  /** Keys whose value in Redis is to be replaced or deleted, each with the number of its last removal. */
+  readonly #outdated = new Map<string, number>();
+  #removals = 0;
   #keysInFlight = 0;
   #writing: Promise<void> | undefined;
   /** The generation of a clear that is not in Redis yet. */
@@ -83,9 +84,10 @@ export class RedisEmbeddings implements SharedEmbeddings {
   }
 
   remove(keys: readonly string[]): void {
+    this.#removals++;
     for (const key of keys) {
       this.#pending.delete(key);
-      this.#outdated.add(key);
+      this.#outdated.set(key, this.#removals);
     }
     if (this.#outdated.size > maxOutdated) this.clear();
     else this.#startWriting();
@@ -123,6 +125,8 @@ export class RedisEmbeddings implements SharedEmbeddings {
   async #lookUp(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> {
     this.#keysInFlight += keys.length;
     const found: (SharedEmbedding | undefined)[] = new Array(keys.length);
+    // Redis may read the value before it is replaced, although the response arrives later.
+    const outdated = new Set(keys.filter((key) => this.#outdated.has(key)));
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(resolve, this.#options.timeoutMs, undefined);
     const reading = this.#redis.run((client) =>
@@ -142,7 +146,8 @@ export class RedisEmbeddings implements SharedEmbeddings {
       if (this.#readGeneration(generation) === "changed") return found;
       for (const [at, value] of values.entries()) {
         const key = keys[at] as string;
-        if (value && !this.#outdated.has(key)) found[at] = decode(key, value, generation);
+        const isOutdated = outdated.has(key) || this.#outdated.has(key);
+        if (value && !isOutdated) found[at] = decode(key, value, generation);
       }
     } catch {
       // Redis has just become unavailable, which its connection reports: all inputs are misses.
@@ -173,7 +178,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
           continue;
         }
         // The outdated keys that are left have no new value to write: it was dropped.
-        const keys = this.#outdated.values().take(maxBatch).toArray();
+        const keys = this.#outdated.keys().take(maxBatch).toArray();
         await this.#replace(keys, () =>
           this.#redis.run((client) => Promise.all(keys.map((key) => client.del(redisKey(key))))),
         );
@@ -202,12 +207,10 @@ export class RedisEmbeddings implements SharedEmbeddings {
 
   /** Runs the work. Its keys are then no longer outdated, unless it fails or they are removed again meanwhile. */
   async #replace(keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
-    const outdated = keys.filter((key) => this.#outdated.delete(key));
-    try {
-      await work();
-    } catch (error) {
-      for (const key of outdated) this.#outdated.add(key);
-      throw error;
+    const removals = this.#removals;
+    await work();
+    for (const key of keys) {
+      if ((this.#outdated.get(key) ?? 0) <= removals) this.#outdated.delete(key);
     }
   }
 

@@ -74,6 +74,34 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
     });
 
     law(
+      "a removed embedding is never read again, also while its replacement is written",
+      async (open) => {
+        const { cache } = await open(now);
+        const texts = Array.from({ length: 200 }, (_, at) => `replaced ${at}`);
+        const addAll = (seed: number): void => {
+          for (const text of texts)
+            cache.add(keyOf(text), { vector: vectorOf(seed), tokens: seed });
+        };
+        for (let round = 1; round < 40; round += 2) {
+          addAll(round);
+          await cache.close();
+          cache.remove(texts.map(keyOf));
+          addAll(round + 1);
+          let isWritten = false;
+          const written = cache.close().then(() => {
+            isWritten = true;
+          });
+          while (!isWritten) {
+            for (const found of await get(cache, ...texts.slice(0, 3)))
+              expect([undefined, round + 1]).toContain(found?.tokens);
+          }
+          await written;
+          expect((await get(cache, "replaced 0"))[0]?.tokens).toBe(round + 1);
+        }
+      },
+    );
+
+    law(
       "all pending embeddings of a large request are written, and found in order",
       async (open) => {
         const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
