@@ -12,10 +12,12 @@ export async function loadDirectory(
   { onnxruntime: specifier }: Omit<EmbedSpec, "model">,
 ): Promise<LoadedModel> {
   const { path } = spec;
-  const found = await attempt("The local model cannot be used. ", () => readModelDirectory(path));
+  const found = await attempt("The local model cannot be used. ", async () =>
+    readModelDirectory(path),
+  );
   const onnxruntime = await attempt(
     `The local model ${path} needs ${specifier}, which does not load here: `,
-    () => loadOnnxruntime(specifier),
+    async () => loadOnnxruntime(specifier),
   );
   const options = { ...found, ...configuredOptions(spec, found) };
   return attempt(`The local model ${path} cannot be used: `, async () => {
@@ -38,7 +40,7 @@ function configuredOptions(
 }
 
 /** `message`: the reason of a failure follows it. */
-async function attempt<T>(message: string, act: () => T | Promise<T>): Promise<T> {
+async function attempt<T>(message: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (cause) {
