@@ -65,12 +65,11 @@ type ReserveOutcome = "reserved" | "must_wait";
 
 export interface RequestCharging {
   /**
-   * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
-   * too small. `must_lease`: a budget that replicas share must be leased first, by `leaseAndReserve`.
+   * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
+   * amount that the request lacks is leased from the other replicas first, or the request must wait. Throws, or rejects
+   * with, GatewayError if the budget is too small.
    */
-  tryReserve(request: ChargedRequest): ReserveOutcome | "must_lease";
-  /** Leases the amount that the request lacks, and reserves it. Throws GatewayError if the budget is too small. */
-  leaseAndReserve(request: ChargedRequest): Promise<ReserveOutcome>;
+  reserve(request: ChargedRequest): Promise<ReserveOutcome> | undefined;
   /**
    * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
    * the milliseconds waited.
@@ -134,7 +133,7 @@ export function createRequestCharging({
   type Estimated = ReturnType<typeof estimateOf>;
 
   /** Throws GatewayError if the budget is too small. */
-  const reserve = (
+  const reserveNow = (
     { operation, record }: ChargedRequest,
     caller: BudgetedCaller,
     { estimate: estimatedCost, observe }: Estimated,
@@ -165,7 +164,7 @@ export function createRequestCharging({
     estimated: Estimated,
   ): ReserveOutcome => {
     try {
-      reserve(request, caller, estimated);
+      reserveNow(request, caller, estimated);
       return "reserved";
     } catch (refusal) {
       // Image requests run for a minute: too long to wait for their reservations.
@@ -174,32 +173,37 @@ export function createRequestCharging({
     }
   };
 
+  const leaseAndReserve = async (
+    request: ChargedRequest,
+    caller: BudgetedCaller,
+    estimated: Estimated,
+  ): Promise<ReserveOutcome> => {
+    const { at } = request.record;
+    // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
+    for (let leases = 0; leases < maxLeases; leases++) {
+      const leasing = budgets.lease(caller.budgets, estimated.estimate, at);
+      if (!leasing) break;
+      await leasing;
+    }
+    return reserveOrWait(request, caller, estimated);
+  };
+
   return {
-    tryReserve: (request) => {
+    reserve: (request) => {
       const { caller, at } = request.record;
-      if (!hasBudgets(caller)) return "reserved";
+      if (!hasBudgets(caller)) return undefined;
       const estimated = estimateOf(request);
-      if (budgets.mustLease(caller.budgets, estimated.estimate, at)) return "must_lease";
-      return reserveOrWait(request, caller, estimated);
-    },
-    leaseAndReserve: async (request) => {
-      const { caller, at } = request.record;
-      if (!hasBudgets(caller)) return "reserved";
-      const estimated = estimateOf(request);
-      // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
-      for (let leases = 0; leases < maxLeases; leases++) {
-        const leasing = budgets.lease(caller.budgets, estimated.estimate, at);
-        if (!leasing) break;
-        await leasing;
-      }
-      return reserveOrWait(request, caller, estimated);
+      if (budgets.mustLease(caller.budgets, estimated.estimate, at))
+        return leaseAndReserve(request, caller, estimated);
+      const outcome = reserveOrWait(request, caller, estimated);
+      return outcome === "reserved" ? undefined : Promise.resolve(outcome);
     },
     waitAndReserve: async (request, signal) => {
       const { caller } = request.record;
       if (!hasBudgets(caller)) return 0;
       // Estimated once: the reservation is tried again whenever another request ends.
       const estimated = estimateOf(request);
-      const tryReserve = (): void => reserve(request, caller, estimated);
+      const tryReserve = (): void => reserveNow(request, caller, estimated);
       try {
         tryReserve();
         return 0;

@@ -147,9 +147,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
   const charged = caller.budgets && { operation, query, model, record };
-  let outcome = charged && charging.tryReserve(charged);
-  if (charged && outcome === "must_lease") outcome = await charging.leaseAndReserve(charged);
-  if (charged && outcome === "must_wait") {
+  const reserving = charged && charging.reserve(charged);
+  if (charged && reserving && (await reserving) === "must_wait") {
     // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
     // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });

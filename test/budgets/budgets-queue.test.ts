@@ -34,7 +34,7 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
     const cancel = new AbortController();
     const request = { record, cancel, outcome: undefined as unknown };
     const chargedRequest = { operation: "embeddings", query, model, record } as const;
-    if (charging.tryReserve(chargedRequest) === "reserved") {
+    if (charging.reserve(chargedRequest) === undefined) {
       request.outcome = "admitted at once";
       return request;
     }

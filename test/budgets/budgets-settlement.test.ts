@@ -42,7 +42,12 @@ function setUp(targets: readonly Target[] = [priced]) {
     const record = new RequestRecord("req_1", "generations", noon);
     record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
     const model = { id: "image-model", targets, maxImages: 10 } as unknown as PermittedModel;
-    charging.tryReserve({ operation: "generations", query: { ...query, options }, model, record });
+    void charging.reserve({
+      operation: "generations",
+      query: { ...query, options },
+      model,
+      record,
+    });
     return record;
   };
   const state = () => budgets.status(key, noon)[0];
@@ -165,7 +170,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   const record = new RequestRecord("req_1", "generations", noon);
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
   const model = { id: "image-model", targets: [] } as unknown as PermittedModel;
-  charging.tryReserve({ operation: "generations", query, model, record });
+  void charging.reserve({ operation: "generations", query, model, record });
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);
   expect(record.cost.estimated).toBeUndefined();

@@ -72,8 +72,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     responseMemory: new ResponseMemory(1_000_000),
     maxConcurrent: { all: 10, image: 10 },
     charging: {
-      tryReserve: () => "reserved",
-      leaseAndReserve: async () => "reserved",
+      reserve: () => undefined,
       waitAndReserve: async () => 0,
       end: () => undefined,
     },

@@ -30,15 +30,14 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
   );
   const charged: string[] = [];
   const charging: PipelineServices["charging"] = {
-    tryReserve: ({ record }) => {
+    reserve: ({ record }) => {
       record.cost.reservation = {
         estimate: 1,
         settle: () => void charged.push("settled"),
         release: () => void charged.push("released"),
       };
-      return "reserved";
+      return undefined;
     },
-    leaseAndReserve: async () => "reserved",
     waitAndReserve: async () => 0,
     end: (record, error) =>
       error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
