@@ -82,11 +82,16 @@ export class BudgetCounter {
     return exceeds(this.spent, dollars, limit);
   }
 
+  /** Shared counters: whether less than `dollars` is leased for one more request, and more may be leased now. */
+  canLease(_dollars: number, _limit: number): boolean {
+    return false;
+  }
+
   /**
-   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request. Resolves when the lease is
-   * granted or refused. Undefined: there is nothing to lease now.
+   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request, if it can. Resolves when the
+   * lease is granted or refused.
    */
-  lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> | undefined {
+  async lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> {
     return undefined;
   }
 

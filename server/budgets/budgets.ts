@@ -40,17 +40,10 @@ export interface Budgets {
    * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
-  /** Whether `reserve` lacks an amount of a budget that several processes share. It may be leased. */
+  /** Whether `reserve` lacks an amount of a budget that several processes share, and it may be leased now. */
   mustLease(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): boolean;
-  /**
-   * Budgets that several processes share: leases the amount that a reservation lacks. Undefined: it lacks nothing, or
-   * nothing can be leased.
-   */
-  lease(
-    charged: readonly BudgetedOwner[],
-    estimate: Estimate,
-    at: number,
-  ): Promise<unknown> | undefined;
+  /** After `mustLease`: leases the amount that `reserve` lacks. */
+  lease(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Promise<void>;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
 }
 
@@ -232,18 +225,16 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     },
     mustLease: (charged, { dollars, maxDollars = dollars }, at) => {
       if (!counters.isShared || !dollars || !maxDollars) return false;
+      const least = Math.min(dollars, maxDollars);
       return cachedBudgetsOf(charged, at).some(({ counter, limit }) =>
-        counter.wouldExceed(maxDollars, limit),
+        counter.canLease(least, limit),
       );
     },
-    lease: (charged, { dollars, maxDollars = dollars }, at) => {
-      if (!counters.isShared || !dollars || !maxDollars) return undefined;
-      const leases = cachedBudgetsOf(charged, at).flatMap(({ counter, limit }) =>
-        counter.wouldExceed(maxDollars, limit)
-          ? (counter.lease(maxDollars, dollars, limit) ?? [])
-          : [],
+    lease: async (charged, { dollars = 0, maxDollars = dollars }, at) => {
+      const leases = cachedBudgetsOf(charged, at).map(({ counter, limit }) =>
+        counter.lease(maxDollars, dollars, limit),
       );
-      return leases.length === 0 ? undefined : Promise.all(leases);
+      await Promise.all(leases);
     },
     status: (budgeted, at) => {
       counters.evictIdle();

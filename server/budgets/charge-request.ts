@@ -178,12 +178,10 @@ export function createRequestCharging({
     caller: BudgetedCaller,
     estimated: Estimated,
   ): Promise<ReserveOutcome> => {
-    const { at } = request.record;
+    const lacking = [caller.budgets, estimated.estimate, request.record.at] as const;
     // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
-    for (let leases = 0; leases < maxLeases; leases++) {
-      const leasing = budgets.lease(caller.budgets, estimated.estimate, at);
-      if (!leasing) break;
-      await leasing;
+    for (let leases = 0; leases < maxLeases && budgets.mustLease(...lacking); leases++) {
+      await budgets.lease(...lacking);
     }
     return reserveOrWait(request, caller, estimated);
   };

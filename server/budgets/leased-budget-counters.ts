@@ -71,9 +71,13 @@ class LeasedBudgetCounter extends BudgetCounter {
     return toNano(dollars) > this.#usable(this.#poolFor(limit));
   }
 
-  override lease(maxDollars: number, dollars: number, limit: number): Promise<void> | undefined {
+  override canLease(dollars: number, limit: number): boolean {
+    return this.#poolFor(limit).canLease(toNano(dollars), this.#pools.clock());
+  }
+
+  override async lease(maxDollars: number, dollars: number, limit: number): Promise<void> {
     const [most, least] = [toNano(maxDollars), toNano(dollars)];
-    return this.#poolFor(limit).lease(most, this.#pools.clock(), Math.min(most, least));
+    await this.#poolFor(limit).lease(most, this.#pools.clock(), Math.min(most, least));
   }
 
   override reserve(dollars: number, mayExceedReservation: boolean): void {

@@ -180,9 +180,11 @@ export class Admission {
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
     if (this.#queue.tryEnter(request.neededSlots)) return;
-    const leasing = leaseSlots(request.neededSlots);
-    if (leasing) {
-      await leasing;
+    const leased = request.neededSlots.filter(
+      ({ hasFreeSlot, canLease }) => !hasFreeSlot && canLease,
+    );
+    if (leased.length > 0) {
+      await Promise.all(leased.map((slots) => slots.lease()));
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
     const { key, priority, model, neededSlots, demand, hasStarted, wasSent } = request;
@@ -266,12 +268,6 @@ export class Admission {
     this.#limiter.apply(limits ?? new Map(), now);
     this.#refreshAfter(this.#queue.refresh(now), now);
   }
-}
-
-/** Leases the slots that are missing in this process. Undefined: none can be leased. */
-function leaseSlots(neededSlots: readonly ConcurrencySlots[]): Promise<unknown> | undefined {
-  const leases = neededSlots.flatMap((slots) => (slots.hasFreeSlot ? [] : (slots.lease() ?? [])));
-  return leases.length === 0 ? undefined : Promise.all(leases);
 }
 
 /** The owner of the limit, for the error message. */

@@ -33,8 +33,13 @@ export class ConcurrencySlots {
     return !this.hasFreeSlot;
   }
 
-  /** Shared slots: leases one more. Undefined: none can be leased now. */
-  lease(): Promise<void> | undefined {
+  /** Shared slots: whether none is leased that is free, and one may be leased now. */
+  get canLease(): boolean {
+    return false;
+  }
+
+  /** Shared slots: leases one more, if it can. */
+  async lease(): Promise<void> {
     return undefined;
   }
 

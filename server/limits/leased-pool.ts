@@ -142,16 +142,18 @@ export class LeasedPool {
     } else if (this.#granted - this.#spent > this.limit) this.#spent = this.#granted - this.limit;
   }
 
-  /**
-   * Leases `count` items, or at least `least`. Resolves when the reply has arrived. Undefined: there is nothing to
-   * lease now.
-   */
-  lease(count: number, now: number, least = count): Promise<void> | undefined {
-    if (least <= this.held(now) || !this.isReachable) return undefined;
-    if (now < this.#refusedUntil && least >= this.#refusedCount) return undefined;
+  /** Whether fewer than `count` items are held, and more may be leased now. */
+  canLease(count: number, now: number): boolean {
+    if (count <= this.held(now) || !this.isReachable) return false;
+    return now >= this.#refusedUntil || count < this.#refusedCount;
+  }
+
+  /** Leases `count` items, or at least `least`, if it can. Resolves when the reply has arrived. */
+  async lease(count: number, now: number, least = count): Promise<void> {
+    if (!this.canLease(least, now)) return;
     this.#needed += count;
     this.#least = Math.min(this.#least, least);
-    return this.#requestLease();
+    await this.#requestLease();
   }
 
   resize(limit: number, now: number): void {

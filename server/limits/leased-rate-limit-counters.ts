@@ -66,8 +66,12 @@ class LeasedRateCounter implements RateCounter {
     return this.#shareAt(now) !== undefined || count <= this.#pool.held(now);
   }
 
-  lease(count: number, now: number): Promise<void> | undefined {
-    return count > this.limit ? undefined : this.#pool.lease(count, now);
+  canLease(count: number, now: number): boolean {
+    return count <= this.limit && this.#pool.canLease(count, now);
+  }
+
+  async lease(count: number, now: number): Promise<void> {
+    if (count <= this.limit) await this.#pool.lease(count, now);
   }
 
   msUntilFull(now: number): number {
@@ -167,8 +171,12 @@ class LeasedSlots extends ConcurrencySlots {
     return !this.#pool?.isReachable || this.#pool.available(this.#pools.clock()) < 1;
   }
 
-  override lease(): Promise<void> | undefined {
-    return this.#pool?.lease(1, this.#pools.clock());
+  override get canLease(): boolean {
+    return this.#pool?.canLease(1, this.#pools.clock()) ?? false;
+  }
+
+  override async lease(): Promise<void> {
+    await this.#pool?.lease(1, this.#pools.clock());
   }
 
   override acquire(): void {

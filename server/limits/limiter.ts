@@ -204,9 +204,18 @@ function unleased(
 /** A request is refused after other requests have taken its leased items this many times. */
 const maxLeases = 5;
 
-/** Whether items must be leased before the request takes them (`leaseAndTake`). False: `take` needs no wait. */
-export const mustLease = (scopes: readonly LimitScope[], demand: Demand, now: number): boolean =>
-  unleased(scopes, demand, now) !== undefined;
+/**
+ * Whether items must be leased before the request takes them (`leaseAndTake`). False: `take` needs no wait, or nothing
+ * can be leased.
+ */
+export function mustLease(scopes: readonly LimitScope[], demand: Demand, now: number): boolean {
+  for (const { buckets } of scopes) {
+    for (const { rate, bucket } of buckets) {
+      if (demand[rate] > 0 && bucket.canLease(demand[rate], now)) return true;
+    }
+  }
+  return false;
+}
 
 /** Leases the missing items, and takes from all buckets. */
 export async function leaseAndTake(
@@ -215,29 +224,12 @@ export async function leaseAndTake(
   clock: () => number,
 ): Promise<Shortage | undefined> {
   // No `await` may come between the last check and `take`: other requests take from the same slice.
-  for (let leases = 0; leases < maxLeases; leases++) {
-    const leasing = lease(scopes, demand, clock());
-    if (!leasing) break;
-    await leasing;
+  for (let leases = 0; leases < maxLeases && mustLease(scopes, demand, clock()); leases++) {
+    const now = clock();
+    const needed = scopes.flatMap(({ buckets }) => buckets.filter(({ rate }) => demand[rate] > 0));
+    await Promise.all(needed.map(({ rate, bucket }) => bucket.lease(demand[rate], now)));
   }
   return take(scopes, demand, clock());
-}
-
-/** Undefined: no items are missing, or none can be leased. */
-function lease(
-  scopes: readonly LimitScope[],
-  demand: Demand,
-  now: number,
-): Promise<unknown> | undefined {
-  let leases: Promise<unknown> | undefined;
-  for (const { buckets } of scopes) {
-    for (const { rate, bucket } of buckets) {
-      if (demand[rate] === 0 || bucket.isLeased(demand[rate], now)) continue;
-      const leasing = bucket.lease(demand[rate], now);
-      if (leasing) leases = leases ? Promise.all([leases, leasing]) : leasing;
-    }
-  }
-  return leases;
 }
 
 export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };

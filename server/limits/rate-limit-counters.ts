@@ -28,11 +28,10 @@ export interface RateCounter {
   waitMs(count: number, now: number): number;
   /** Whether `count` items can be taken in this process. False: they must be leased first. */
   isLeased(count: number, now: number): boolean;
-  /**
-   * Leases `count` items from the counter that processes share. Resolves when the lease is granted or refused.
-   * Undefined: there is nothing to lease now.
-   */
-  lease(count: number, now: number): Promise<void> | undefined;
+  /** Whether `count` items are not leased, and may be leased now. */
+  canLease(count: number, now: number): boolean;
+  /** Leases `count` items from the counter that processes share. Resolves when the lease is granted or refused. */
+  lease(count: number, now: number): Promise<void>;
   msUntilFull(now: number): number;
   /** May take more than is available: actual usage always counts, and later requests wait. */
   take(count: number, now: number): void;

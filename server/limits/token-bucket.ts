@@ -41,7 +41,11 @@ export class TokenBucket {
     return true;
   }
 
-  lease(): undefined {
+  canLease(): boolean {
+    return false;
+  }
+
+  async lease(): Promise<void> {
     return undefined;
   }
 

@@ -162,8 +162,7 @@ async function simulate(limitPerSecond: number, requestsPerSecond: number, secon
   let admitted = 0;
   const send = async (counter: RateCounter): Promise<void> => {
     // As the admission does: no other request comes between the check and the start.
-    const leasing = counter.lease(1, now);
-    if (leasing) await leasing;
+    if (counter.canLease(1, now)) await counter.lease(1, now);
     if (counter.waitMs(1, now) > 0 || !counter.isLeased(1, now)) return;
     counter.take(1, now);
     admitted++;
