@@ -116,3 +116,52 @@ testWithPostgres(
     expect((await started.query("DELETE FROM vexel.keys")).count).toBe(0);
   },
 );
+
+/** Holds a lock that queries of `table` wait for, until `release` is called. */
+async function lockTable(url: string, table: string) {
+  const { promise: end, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
+  const blocking = connect(url).transaction(async (queries) => {
+    await queries.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    onLocked();
+    await end;
+  });
+  await locked;
+  return async () => {
+    release();
+    await blocking;
+  };
+}
+
+testWithPostgres("a query that times out does not fail other queries", async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 4000, maxConnections: 4 });
+  closing(db);
+  await db.migrate();
+  const releaseKeys = await lockTable(url, "vexel.keys");
+  const releaseUsers = await lockTable(url, "vexel.users");
+  const slow = db.query("SELECT * FROM vexel.keys");
+  await Bun.sleep(2000);
+  const other = db.query("SELECT * FROM vexel.users");
+  await expect(slow).rejects.toMatchObject({ kind: "storage_unavailable" });
+  await releaseUsers();
+  expect((await other).rows).toEqual([]);
+  await releaseKeys();
+});
+
+testWithPostgres("a transaction that times out is not committed", async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 1000, maxConnections: 1 });
+  closing(db);
+  await db.migrate();
+  const { promise: continued, resolve: onContinued } = Promise.withResolvers<void>();
+  const slow = db.transaction(async (queries) => {
+    await queries.query("INSERT INTO vexel.marks VALUES ('slow', 1)");
+    await Bun.sleep(1200);
+    onContinued();
+  });
+  await expect(slow).rejects.toMatchObject({ kind: "storage_unavailable" });
+  await continued;
+  await Bun.sleep(300);
+  expect((await db.query("SELECT * FROM vexel.marks WHERE name = 'slow'")).rows).toEqual([]);
+});

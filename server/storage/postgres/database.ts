@@ -89,23 +89,34 @@ export class PostgresDatabase implements SqlDatabase {
   }
 
   #begin<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#run((pool) =>
-      pool.begin((connection) =>
-        work({ query: (text, values = []) => send(connection, text, values) }),
-      ),
+    return this.#run((pool, timeout) =>
+      pool.begin(async (connection) => {
+        const result = await work({
+          query: async (text, values = []) => {
+            timeout.throwIfAborted();
+            return send(connection, text, values);
+          },
+        });
+        // The caller got an error, so nothing may be committed.
+        timeout.throwIfAborted();
+        return result;
+      }),
     );
   }
 
-  async #run<T>(work: (pool: SQL) => Promise<T>): Promise<T> {
+  async #run<T>(work: (pool: SQL, timeout: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error("The database connection is closed.");
     const pool = this.#pool;
+    const timeout = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       this.#replace(pool);
-      reject(unavailable(`no response within ${this.#options.timeoutMs} ms`));
+      const error = unavailable(`no response within ${this.#options.timeoutMs} ms`);
+      timeout.abort(error);
+      reject(error);
     }, this.#options.timeoutMs);
     try {
-      return await Promise.race([work(pool), late]);
+      return await Promise.race([work(pool, timeout.signal), late]);
     } catch (error) {
       throw isConnectionError(error) ? unavailable(error) : error;
     } finally {
@@ -113,11 +124,14 @@ export class PostgresDatabase implements SqlDatabase {
     }
   }
 
-  /** A connection that does not respond stays silent, so all queries after a timeout use new ones. */
-  #replace(silent: SQL): void {
-    if (this.#pool !== silent || this.#isClosed) return;
+  /**
+   * A connection that does not respond stays silent, so all queries after a timeout use new ones. Perhaps only one
+   * query was slow: the others may end within their own timeouts.
+   */
+  #replace(replaced: SQL): void {
+    if (this.#pool !== replaced || this.#isClosed) return;
     this.#pool = this.#open();
-    ignoreRejection(silent.close({ timeout: 0 }));
+    ignoreRejection(replaced.close({ timeout: Math.ceil(this.#options.timeoutMs / 1000) }));
   }
 }
 
