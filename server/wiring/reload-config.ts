@@ -15,8 +15,9 @@ import { publishChanges } from "../config/publish-changes.ts";
 import { createStoredKeyReader } from "../config/read-stored-keys.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
 import { repeat, storeSource } from "../config/sources/store-source.ts";
+import type { StoredConfig } from "../config/sources/stored-config.ts";
 import { readYaml, watchFile } from "../config/sources/yaml-source.ts";
-import { StoredKeys } from "../config/stored-keys.ts";
+import { type StoredKeyChange, StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-config.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import type { Log } from "../observe/log.ts";
@@ -85,8 +86,10 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     for (const warning of warnings) log.warn("config-warning", { warning });
     events()?.emit({ type: "config.reloaded", data: { changes } });
   };
-  // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source.
+  // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source. The
+  // database is read before, one read at a time: if it does not respond, changes of the file must not wait for it.
   const serialize = createSerialize();
+  const [serializeEntities, serializeKeys] = [createSerialize(), createSerialize()];
 
   let fileProblem: string | undefined;
   const stopWatchingFile = watchConfig({
@@ -113,8 +116,8 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     },
   });
 
-  const applyStore = async (): Promise<void> => {
-    stored = await entitySource.load();
+  const applyEntities = async (loaded: StoredConfig): Promise<void> => {
+    stored = loaded;
     const { snapshot, warnings } = compose(holder.current().version + 1);
     const changes = publishChanges(holder, snapshot);
     const newWarnings = warnings.filter((warning) => !lastWarnings.includes(warning));
@@ -122,11 +125,14 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     if (changes !== "" || newWarnings.length > 0)
       reportReload(changes || "nothing changed", newWarnings);
   };
-  const stopWatchingStore = entitySource.watch(() => serialize(applyStore));
+  const applyEntityChanges = (): Promise<void> =>
+    serializeEntities(async () => {
+      const loaded = await entitySource.load();
+      await serialize(() => applyEntities(loaded));
+    });
+  const stopWatchingStore = entitySource.watch(applyEntityChanges);
 
-  const applyKeyChanges = async (): Promise<void> => {
-    const changes = await readKeyChanges();
-    if (changes.length === 0) return;
+  const applyKeys = async (changes: readonly StoredKeyChange[]): Promise<void> => {
     const snapshot = holder.replace((current) => withKeyChanges(current, changes));
     if (snapshot.keys instanceof KeyMap) storedKeys = snapshot.keys.stored;
     log.info("keys-changed", { keys: snapshot.keys.size, changed: changes.length });
@@ -134,12 +140,18 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     for (const warning of unknownReferenceWarnings(changedKeys, snapshot)) {
       log.warn("config-warning", { warning });
     }
-    await events()?.onKeysChanged(keys);
   };
+  const applyKeyChanges = (): Promise<void> =>
+    serializeKeys(async () => {
+      const changes = await readKeyChanges();
+      if (changes.length === 0) return;
+      await serialize(() => applyKeys(changes));
+      await events()?.onKeysChanged(keys);
+    });
   let isReadable = true;
   const stopPollingKeys = repeat(pollKeysEveryMs, async () => {
     try {
-      await serialize(applyKeyChanges);
+      await applyKeyChanges();
       isReadable = true;
     } catch (error) {
       // The keys loaded so far stay in force. Logged once; retried at every poll.
@@ -156,7 +168,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     /** Why the file was not applied. Undefined: the file is in force. */
     fileProblem: () => fileProblem,
     /** Applies changes of stored keys now, instead of at the next poll. */
-    applyKeyChanges: () => serialize(applyKeyChanges),
+    applyKeyChanges,
     /** Changes the entities of the store. */
     entities: new ConfigEntities({
       store: entities,
@@ -167,7 +179,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
       now: options.now,
     }),
     /** Publishes changes of stored entities now, instead of at the next poll. */
-    applyEntityChanges: () => serialize(applyStore),
+    applyEntityChanges,
     /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
     firstKey: async (): Promise<string | undefined> => {
       // Emits events for keys that were changed while no gateway was running.
@@ -175,7 +187,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
       if (holder.current().keys.size > 0) return undefined;
       const { text, key } = generateKey("default", ["*"], {}, options.now());
       await keys.create(key);
-      await serialize(applyKeyChanges);
+      await applyKeyChanges();
       return text;
     },
     close: () => {
