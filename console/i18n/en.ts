@@ -153,7 +153,7 @@ export const en = {
   "keys.create": "Create key",
   "keys.none": "There is no key yet.",
   "keys.noMatch": "No key matches.",
-  "keys.search": "Search by name, id or first characters",
+  "keys.search": "Search keys",
   "keys.name": "Name",
   "keys.state": "State",
   "keys.state.active": "active",

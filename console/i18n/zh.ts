@@ -147,7 +147,7 @@ export const zh: Messages = {
   "keys.create": "创建密钥",
   "keys.none": "还没有密钥。",
   "keys.noMatch": "没有匹配的密钥。",
-  "keys.search": "按名称、ID 或开头字符搜索",
+  "keys.search": "搜索密钥",
   "keys.name": "名称",
   "keys.state": "状态",
   "keys.state.active": "有效",

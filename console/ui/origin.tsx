@@ -10,7 +10,9 @@ export function OriginBadge({ origin: { source, location } }: { origin: Origin }
   return (
     <Badge>
       <Icon name="lock" />
-      {location ?? t(`origin.${source}`)}
+      <span className="min-w-0 whitespace-normal wrap-anywhere">
+        {location ?? t(`origin.${source}`)}
+      </span>
     </Badge>
   );
 }

@@ -164,6 +164,11 @@ browserTest(
     await page.getByRole("row").filter({ hasText: "search-app" }).waitFor();
     expect(await page.getByRole("row").filter({ hasText: "studio-app" }).count()).toBe(0);
     expect(await page.getByRole("row").count()).toBe(2);
+    // The project of a new key is chosen already: a key without a project would be refused.
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog");
+    expect(await form.getByLabel("Project").textContent()).toBe("search");
+    await page.keyboard.press("Escape");
     // The menu has no page for administrators, and the server refuses the requests of the page.
     expect(await page.getByRole("link", { name: "Users" }).count()).toBe(0);
     problems.expectFailure(/^403 (GET|POST) /);
@@ -213,6 +218,24 @@ browserTest(
     // One response may have been on its way, and one may be too early for the row of the ledger.
     expect(refreshes).toBeLessThanOrEqual(3);
     expect(isReloaded).toBe(false);
+  },
+);
+
+browserTest(
+  "a new key is the first of the store in the list, and is found by its name",
+  async (test) => {
+    const { page, open, admin } = test;
+    for (let at = 0; at < 51; at++) await admin("POST", "/keys", { name: `many-${at}` });
+    await open("/keys");
+    await createKey(page, { Name: "The newest" });
+    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    await row("The newest").waitFor();
+    expect(await row("many-0").count()).toBe(0);
+    await page.getByLabel("Search keys").fill("MANY-0");
+    await row("many-0").waitFor();
+    await row("The newest").waitFor({ state: "detached" });
+    await page.getByLabel("Search keys").fill("no such key");
+    await page.getByText("No key matches.").waitFor();
   },
 );
 

@@ -100,3 +100,19 @@ browserTest(
     );
   },
 );
+
+browserTest("a very long model id is wrapped on every page that shows it", async (test) => {
+  const { page, open, admin } = test;
+  const id = `${"x".repeat(180)}/${"y".repeat(19)}`;
+  const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
+  await admin("POST", "/models", { id, kind: "embedding", targets });
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const path of [`/model/${id}`, "/models", "/playground/embeddings"]) {
+    await open(path);
+    const shown = page.getByText(id, { exact: true }).first();
+    await shown.waitFor();
+    const { x = 0, width = 0 } = (await shown.boundingBox()) ?? {};
+    expect([path, x + width <= 390]).toEqual([path, true]);
+  }
+  await admin("DELETE", `/models/${encodeURIComponent(id)}`);
+});

@@ -33,7 +33,7 @@ export function Results({ run: { texts, results, failures } }: { run: Run }) {
   return (
     <>
       {failures.map(({ model, reason }) => (
-        <p key={model} role="alert" className="rounded-md bg-bad-soft p-3 text-bad">
+        <p key={model} role="alert" className="rounded-md bg-bad-soft p-3 break-words text-bad">
           <code className="font-mono text-xs">{model}</code>: {reason}
         </p>
       ))}

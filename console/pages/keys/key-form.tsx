@@ -1,9 +1,10 @@
 /** The form of an API key: its project, models, expiry, limits and budget. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
 import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
 import { keyBody } from "../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
+import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
@@ -46,7 +47,13 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   const t = useT();
   const { data: projects } = useQuery(projectsQuery);
   const { data: models } = useQuery(modelsQuery);
-  const form = useSchemaForm(keyBody, apiKey ? valuesOf(apiKey) : { models: ["*"] });
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  // A key of a user who is restricted to projects must belong to one of them.
+  const [ownProject] = session?.user.projects ?? [];
+  const form = useSchemaForm(
+    keyBody,
+    apiKey ? valuesOf(apiKey) : { models: ["*"], project: ownProject },
+  );
   const { control } = form;
   const [globs = [], expires] = useWatch({ control, name: ["models", "expires"] });
   // A glob without a model may be a mistake, or for a model that will be added.
@@ -74,7 +81,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
         name="project"
         label={t("keys.project")}
         options={[
-          { value: "", label: t("keys.noProject") },
+          ...(ownProject === undefined ? [{ value: "", label: t("keys.noProject") }] : []),
           ...optionsOf(projects?.data.map(({ id }) => id) ?? []),
         ]}
       />

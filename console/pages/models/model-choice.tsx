@@ -19,10 +19,10 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
         const { id } = model;
         const reason = unavailable?.(model);
         return (
-          <label key={id} className="flex items-center gap-1.5">
+          <label key={id} className="flex min-w-0 items-center gap-1.5">
             <input
               type="checkbox"
-              className="size-4 accent-accent"
+              className="size-4 shrink-0 accent-accent"
               disabled={reason !== undefined}
               checked={selected.includes(id)}
               onChange={({ target }) =>
@@ -34,7 +34,7 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
                 )
               }
             />
-            <span className="font-mono text-xs">{id}</span>
+            <span className="min-w-0 font-mono text-xs wrap-anywhere">{id}</span>
             {reason !== undefined && <span className="text-xs text-muted">({reason})</span>}
           </label>
         );

@@ -7,6 +7,7 @@ import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Input } from "../../ui/input.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Select } from "../../ui/select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
@@ -88,7 +89,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
                   params={{ _splat: id }}
                   className="font-mono text-xs text-accent underline-offset-2 hover:underline"
                 >
-                  {id}
+                  <LongText text={id} />
                 </Link>
                 <CopyButton text={id} />
               </span>
