@@ -149,8 +149,8 @@ export const sqlState = (error: unknown): string =>
   error instanceof SQL.PostgresError ? String(error.errno ?? "") : "";
 
 /**
- * SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). 25006: the
- * database is read-only, as a standby is during a failover.
+ * SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). 25006:
+ * the database is read-only, as a standby is during a failover.
  */
 const unavailableStates = /^(08|25006|53|57P)/;
 const serverError = "ERR_POSTGRES_SERVER_ERROR";
