@@ -34,6 +34,24 @@ export function sleep(ms: number, signal: AbortSignal, timers: Timers = realTime
   return promise;
 }
 
+const ticks = 10;
+/** Received data are read before a timer that has expired counts as a timeout. */
+const graceMs = 20;
+
+/**
+ * Calls `expire` after `ms` milliseconds, unless the returned function is called first. The time is counted in ticks: a
+ * process that was paused for longer counts one of them, and reads what has arrived meanwhile.
+ */
+export function startTimeout(ms: number, expire: () => void): () => void {
+  let left = ticks;
+  let timer: ReturnType<typeof setTimeout>;
+  const tick = (): void => {
+    timer = left-- > 0 ? setTimeout(tick, ms / ticks) : setTimeout(expire, graceMs);
+  };
+  tick();
+  return () => clearTimeout(timer);
+}
+
 /** The promise's result, or undefined after `ms` milliseconds. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const { promise: timedOut, resolve } = Promise.withResolvers<undefined>();

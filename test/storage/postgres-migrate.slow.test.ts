@@ -1,5 +1,6 @@
 /** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not respond. */
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import type { PostgresMigration } from "../../server/storage/postgres/migrate.ts";
 import { postgresMigrations } from "../../server/storage/postgres/migrations/index.ts";
@@ -100,20 +101,23 @@ testWithPostgres(
 );
 
 testWithPostgres(
-  "a database that is read-only, as during a failover, is unavailable to replicas that run or start",
+  "a database that is read-only, as during a failover, is unavailable, and is used again when it is writable",
   async () => {
     const server = await sharedPostgres();
     const url = await server.createDatabase();
     await connect(url).migrate();
     const isReadOnly = `ALTER DATABASE ${databaseName(url)} SET default_transaction_read_only`;
     await server.execute("postgres", `${isReadOnly} = on`);
-    const running = connect(url);
     const unavailable = { kind: "storage_unavailable" };
-    await expect(running.migrate()).rejects.toMatchObject(unavailable);
-    await expect(running.query("DELETE FROM vexel.keys")).rejects.toMatchObject(unavailable);
+    await expect(connect(url).migrate()).rejects.toMatchObject(unavailable);
     await server.execute("postgres", `${isReadOnly} = off`);
-    const started = connect(url);
-    expect((await started.query("DELETE FROM vexel.keys")).count).toBe(0);
+    const running = connect(url);
+    await running.migrate();
+    // The setting of the database applies to new sessions only, and sessions keep it.
+    await running.query("SET default_transaction_read_only = on");
+    const write = () => running.query("DELETE FROM vexel.keys");
+    await expect(write()).rejects.toMatchObject(unavailable);
+    expect((await write()).count).toBe(0);
   },
 );
 
@@ -157,7 +161,7 @@ testWithPostgres("a transaction that times out is not committed", async () => {
   const { promise: continued, resolve: onContinued } = Promise.withResolvers<void>();
   const slow = db.transaction(async (queries) => {
     await queries.query("INSERT INTO vexel.marks VALUES ('slow', 1)");
-    await Bun.sleep(1200);
+    await Bun.sleep(2000);
     onContinued();
   });
   await expect(slow).rejects.toMatchObject({ kind: "storage_unavailable" });
@@ -165,3 +169,21 @@ testWithPostgres("a transaction that times out is not committed", async () => {
   await Bun.sleep(300);
   expect((await db.query("SELECT * FROM vexel.marks WHERE name = 'slow'")).rows).toEqual([]);
 });
+
+testWithPostgres(
+  "queries of a process that is paused for longer than their timeout succeed",
+  async () => {
+    const url = await (await sharedPostgres()).createDatabase();
+    const script = join(import.meta.dir, "query-while-paused.ts");
+    const child = Bun.spawn([process.execPath, script, url], { stdout: "pipe", stderr: "inherit" });
+    let text = "";
+    for await (const chunk of child.stdout) {
+      text += Buffer.from(chunk).toString();
+      if (text !== "sent\n") continue;
+      child.kill("SIGSTOP");
+      await Bun.sleep(1500);
+      child.kill("SIGCONT");
+    }
+    expect(text).toBe("sent\nfulfilled, fulfilled, fulfilled\n");
+  },
+);

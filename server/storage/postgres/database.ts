@@ -6,6 +6,7 @@ import { SQL } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { startTimeout } from "../../lib/timers.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 import { migrate, type PostgresMigration } from "./migrate.ts";
 import { postgresMigrations } from "./migrations/index.ts";
@@ -109,18 +110,21 @@ export class PostgresDatabase implements SqlDatabase {
     const pool = this.#pool;
     const timeout = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
+    const { timeoutMs } = this.#options;
+    const stop = startTimeout(timeoutMs, () => {
       this.#replace(pool);
-      const error = unavailable(`no response within ${this.#options.timeoutMs} ms`);
+      const error = unavailable(`no response within ${timeoutMs} ms`);
       timeout.abort(error);
       reject(error);
-    }, this.#options.timeoutMs);
+    });
     try {
       return await Promise.race([work(pool, timeout.signal), late]);
     } catch (error) {
+      // A session may stay read-only, or lead to the earlier primary, after the database can be written again.
+      if (sqlState(error) === readOnly) this.#replace(pool);
       throw isConnectionError(error) ? unavailable(error) : error;
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 
@@ -148,11 +152,10 @@ async function send<Row>(
 export const sqlState = (error: unknown): string =>
   error instanceof SQL.PostgresError ? String(error.errno ?? "") : "";
 
-/**
- * SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). 25006:
- * the database is read-only, as a standby is during a failover.
- */
-const unavailableStates = /^(08|25006|53|57P)/;
+/** The database is read-only, as a standby is during a failover. */
+const readOnly = "25006";
+/** SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). */
+const unavailableStates = /^(08|53|57P)/;
 const serverError = "ERR_POSTGRES_SERVER_ERROR";
 /** Defects of a query, not of the connection. */
 const queryErrors: ReadonlySet<string> = new Set([
@@ -163,7 +166,8 @@ const queryErrors: ReadonlySet<string> = new Set([
 
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;
-  return queryErrors.has(error.code) ? unavailableStates.test(sqlState(error)) : true;
+  const state = sqlState(error);
+  return queryErrors.has(error.code) ? state === readOnly || unavailableStates.test(state) : true;
 }
 
 function unavailable(cause: unknown): GatewayError {

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
+import { startTimeout } from "../../lib/timers.ts";
 
 export type RedisState =
   | { readonly isAvailable: true }
@@ -43,8 +44,6 @@ export class RedisUnavailableError extends Error {
 
 type StateListener = (state: RedisState) => void;
 
-/** Received data are read before a timer that expired while the process was busy counts as a timeout. */
-const graceMs = 20;
 const writeCheck = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
 const checkWritable = (client: RedisClient): Promise<unknown> =>
   client.send("EVAL", [writeCheck, "1", "vexel:check"]);
@@ -187,15 +186,13 @@ export class RedisConnection {
   async #withTimeout<T>(work: Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const expire = (): void =>
-      reject(new RedisUnavailableError(`no response within ${timeoutMs} ms`));
-    let timer = setTimeout(() => {
-      timer = setTimeout(expire, graceMs);
-    }, timeoutMs);
+    const stop = startTimeout(timeoutMs, () =>
+      reject(new RedisUnavailableError(`no response within ${timeoutMs} ms`)),
+    );
     try {
       return await Promise.race([work, late]);
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 

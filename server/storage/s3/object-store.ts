@@ -8,6 +8,7 @@ import { type BorrowedChunks, viewOf } from "../../lib/borrowed-bytes.ts";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { runConcurrently } from "../../lib/tasks.ts";
+import { startTimeout } from "../../lib/timers.ts";
 import type { BlobLocation } from "./blob-url.ts";
 
 export interface ObjectStoreOptions {
@@ -145,7 +146,7 @@ export class ObjectStore {
     if (clock() < this.#pausedUntil) throw unavailable(new Error("it did not respond just now"));
     const { promise: late, reject } = Promise.withResolvers<never>();
     const message = `no response within ${timeoutMs} ms`;
-    const timer = setTimeout(() => reject(new Error(message)), timeoutMs);
+    const stop = startTimeout(timeoutMs, () => reject(new Error(message)));
     try {
       const result = await Promise.race([work(), late]);
       this.#report(undefined);
@@ -156,7 +157,7 @@ export class ObjectStore {
       this.#report(reason);
       throw unavailable(reason);
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 
