@@ -12,7 +12,13 @@ import type {
 } from "../request/request-record.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { isUnsent, mayBillFailedAttempt, mayFailOver } from "../routing/retry-policy.ts";
-import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "../upstream/contract.ts";
+import type {
+  BufferedImageResponse,
+  GenerationQuery,
+  ImageEvent,
+  ImageResponse,
+  Target,
+} from "../upstream/contract.ts";
 import { advanceSeed, countImagesIn, eventsOf, mergeResponses } from "./fan-out.ts";
 import { countMissing, isBillingUncertain, missingFrom } from "./missing-images.ts";
 
@@ -30,23 +36,7 @@ export const fillMissing =
         request.record.images.missing = undefined;
         return { kind: "stream", events: completeStream(response, request, send, followUp) };
       }
-      const partial = new PartialRecord(request.record, followUp);
-      let followUpResponse: ImageResponse;
-      try {
-        followUpResponse = await send(followUp.request);
-      } catch (error) {
-        partial.mergeFailure(error, request.signal);
-        if (toGatewayError(error, request.signal).kind === "client_closed") throw error;
-        return response;
-      }
-      if (followUpResponse.kind === "stream") {
-        return {
-          kind: "stream",
-          events: appendFollowUp(response, followUpResponse, partial, request.record),
-        };
-      }
-      partial.mergeSuccess();
-      return mergeResponses([response, followUpResponse]);
+      return completeBuffered(response, request, send, followUp);
     };
     return (request) => {
       request.record.images.requested = request.query.options.n ?? 1;
@@ -99,6 +89,30 @@ function planFollowUp<Q extends GenerationQuery>(
     maybeBilled: countMissing(retryable.filter(({ error }) => mayBillFailedAttempt(error))),
     unrecoverable,
   };
+}
+
+/** Requests the missing images from other targets. If this fails, the client gets the images that arrived. */
+async function completeBuffered<Q extends GenerationQuery>(
+  response: BufferedImageResponse,
+  { record, signal }: StageRequest<Q>,
+  send: Send<Q, ImageResponse>,
+  followUp: FollowUp<Q>,
+): Promise<ImageResponse> {
+  const partial = new PartialRecord(record, followUp);
+  let followUpResponse: ImageResponse;
+  try {
+    followUpResponse = await send(followUp.request);
+  } catch (error) {
+    partial.mergeFailure(error, signal);
+    if (toGatewayError(error, signal).kind === "client_closed") throw error;
+    return response;
+  }
+  if (followUpResponse.kind === "stream") {
+    const events = appendFollowUp(response, followUpResponse, partial, record);
+    return { kind: "stream", events };
+  }
+  partial.mergeSuccess();
+  return mergeResponses([response, followUpResponse]);
 }
 
 /** Passes the images on at once, then requests the missing ones from other targets, then ends the stream. */

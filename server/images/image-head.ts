@@ -163,6 +163,22 @@ export const commonMetadata = (
         ),
       );
 
+/** Metadata that only an inspection shows is not reported for images that were not inspected. */
+export function uninspectedMetadata(
+  reported: ImageMetadata,
+  inspectedCount: number,
+  imageCount: number,
+): ImageMetadata {
+  const { size, output_format, background, ...uninspectable } = reported;
+  const isInspected = inspectedCount === imageCount;
+  return {
+    ...uninspectable,
+    ...(isInspected && size !== undefined && { size }),
+    ...(isInspected && output_format !== undefined && { output_format }),
+    ...(inspectedCount === 0 && background !== undefined && { background }),
+  };
+}
+
 /** An upstream that accepted a quality and reports none has applied it. `auto` is not a quality. */
 export function resolveQuality(requested: ImageMetadata, reported: ImageMetadata): ImageMetadata {
   const quality =

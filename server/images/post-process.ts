@@ -23,6 +23,7 @@ import {
   type RequestedMetadata,
   readMetadata,
   resolveQuality,
+  uninspectedMetadata,
 } from "./image-head.ts";
 import type { PostProcessing } from "./plan/image-plan.ts";
 
@@ -138,8 +139,7 @@ async function processFrame(
     tools,
   );
   const inspected = await readMetadata(image, { requested, reported: frame, flattened });
-  if (frame.type === "completed")
-    for (const name of ignoredOptions(requested, inspected)) tools.onDropped(name);
+  if (frame.type === "completed") reportIgnored(requested, inspected, tools);
   const { background: _, ...others } = frame;
   return { ...others, ...resolveQuality(requested, frame), ...inspected, image };
 }
@@ -150,6 +150,7 @@ async function processBuffered(
   tools: PostProcessTools,
 ): Promise<BufferedImageResponse> {
   const { maxImages, requested, postProcessing } = options;
+  const { deliverAs } = postProcessing;
   const { metadata: reported } = response;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
@@ -160,14 +161,12 @@ async function processBuffered(
     if (results.length === maxImages) break;
     try {
       const { image, flattened } = await processImage(result.image, options, tools);
-      const { kind: received } = result.image;
-      const linked =
-        received === "url" && image.kind !== "url" && postProcessing.deliverAs === undefined;
+      const linked = result.image.kind === "url" && image.kind !== "url" && deliverAs === undefined;
       results.push({ ...result, image, ...(linked && { linked }) });
       if (image.kind === "url") continue;
       inspectedCount++;
       const metadata = await readMetadata(image, { requested, reported, flattened });
-      for (const name of ignoredOptions(requested, metadata)) tools.onDropped(name);
+      reportIgnored(requested, metadata, tools);
       inspected = commonMetadata(inspected, metadata);
     } catch (error) {
       failures.push(error);
@@ -176,25 +175,29 @@ async function processBuffered(
   // Billed images are delivered: one unusable image does not fail the others.
   if (results.length === 0 && failures.length > 0) throw failures[0];
   if (failures.length > 0) tools.onFailure(failures[0]);
-  const { size, output_format, background, ...uninspectable } = {
-    ...reported,
-    ...resolveQuality(requested, reported),
-  };
   const { length: received } = response.results;
-  const isInspected = inspectedCount === results.length;
   return {
     ...response,
     results,
     ...(results.length < received && { generated: response.generated ?? received }),
-    // Metadata that only an inspection shows is not reported for images that were not inspected.
     metadata: {
-      ...uninspectable,
-      ...(isInspected && size !== undefined && { size }),
-      ...(isInspected && output_format !== undefined && { output_format }),
-      ...(inspectedCount === 0 && background !== undefined && { background }),
-      ...(isInspected && inspected),
+      ...uninspectedMetadata(
+        { ...reported, ...resolveQuality(requested, reported) },
+        inspectedCount,
+        results.length,
+      ),
+      ...(inspectedCount === results.length && inspected),
     },
   };
+}
+
+/** Reports the options that had no effect on an image. */
+function reportIgnored(
+  requested: RequestedMetadata,
+  actual: ImageMetadata,
+  tools: PostProcessTools,
+): void {
+  for (const name of ignoredOptions(requested, actual)) tools.onDropped(name);
 }
 
 interface ProcessedImage<P extends ImageContent> {
@@ -208,33 +211,40 @@ async function processImage(
   options: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<ProcessedImage<ImageContent>> {
+  if (image.kind === "url") return processLink(image, options, tools);
+  await checkTruncation(image);
+  const { postProcessing, stream } = options;
+  if (postProcessing.deliverAs === "url" && !stream) tools.onAdapted("response_format");
+  return convertImage(image, options, tools);
+}
+
+async function processLink(
+  image: Extract<ImageContent, { kind: "url" }>,
+  options: PostProcessOptions,
+  tools: PostProcessTools,
+): Promise<ProcessedImage<ImageContent>> {
   const { postProcessing, stream } = options;
   const { deliverAs, format, opaque } = postProcessing;
-  if (image.kind === "url") {
-    if (!isImageUrl(image.url)) throw invalidResponse("it contains a URL that is not valid");
-    const mustFetch =
-      stream ||
-      deliverAs === "b64_json" ||
-      // A client cannot reach such a URL, or must not see it.
-      tools.isPrivate(image.url);
-    const unchanged = { image, flattened: false };
-    if (!mustFetch && format === undefined && !opaque) return unchanged;
-    if (deliverAs === "b64_json") tools.onAdapted("response_format");
-    let downloaded: LoadedImage;
-    try {
-      downloaded = await tools.download(image.url);
-    } catch (error) {
-      // The image is billed: delivering the upstream's link is better than failing.
-      if (mustFetch || !isUnreachable(error)) throw error;
-      for (const name of skippedOptions(postProcessing)) tools.onDropped(name);
-      return unchanged;
-    }
-    await checkTruncation(downloaded);
-    return convertImage(downloaded, options, tools);
+  if (!isImageUrl(image.url)) throw invalidResponse("it contains a URL that is not valid");
+  const mustFetch =
+    stream ||
+    deliverAs === "b64_json" ||
+    // A client cannot reach such a URL, or must not see it.
+    tools.isPrivate(image.url);
+  const unchanged = { image, flattened: false };
+  if (!mustFetch && format === undefined && !opaque) return unchanged;
+  if (deliverAs === "b64_json") tools.onAdapted("response_format");
+  let downloaded: LoadedImage;
+  try {
+    downloaded = await tools.download(image.url);
+  } catch (error) {
+    // The image is billed: delivering the upstream's link is better than failing.
+    if (mustFetch || !isUnreachable(error)) throw error;
+    for (const name of skippedOptions(postProcessing)) tools.onDropped(name);
+    return unchanged;
   }
-  await checkTruncation(image);
-  if (deliverAs === "url" && !stream) tools.onAdapted("response_format");
-  return convertImage(image, options, tools);
+  await checkTruncation(downloaded);
+  return convertImage(downloaded, options, tools);
 }
 
 /** Unreachable for the gateway at the moment: the client may still reach the URL. */

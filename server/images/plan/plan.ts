@@ -17,7 +17,6 @@ import {
   type Draft,
   invalidOption,
   type Plan,
-  type PostProcessing,
   unsupportedOption,
 } from "./image-plan.ts";
 import {
@@ -67,8 +66,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   if ("images" in query) checkSources(query, capabilities.edits, query.model);
   if (draft.options.size !== undefined) planSize(draft, draft.options.size, capabilities.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
-    if (!plannedSeparately.has(name) && name in draft.options)
-      planOption(draft, name as OptionName, capabilities);
+    if (!plannedSeparately.has(name)) planOption(draft, name as OptionName, capabilities);
   }
   checkTransparency(draft);
   if (capabilities.animates) planFrames(draft, capabilities.animates);
@@ -77,13 +75,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   if (compression !== undefined) planCompression(draft, compression, capabilities);
   if (capabilities.userLength) planUser(draft, capabilities.userLength);
   if (query.stream) planStream(draft, capabilities);
-  // An image in another format than requested is converted.
-  const format = formatIn(draft.options.output_format);
-  if (format) draft.postProcessing.format ??= format;
-  const { output_compression } = draft.options;
-  if (output_compression !== undefined && format && format !== "png") {
-    draft.postProcessing.fallbackCompression = output_compression;
-  }
+  planConversion(draft);
   const extraFields = planExtraFields(draft, query.extraFields, capabilities.extras);
   const requestCounts = splitRequests(draft, n, capabilities.maxImages);
   return {
@@ -102,8 +94,15 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   };
 }
 
-const formatIn = (format: string | undefined): PostProcessing["format"] =>
-  convertibleFormats.find((kind) => kind === format);
+/** An image in another format than requested is converted. */
+function planConversion({ options, postProcessing }: Draft): void {
+  const format = convertibleFormats.find((kind) => kind === options.output_format);
+  if (!format) return;
+  postProcessing.format ??= format;
+  if (format !== "png" && options.output_compression !== undefined) {
+    postProcessing.fallbackCompression = options.output_compression;
+  }
+}
 
 /** For targets that support transparency: for other targets the option has been rejected or dropped before. */
 function checkTransparency({ options, postProcessing, policy, dropped }: Draft): void {
