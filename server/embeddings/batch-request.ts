@@ -129,6 +129,19 @@ export const sendBatch = (
     bisection.server = server;
     if (bisection.failed) failOrBisect(bisection.failed.members, bisection.failed.error, bisection);
   };
+  const onServerError = (
+    members: readonly BatchMember[],
+    error: unknown,
+    bisection: Bisection | undefined,
+  ): void => {
+    if (!bisection || bisection.server) failOrBisect(members, error, bisection);
+    else if (!bisection.failed) bisection.failed = { members, error };
+    else {
+      // Both halves failed: no single input is the cause, and sending them again would not help.
+      failAll(bisection.failed.members, bisection.failed.error);
+      failAll(members, error);
+    }
+  };
   return runConcurrently(stack, maxParallel, async ({ members: sent, bisection }) => {
     const members = sent.filter((member) => !member.isSettled);
     startedFirst(members);
@@ -138,16 +151,7 @@ export const sendBatch = (
       splitResponse(await sendJoined(members, input, send), members, input);
       report(bisection, "healthy");
     } catch (error) {
-      if (isServerError(error)) {
-        if (!bisection || bisection.server) failOrBisect(members, error, bisection);
-        else if (!bisection.failed) bisection.failed = { members, error };
-        else {
-          // Both halves failed: no single input is the cause, and sending them again would not help.
-          failAll(bisection.failed.members, bisection.failed.error);
-          failAll(members, error);
-        }
-        return;
-      }
+      if (isServerError(error)) return onServerError(members, error, bisection);
       const isInput = isInputError(error);
       if (isInput && members.length > 1) bisect(members);
       else failAll(members, error);
