@@ -193,7 +193,7 @@ function fieldsToObject({ fields }: Form): Record<string, unknown> {
     // HTML forms send an empty text field for a value that was not given.
     if (value === "" && known && name !== "prompt") continue;
     const earlier = body.get(name);
-    const typed = known ? parseFormValue(name, value) : inferType(value);
+    const typed = parseFormValue(name, value);
     body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
   }
   return Object.fromEntries(body);
@@ -201,6 +201,7 @@ function fieldsToObject({ fields }: Form): Record<string, unknown> {
 
 /** Form fields are text. A value that does not look like the field's type stays text, and the schema refuses it. */
 function parseFormValue(name: string, text: string): unknown {
+  if (!Object.hasOwn(sharedFields, name)) return inferType(text);
   if (integerFields.has(name) && /^-?\d{1,9}$/.test(text)) return Number(text);
   if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
   return text;

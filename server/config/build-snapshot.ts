@@ -21,7 +21,7 @@ import {
 import { budgetOf } from "./key-budgets.ts";
 import { FrozenMap, KeyMap } from "./key-map.ts";
 import { configuredLimits, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
-import { originKey } from "./origin.ts";
+import { type OriginKind, originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
@@ -62,9 +62,11 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const { originAt = () => yamlOrigin } = parts;
   const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
-  for (const [index, { id }] of config.upstreams.entries()) {
-    origins.set(originKey("upstream", id), originAt("upstreams", index));
-  }
+  const setOrigins = <R>(kind: OriginKind, rows: readonly R[], idOf: (row: R) => string): void => {
+    for (const [index, row] of rows.entries())
+      origins.set(originKey(kind, idOf(row)), originAt(`${kind}s` as const, index));
+  };
+  setOrigins("upstream", config.upstreams, ({ id }) => id);
   const provisioned = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
     ...(config.builtInModels ? builtInModels.map((row) => [row, "built-in"] as const) : []),
@@ -110,16 +112,10 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       { name, ...configuredLimits(limits), ...budgetOf(budget) },
     ]),
   );
-  for (const [index, { id }] of fileKeys.entries()) {
-    origins.set(originKey("key", id), originAt("keys", index));
-  }
-  for (const [index, { name }] of config.projects.entries()) {
-    origins.set(originKey("project", name), originAt("projects", index));
-  }
   const webhooks = buildWebhooks(config.webhooks);
-  for (const [index, [id]] of webhooks.entries()) {
-    origins.set(originKey("webhook", id), originAt("webhooks", index));
-  }
+  setOrigins("key", fileKeys, ({ id }) => id);
+  setOrigins("project", config.projects, ({ name }) => name);
+  setOrigins("webhook", webhooks, ([id]) => id);
   const storedKeys = parts.storedKeys.withProjects(projects);
   const configuredKeys = new FrozenMap(
     fileKeys.map((key) => [key.hash, resolveKey(key, projects)] as const),
@@ -193,7 +189,7 @@ const provisionedModels = ({ upstream, models }: ProvisionedUpstream, source: So
 
 /** A model of the file. Its id may be a model alias: each target has the name of the model at its upstream. */
 function configuredModel(
-  { targets, ...row }: Config["models"][number],
+  { targets, ...row }: ModelRow,
   upstreams: ReadonlyMap<string, Upstream>,
   source: Source,
 ): Model {
@@ -228,32 +224,48 @@ function configuredModel(
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
     ...(row.storeContent && { storeContentMs: durationMs(row.storeContent.for) }),
     ...modelLimits(row.id, row.limits),
-    ...(row.kind === "embedding" && vectorProperties(row.id, resolved)),
-    ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
-    ...(row.kind === "embedding" && contextualFlag(resolved, row.contextual)),
-    ...(row.kind === "embedding" && !row.cache && { uncached: true }),
-    ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
-    ...(row.kind === "embedding" &&
-      row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
-    maxImages: row.kind === "image" ? row.maxImages : defaultMaxImages,
-    ...(row.kind === "image" && row.parameters && { parameters: row.parameters }),
+    maxImages: defaultMaxImages,
     ...(row.policy && { policy: row.policy }),
-    ...(row.kind === "image" && row.retryPaid && { retryPaid: true }),
-    ...(row.kind === "image" && row.onDisconnect && { onDisconnect: row.onDisconnect }),
-    ...(row.kind === "image" &&
-      row.moderation && {
-        moderation: {
-          target: targetLimits(row.id, undefined, {
-            upstream: upstreamAt(row.moderation.upstream),
-            model: row.moderation.model,
-            ...(row.moderation.price && { price: row.moderation.price }),
-          }),
-          onFailure: row.moderation.onFailure,
-          timeoutMs: row.moderation.timeout * 1000,
-        },
-      }),
+    ...(row.kind === "embedding"
+      ? embeddingProperties(row, resolved)
+      : imageProperties(row, upstreamAt)),
   };
 }
+
+type ModelRow = Config["models"][number];
+
+const embeddingProperties = (
+  row: Omit<Extract<ModelRow, { kind: "embedding" }>, "targets">,
+  targets: readonly Target[],
+): Partial<Model> => ({
+  ...vectorProperties(row.id, targets),
+  ...(row.dimensions !== undefined && { dimensions: row.dimensions }),
+  ...contextualFlag(targets, row.contextual),
+  ...(!row.cache && { uncached: true }),
+  ...(!row.batch && { unbatched: true }),
+  ...(row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
+});
+
+const imageProperties = (
+  row: Omit<Extract<ModelRow, { kind: "image" }>, "targets">,
+  upstreamAt: (id: string) => Upstream,
+): Partial<Model> => ({
+  maxImages: row.maxImages,
+  ...(row.parameters && { parameters: row.parameters }),
+  ...(row.retryPaid && { retryPaid: true }),
+  ...(row.onDisconnect && { onDisconnect: row.onDisconnect }),
+  ...(row.moderation && {
+    moderation: {
+      target: targetLimits(row.id, undefined, {
+        upstream: upstreamAt(row.moderation.upstream),
+        model: row.moderation.model,
+        ...(row.moderation.price && { price: row.moderation.price }),
+      }),
+      onFailure: row.moderation.onFailure,
+      timeoutMs: row.moderation.timeout * 1000,
+    },
+  }),
+});
 
 /** The configured value, else derived from the names of the targets: a deployment may have any name. */
 const contextualFlag = (

@@ -46,31 +46,21 @@ function provision(
   const { kind } = provider;
   const skipped = `the upstream ${kind} is not created`;
 
-  const needs = kinds.get(kind)?.needs ?? [];
+  const missing = missingVariables(provider, env);
+  if (missing !== undefined) return `${set.join(", ")} is set, but ${missing} is not: ${skipped}`;
   const keyVariable = provider.apiKey?.find((name) => read(env, name) !== undefined);
   const apiKey = keyVariable && read(env, keyVariable);
-  if (apiKey === undefined && needs.includes("apiKey"))
-    return `${set.join(", ")} is set, but ${provider.apiKey?.join(" or ")} is not: ${skipped}`;
   if (apiKey !== undefined && !secret.safeParse(apiKey).success)
     return `${keyVariable} contains a space or another character that is not allowed in a header: ${skipped}`;
 
-  const address = provider.baseUrl && read(env, provider.baseUrl);
-  if (address === undefined && needs.includes("baseUrl"))
-    return `${set.join(", ")} is set, but ${provider.baseUrl} is not: ${skipped}`;
-  const url = address && (kind === "ollama" ? ollamaUrl(address) : address);
-  const baseUrl = url ? baseUrlSchema.safeParse(url) : undefined;
-  if ((address && !url) || baseUrl?.success === false)
-    return `${provider.baseUrl} is not a valid URL: ${skipped}`;
+  const baseUrl = readBaseUrl(provider, env);
+  if (baseUrl?.success === false) return `${provider.baseUrl} is not a valid URL: ${skipped}`;
   const baseUrlOrDefault = baseUrl?.data ?? kinds.get(kind)?.baseUrl;
 
   const models = modelsOf(provider, env, now);
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
     return `${Object.values(provider.deployments ?? {}).join(" or ")} contains an invalid deployment name: ${skipped}`;
 
-  const missing = Object.entries(provider.options ?? {}).find(
-    ([option, name]) => needs.includes(option) && read(env, name) === undefined,
-  );
-  if (missing) return `${set.join(", ")} is set, but ${missing[1]} is not: ${skipped}`;
   const options = Object.entries(provider.options ?? {}).flatMap(([option, name]) => {
     const value = read(env, name);
     return value === undefined ? [] : [[option, value] as const];
@@ -88,6 +78,30 @@ function provision(
     },
     models: models.map((known) => ({ ...known, name: known.id })),
   };
+}
+
+/** The variables of a value that the upstream needs and that none of them sets. */
+function missingVariables(
+  { kind, apiKey = [], baseUrl, options = {} }: Provider,
+  env: Environment,
+): string | undefined {
+  const variables = new Map([
+    ["apiKey", apiKey],
+    ["baseUrl", baseUrl === undefined ? [] : [baseUrl]],
+    ...Object.entries(options).map(([option, name]) => [option, [name]] as const),
+  ]);
+  return kinds
+    .get(kind)
+    ?.needs.map((need) => variables.get(need))
+    .find((names) => names?.every((name) => read(env, name) === undefined))
+    ?.join(" or ");
+}
+
+/** Undefined: the variable is not set. */
+function readBaseUrl({ kind, baseUrl }: Provider, env: Environment) {
+  const address = baseUrl && read(env, baseUrl);
+  if (!address) return undefined;
+  return baseUrlSchema.safeParse(kind === "ollama" ? ollamaUrl(address) : address);
 }
 
 function modelsOf(

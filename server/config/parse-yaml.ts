@@ -228,18 +228,22 @@ function offsetOf(document: Document.Parsed, { path, on }: Note): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const [depth, step] of path.entries()) {
-    const here: unknown = isAlias(node) ? node.resolve(document) : node;
-    if (isMap(here)) {
-      const pair = here.items.findLast(({ key }) => isScalar(key) && key.value === step);
-      if (!pair) break;
-      node = on === "key" && depth === path.length - 1 ? pair.key : pair.value;
-      offset = startOf(node) ?? startOf(pair.key) ?? offset;
-    } else if (isSeq(here) && typeof step === "number") {
-      node = here.items[step];
-      offset = startOf(node) ?? offset;
-    } else break;
+    const child = childOf(isAlias(node) ? node.resolve(document) : node, step);
+    if (!child) break;
+    node = on === "key" && depth === path.length - 1 ? child.key : child.value;
+    offset = startOf(node) ?? startOf(child.key) ?? offset;
   }
   return offset;
+}
+
+/** The entry of a mapping or of a list. In a list, the key stands for the value. */
+function childOf(
+  node: unknown,
+  step: string | number,
+): { readonly key: unknown; readonly value: unknown } | undefined {
+  if (isMap(node)) return node.items.findLast(({ key }) => isScalar(key) && key.value === step);
+  if (!isSeq(node) || typeof step !== "number") return undefined;
+  return { key: node.items[step], value: node.items[step] };
 }
 
 const startOf = (node: unknown): number | undefined =>

@@ -139,21 +139,34 @@ function entryOfAnyKind(list: EntryList) {
 
 export type ConfigFile = z.output<typeof fileSchema>;
 
+type ObjectSchemas = ReadonlyMap<PropertyKey | undefined, z.ZodObject>;
+
+/** The schemas that have the same key in every list. */
+const nestedSchemas: ObjectSchemas = new Map(
+  Object.entries({ limits, budget, storeContent, defaults }),
+);
+
+/** The schemas of the entries of a list. */
+const entrySchemas: ObjectSchemas = new Map(
+  Object.entries({ keys: key, projects: project, webhooks: webhook }),
+);
+
 /** The keys that are allowed at a path, for suggestions. */
 export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
-  const [list] = path;
   if (path.length === 0) return Object.keys(fileSchema.shape);
-  if (path.at(-1) === "limits") return Object.keys(limits.shape);
-  if (path.at(-1) === "budget") return Object.keys(budget.shape);
-  if (path.at(-1) === "storeContent") return Object.keys(storeContent.shape);
-  if (path.at(-1) === "defaults") return Object.keys(defaults.shape);
-  if (list === "keys") return Object.keys(key.shape);
-  if (list === "projects") return Object.keys(project.shape);
-  if (list === "webhooks") return Object.keys(webhook.shape);
-  if (list === "upstreams")
+  const schema = nestedSchemas.get(path.at(-1)) ?? entrySchemas.get(path[0]);
+  if (schema) return Object.keys(schema.shape);
+  if (path[0] === "upstreams")
     return Object.keys(
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
     );
+  return knownModelKeys(path, kindName);
+}
+
+function knownModelKeys(
+  path: readonly PropertyKey[],
+  kindName: string | undefined,
+): readonly string[] {
   if (path[2] === "moderation")
     return path.length === 3
       ? ["upstream", "model", "onFailure", "timeout", "price"]

@@ -71,18 +71,24 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
     const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
     if (name === "index.html") return page(gzipped);
     const acceptsGzip = /\bgzip\b/.test(headers.get("accept-encoding") ?? "");
-    return {
-      status: 200,
-      headers: {
-        "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
-        ...(acceptsGzip && { "content-encoding": "gzip" }),
-        vary: "accept-encoding",
-        "cache-control": name === "icon.svg" ? "no-cache" : "public, max-age=31536000, immutable",
-      },
-      body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
-    };
+    return asset(name, gzipped, acceptsGzip);
   };
 }
+
+const asset = (
+  name: string,
+  gzipped: Uint8Array<ArrayBuffer>,
+  acceptsGzip: boolean,
+): OutgoingResponse => ({
+  status: 200,
+  headers: {
+    "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
+    ...(acceptsGzip && { "content-encoding": "gzip" }),
+    vary: "accept-encoding",
+    "cache-control": name === "icon.svg" ? "no-cache" : "public, max-age=31536000, immutable",
+  },
+  body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
+});
 
 /** The page is sent uncompressed: it is small. */
 function page(gzipped: Uint8Array<ArrayBuffer>): OutgoingResponse {
