@@ -41,51 +41,66 @@ export interface RequestReport {
 /** Returns the function that responds to every request. Its promise never rejects. */
 export const createDispatch =
   (options: DispatchOptions & ReceivedRequestOptions) =>
-  async (request: ServerRequest): Promise<OutgoingResponse> => {
-    const incoming = new ReceivedRequest(request, options);
-    const { method, path, requestId } = incoming;
-    const began = options.clock();
-    const match = matchPath(path);
-    const route = match && routeOf(match, method);
-    const mount = match ? undefined : options.mounts.find((each) => isBelow(path, each));
-    let outgoing: OutgoingResponse;
-    let errorKind: ErrorKind | undefined;
-    try {
-      if (mount) outgoing = await mount.handle(incoming);
-      else if (!match) throw unknownUrl(method, path);
-      else if (!route) outgoing = refuseMethod(method, path, match.methods.keys());
-      else {
-        // The pattern of the path has matched, so it has the parameters of the handler's type.
-        const handler = options.handlers[route.name as keyof Handlers] as Handler<string>;
-        outgoing = await handler(incoming, match.parameters);
-      }
-    } catch (thrown) {
-      const error = toGatewayError(thrown, undefined);
-      errorKind = error.kind;
-      if (errorKind === "internal") options.onInternalError(requestId, error.cause);
-      outgoing = toErrorResponse(error);
-    }
-    // The pipeline reports model requests when they have ended, also those without a ledger row.
-    if (errorKind !== undefined || !route?.model) {
-      options.report({
-        requestId,
-        method,
-        route: mount?.name ?? routeName(match, method),
-        status: outgoing.status,
-        latencyMs: options.clock() - began,
-        ...(errorKind !== undefined && { error: errorKind }),
-      });
-    }
-    const { headers } = outgoing;
-    // The admin API and the console allow no other origin.
-    const corsHeaders = mount ? undefined : options.cors(incoming.headers);
-    if (mount) Object.assign(headers, { ...mount.headers, ...headers });
-    if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
-    // The rest of a body that timed out may still arrive.
-    if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
-    headers["x-request-id"] = requestId;
-    return outgoing;
-  };
+  (request: ServerRequest): Promise<OutgoingResponse> =>
+    dispatch(request, options);
+
+async function dispatch(
+  request: ServerRequest,
+  options: DispatchOptions & ReceivedRequestOptions,
+): Promise<OutgoingResponse> {
+  const incoming = new ReceivedRequest(request, options);
+  const { method, path, requestId } = incoming;
+  const began = options.clock();
+  const match = matchPath(path);
+  const route = match && routeOf(match, method);
+  const mount = match ? undefined : options.mounts.find((each) => isBelow(path, each));
+  let outgoing: OutgoingResponse;
+  let errorKind: ErrorKind | undefined;
+  try {
+    outgoing = await (mount
+      ? mount.handle(incoming)
+      : respond(incoming, match, route, options.handlers));
+  } catch (thrown) {
+    const error = toGatewayError(thrown, undefined);
+    errorKind = error.kind;
+    if (errorKind === "internal") options.onInternalError(requestId, error.cause);
+    outgoing = toErrorResponse(error);
+  }
+  // The pipeline reports model requests when they have ended, also those without a ledger row.
+  if (errorKind !== undefined || !route?.model) {
+    options.report({
+      requestId,
+      method,
+      route: mount?.name ?? routeName(match, method),
+      status: outgoing.status,
+      latencyMs: options.clock() - began,
+      ...(errorKind !== undefined && { error: errorKind }),
+    });
+  }
+  const { headers } = outgoing;
+  // The admin API and the console allow no other origin.
+  const corsHeaders = mount ? undefined : options.cors(incoming.headers);
+  if (mount) Object.assign(headers, { ...mount.headers, ...headers });
+  if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
+  // The rest of a body that timed out may still arrive.
+  if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
+  headers["x-request-id"] = requestId;
+  return outgoing;
+}
+
+function respond(
+  incoming: ReceivedRequest,
+  match: PathMatch | undefined,
+  route: Route | undefined,
+  handlers: Handlers,
+): Promise<OutgoingResponse> | OutgoingResponse {
+  const { method, path } = incoming;
+  if (!match) throw unknownUrl(method, path);
+  if (!route) return refuseMethod(method, path, match.methods.keys());
+  // The pattern of the path has matched, so it has the parameters of the handler's type.
+  const handler = handlers[route.name as keyof Handlers] as Handler<string>;
+  return handler(incoming, match.parameters);
+}
 
 const isBelow = (path: string, { prefix }: Mount): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/");

@@ -38,6 +38,19 @@ export async function readForm(
   const texts: TextPart[] = [];
   const files: StoredUpload[] = [];
   let textBytes = 0;
+  const addFile = async (part: FormPart): Promise<void> => {
+    if (files.length >= maxFiles) throw tooMany("files", maxFiles);
+    const file = await storeUpload(part, limits, account);
+    // A browser sends an empty file field with no name and no bytes: the parameter is absent.
+    if (part.filename || file.part.size > 0) files.push(file);
+  };
+  const addText = async (part: FormPart): Promise<void> => {
+    if (texts.length >= maxFields) throw tooMany("fields", maxFields);
+    const bytes = await readText(part, maxFieldBytes - textBytes);
+    textBytes += bytes.length;
+    const charset = part.type === undefined ? undefined : charsetOf(part.type);
+    texts.push({ name: part.name, charset, bytes });
+  };
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
@@ -45,18 +58,7 @@ export async function readForm(
   try {
     const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
     for await (const part of readParts(body, boundary)) {
-      if (isFile(part)) {
-        if (files.length >= maxFiles) throw tooMany("files", maxFiles);
-        const file = await storeUpload(part, limits, account);
-        // A browser sends an empty file field with no name and no bytes: the parameter is absent.
-        if (part.filename || file.part.size > 0) files.push(file);
-      } else {
-        if (texts.length >= maxFields) throw tooMany("fields", maxFields);
-        const bytes = await readText(part, maxFieldBytes - textBytes);
-        textBytes += bytes.length;
-        const charset = part.type === undefined ? undefined : charsetOf(part.type);
-        texts.push({ name: part.name, charset, bytes });
-      }
+      await (isFile(part) ? addFile(part) : addText(part));
     }
     for await (const _ of body) {
       // Bytes after the closing boundary are ignored. They must arrive before the response is sent.

@@ -20,42 +20,41 @@ import { assembleResponse, joinParts, responseHead, type SocketWriter } from "./
  * if the response could not be sent to its end. A throw means that the body was neither read nor closed.
  */
 export function sendResponse(
-  { status, headers, body }: OutgoingResponse,
+  response: OutgoingResponse,
   { method, supportsChunked }: ParsedHead,
   headerLines: string,
   writer: SocketWriter,
 ): Promise<void> | undefined {
+  const { status, headers, body } = response;
   // These statuses have neither a body nor a length.
   const isBodiless = status === 204 || status === 304;
   const isHeadOnly = isBodiless || method === "HEAD";
-  if (typeof body === "string" || isBodyChunks(body) || body instanceof Uint8Array) {
-    const parts = isBodyChunks(body) ? body : [body];
-    const head = (bytes: number): string =>
-      responseHead(
-        status,
-        headers,
-        (isBodiless ? "" : `content-length: ${bytes}\r\n`) + headerLines,
-      );
-    const small = isHeadOnly ? undefined : assembleResponse(parts, head);
-    if (small) return writer.writeBuffered(small);
-    const bytes = joinParts(parts);
-    const text = head(bytes.length);
-    return isHeadOnly ? writer.write(text) : sendBytes(text, bytes, writer);
-  }
+  const head = (framing: Framing | undefined): string =>
+    responseHead(status, headers, (isBodiless ? "" : framingHeader(framing)) + headerLines);
+  if (isInMemory(body)) return sendInMemory(body, head, isHeadOnly, writer);
   const length = "length" in body ? body.length : undefined;
   const framing = length === undefined && supportsChunked ? "chunked" : length;
-  const head = responseHead(
-    status,
-    headers,
-    (isBodiless ? "" : framingHeader(framing)) + headerLines,
-  );
+  const count = new SentCount(writer);
   const streamed = "open" in body ? body : undefined;
   const inMemory = isHeadOnly ? undefined : streamed?.chunksInMemory?.();
-  const count = new SentCount(writer);
-  const headSent = count.write(head);
+  const headSent = count.write(head(framing));
   if (isHeadOnly) return sendHeadOnly(headSent, body);
   if (streamed && inMemory) return sendFromMemory(headSent, inMemory, streamed, count);
   return sendChunks(headSent, body, framing, writer, count);
+}
+
+function sendInMemory(
+  body: InMemoryBody,
+  head: (bytes: number) => string,
+  isHeadOnly: boolean,
+  writer: SocketWriter,
+): Promise<void> | undefined {
+  const parts = isBodyChunks(body) ? body : [body];
+  const small = isHeadOnly ? undefined : assembleResponse(parts, head);
+  if (small) return writer.writeBuffered(small);
+  const bytes = joinParts(parts);
+  const text = head(bytes.length);
+  return isHeadOnly ? writer.write(text) : sendBytes(text, bytes, writer);
 }
 
 function framingHeader(framing: Framing | undefined): string {
@@ -112,7 +111,7 @@ async function sendFromMemory(
   }
 }
 
-/** The next chunk is requested after the last one is sent. */
+/** Owns the body until it is sent or has failed. */
 async function sendChunks(
   headSent: Promise<void> | undefined,
   body: IteratedBody,
@@ -120,30 +119,15 @@ async function sendChunks(
   writer: SocketWriter,
   count: SentCount,
 ): Promise<void> {
-  const isChunked = framing === "chunked";
   const streamed = "open" in body ? body : undefined;
   const iterator = "open" in body ? readStreamedBody(body) : body[Symbol.asyncIterator]();
   let complete = false;
-  let length = 0;
   // Otherwise the iterator could wait forever for a chunk after the client has disconnected.
   writer.onDisconnect(() => void endIteration(iterator));
   try {
     if (headSent) await headSent;
-    for (;;) {
-      const next = await iterator.next();
-      if (next.done) break;
-      const value = typeof next.value === "string" ? next.value : viewOf(next.value);
-      if (value.length === 0) continue;
-      length += Buffer.byteLength(value);
-      if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
-      if (streamed?.isInMemory && typeof framing === "number") writer.heldBytes = framing - length;
-      const written = isChunked ? writeChunk(value, count) : count.write(value);
-      if (written) await written;
-      count.check();
-    }
-    if (typeof framing === "number" && length < framing) throw lengthMismatch(length, framing);
-    const last = isChunked ? count.write("0\r\n\r\n") : undefined;
-    if (last) await last;
+    await sendEach(iterator, framing, count, streamed?.isInMemory ? writer : undefined);
+    if (framing === "chunked") await count.write("0\r\n\r\n");
     count.check();
     complete = true;
   } finally {
@@ -153,6 +137,37 @@ async function sendChunks(
     await streamed?.close(complete);
   }
 }
+
+/** The next chunk is requested after the last one is sent. `holder`: holds the rest of the body in memory. */
+async function sendEach(
+  iterator: AsyncIterator<StreamChunk>,
+  framing: Framing | undefined,
+  count: SentCount,
+  holder: SocketWriter | undefined,
+): Promise<void> {
+  const write = framing === "chunked" ? writeChunk : writeUnframed;
+  const announced = typeof framing === "number" ? framing : Infinity;
+  let length = 0;
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done) break;
+    const value = asBodyChunk(next.value);
+    if (value.length === 0) continue;
+    length += Buffer.byteLength(value);
+    if (length > announced) throw lengthMismatch(length, announced);
+    if (holder) holder.heldBytes = announced - length;
+    const written = write(value, count);
+    if (written) await written;
+    count.check();
+  }
+  if (length < announced && announced !== Infinity) throw lengthMismatch(length, announced);
+}
+
+const asBodyChunk = (chunk: StreamChunk): BodyChunk =>
+  typeof chunk === "string" ? chunk : viewOf(chunk);
+
+const writeUnframed = (value: BodyChunk, count: SentCount): Promise<void> | undefined =>
+  count.write(value);
 
 function writeChunk(value: BodyChunk, count: SentCount): Promise<void> | undefined {
   const size = Buffer.byteLength(value).toString(16);
@@ -218,13 +233,18 @@ const lengthMismatch = (length: number, announced: number): Error =>
 
 /** Closes a body that is not sent: the request was HEAD, or the client disconnected before the response was ready. */
 export async function discardBody({ body }: Pick<OutgoingResponse, "body">): Promise<void> {
-  if (typeof body === "string" || isBodyChunks(body) || body instanceof Uint8Array) return;
+  if (isInMemory(body)) return;
   if ("open" in body) await body.close(false);
   else await body[Symbol.asyncIterator]().return?.();
 }
 
 /** A body that is sent chunk by chunk, as its chunks are read. */
 type IteratedBody = StreamedResponseBody | AsyncIterable<StreamChunk>;
+
+type InMemoryBody = Exclude<OutgoingResponse["body"], IteratedBody>;
+
+const isInMemory = (body: OutgoingResponse["body"]): body is InMemoryBody =>
+  typeof body === "string" || isBodyChunks(body) || body instanceof Uint8Array;
 
 const isBodyChunks = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
 

@@ -73,11 +73,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
       context.isStopping = true;
       stopped = true;
       listener.stop(false);
-      for (const { connection } of limit.open) {
-        if (now && connection.socket.isBusy) connection.socket.reset();
-        else if (connection.socket.isInHandshake) connection.socket.reset();
-        else if (connection.socket.isIdle) connection.linger();
-      }
+      for (const { connection } of limit.open) closeUnlessServing(connection, now);
       if (limit.open.size > 0 && now)
         await Promise.race([allClosed.promise, Bun.sleep(shutdownLingerMs)]);
       if (now) for (const { connection } of limit.open) connection.socket.end();
@@ -86,6 +82,13 @@ export function startServer(options: HttpServerOptions): HttpServer {
       limit.close();
     },
   };
+}
+
+/** `now`: connections that serve a request are closed as well. */
+function closeUnlessServing(connection: ClientConnection, now: boolean): void {
+  const { isBusy, isInHandshake, isIdle } = connection.socket;
+  if (isInHandshake || (now && isBusy)) connection.socket.reset();
+  else if (isIdle) connection.linger();
 }
 
 const plainHttp = (): GatewayError =>
