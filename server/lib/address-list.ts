@@ -6,19 +6,22 @@ export function parseAddressList(text: string): BlockList | undefined {
   const list = new BlockList();
   for (const entry of text.split(",").map((each) => each.trim())) {
     if (entry === "") continue;
-    const [address = "", length, ...more] = entry.split("/");
-    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    const bits = length === undefined ? undefined : Number(length);
-    const isValid =
-      isIP(address) !== 0 &&
-      more.length === 0 &&
-      (length === undefined || /^\d{1,3}$/.test(length)) &&
-      (bits ?? 0) <= (family === "ipv6" ? 128 : 32);
-    if (!isValid) return undefined;
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, bits, family);
+    const network = parseNetwork(entry);
+    if (!network) return undefined;
+    list.addSubnet(network.address, network.bits, network.family);
   }
   return list;
+}
+
+/** An address without a length is a network of one address. */
+function parseNetwork(entry: string) {
+  const [address = "", length, ...more] = entry.split("/");
+  if (isIP(address) === 0 || more.length > 0) return undefined;
+  const [family, maxBits] =
+    isIP(address) === 6 ? (["ipv6", 128] as const) : (["ipv4", 32] as const);
+  if (length === undefined) return { address, family, bits: maxBits };
+  const bits = Number(length);
+  return /^\d{1,3}$/.test(length) && bits <= maxBits ? { address, family, bits } : undefined;
 }
 
 const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;

@@ -51,11 +51,7 @@ export class ChunkedDecoder {
     let at = 0;
     while (at < end && !this.done) {
       if (this.#frame === "bytes") {
-        const length = Math.min(this.#chunkBytesLeft, end - at);
-        joiner.add(all, at, length);
-        at += length;
-        this.#chunkBytesLeft -= length;
-        if (this.#chunkBytesLeft === 0) this.#frame = "chunk-end";
+        at = this.#takeBytes(all, at, joiner);
         continue;
       }
       if (
@@ -66,26 +62,36 @@ export class ChunkedDecoder {
       ) {
         at = joiner.addTinyChunks(all, at);
       }
-      const next = this.#takePlainLine(all, at);
-      if (next > at) {
-        at = next;
-        continue;
-      }
-      const lineEnd = all.indexOf("\r\n", at, "latin1");
-      if ((lineEnd < 0 ? end : lineEnd) - at > maxLineBytes) {
-        throw this.#malformed("a line is too long");
-      }
-      if (lineEnd < 0) {
-        // A copy: readers may release the memory of the chunks before the line.
-        this.#pending = Buffer.from(all.subarray(at));
-        at = end;
-        break;
-      }
-      this.#takeLine(all.toString("latin1", at, lineEnd));
-      at = lineEnd + 2;
+      at = this.#takeNextLine(all, at);
     }
     joiner.flush();
     return at < end ? all.subarray(at) : noBytes;
+  }
+
+  /** Returns the end of the bytes of the current chunk that have arrived. */
+  #takeBytes(all: Buffer, at: number, joiner: ChunkJoiner): number {
+    const length = Math.min(this.#chunkBytesLeft, all.length - at);
+    joiner.add(all, at, length);
+    this.#chunkBytesLeft -= length;
+    if (this.#chunkBytesLeft === 0) this.#frame = "chunk-end";
+    return at + length;
+  }
+
+  /** Returns the end of the line, or of all bytes if the line has not completely arrived. */
+  #takeNextLine(all: Buffer, at: number): number {
+    const next = this.#takePlainLine(all, at);
+    if (next > at) return next;
+    const lineEnd = all.indexOf("\r\n", at, "latin1");
+    if ((lineEnd < 0 ? all.length : lineEnd) - at > maxLineBytes) {
+      throw this.#malformed("a line is too long");
+    }
+    if (lineEnd < 0) {
+      // A copy: readers may release the memory of the chunks before the line.
+      this.#pending = Buffer.from(all.subarray(at));
+      return all.length;
+    }
+    this.#takeLine(all.toString("latin1", at, lineEnd));
+    return lineEnd + 2;
   }
 
   /** The lines that most senders write: a size without extensions, or the line break after a chunk. Returns its end. */

@@ -116,29 +116,36 @@ export class JsonSlices extends JsonCuts implements Disposable {
     return this.#object.join();
   }
 
-  *#parse({ kind, from, to, isList }: Slice): Generator<void, void> {
+  *#parse(slice: Slice): Generator<void, void> {
+    const { kind, from, to } = slice;
     if (this.isMalformed) throw new SyntaxError("a bracket does not match, or a comma is missing");
     if (from === this.open) this.#checkBeginning();
     const container = this.#cuts.at(-1)?.value ?? this.#object;
-    if (kind === "begin") {
-      // Parsed with an empty list in place of the list or object.
-      const text = this.#text(from + 1, to);
-      const isInList = container instanceof SlicedList;
-      const name = isInList ? "" : firstName(JSON.parse(`{${text}[]}`));
-      if (isInList) JSON.parse(`[${text}[]]`);
-      // The object itself is at depth 1.
-      const depth = this.#cuts.length + 2;
-      const value = isList ? new SlicedList(this.#maxListLength(depth)) : new SlicedObject();
-      this.#cuts.push({ name, value });
-    } else if (kind === "end") {
-      JSON.parse(`[]${this.#text(from + 1, to)}`);
-      const { name, value } = this.#cuts.pop() as Cut;
-      const around = this.#cuts.at(-1)?.value ?? this.#object;
-      const joined = value instanceof SlicedList ? yield* value.join() : value.join();
-      if (around instanceof SlicedList) around.add([joined]);
-      else around.set(name, joined);
-    } else if (container instanceof SlicedList) container.add(this.#parseEntries(from, to));
+    if (kind === "begin") this.#beginCut(container, slice);
+    else if (kind === "end") yield* this.#endCut(slice);
+    else if (container instanceof SlicedList) container.add(this.#parseEntries(from, to));
     else this.#parseFields(container, from, to);
+  }
+
+  /** The text before the list or object is parsed with an empty list in its place. */
+  #beginCut(container: Cut["value"], { from, to, isList }: Slice): void {
+    const text = this.#text(from + 1, to);
+    const isInList = container instanceof SlicedList;
+    const name = isInList ? "" : firstName(JSON.parse(`{${text}[]}`));
+    if (isInList) JSON.parse(`[${text}[]]`);
+    // The object itself is at depth 1.
+    const depth = this.#cuts.length + 2;
+    const value = isList ? new SlicedList(this.#maxListLength(depth)) : new SlicedObject();
+    this.#cuts.push({ name, value });
+  }
+
+  *#endCut({ from, to }: Slice): Generator<void, void> {
+    JSON.parse(`[]${this.#text(from + 1, to)}`);
+    const { name, value } = this.#cuts.pop() as Cut;
+    const around = this.#cuts.at(-1)?.value ?? this.#object;
+    const joined = value instanceof SlicedList ? yield* value.join() : value.join();
+    if (around instanceof SlicedList) around.add([joined]);
+    else around.set(name, joined);
   }
 
   /** Before the object there may be a byte order mark, and spaces. */
