@@ -122,38 +122,41 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
   }
 
   #fail(error: unknown, signal: AbortSignal): void {
-    const { stage, request, modelTargets, sizeClass } = this.#owner;
-    const { peers } = modelTargets;
+    const { request, modelTargets } = this.#owner;
     const { health } = this.candidate;
     const now = this.#end();
-    const cutOff = wasCutOff(signal);
     if (this.#timed) {
-      this.#timed.error = signal.aborted && !cutOff ? canceled : errorKindOf(error);
+      this.#timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorKindOf(error);
       if (error instanceof GatewayError) this.#timed.upstream = error.details.upstream;
     }
     if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
-    const isNewError = error !== stage.lastError;
-    stage.lastError = error;
-    const outcome =
-      timedOutInQueue(this.#queueWait, error, now) || !isNewError
-        ? neutral
-        : classifyOutcome(error, {
-            aborted: signal.aborted,
-            cutOff,
-            durationMs: this.#durationMs(now),
-            // A single target has no latency baseline, so the full request timeout applies.
-            timeoutMs: peers.length === 1 ? 0 : this.timeoutMs(),
-            abandonedMs: stage.sizeClassOf
-              ? health.latency.abandonedMs(sizeClass, peers)
-              : Number.POSITIVE_INFINITY,
-          });
+    const outcome = this.#classify(error, signal, now);
     if (isTargetError(outcome)) {
       health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
     const isSameFailure = this.#role === "repeat" && outcome.kind === "failure";
-    health.recordEnd(now, isSameFailure ? neutral : outcome, this.#isProbe, peers);
+    health.recordEnd(now, isSameFailure ? neutral : outcome, this.#isProbe, modelTargets.peers);
     this.#admitWaiting();
+  }
+
+  /** Several attempts may fail with one error, which counts once. */
+  #classify(error: unknown, signal: AbortSignal, now: number): AttemptOutcome {
+    const { stage, modelTargets, sizeClass } = this.#owner;
+    const { peers } = modelTargets;
+    const isNewError = error !== stage.lastError;
+    stage.lastError = error;
+    if (timedOutInQueue(this.#queueWait, error, now) || !isNewError) return neutral;
+    return classifyOutcome(error, {
+      aborted: signal.aborted,
+      cutOff: wasCutOff(signal),
+      durationMs: this.#durationMs(now),
+      // A single target has no latency baseline, so the full request timeout applies.
+      timeoutMs: peers.length === 1 ? 0 : this.timeoutMs(),
+      abandonedMs: stage.sizeClassOf
+        ? this.candidate.health.latency.abandonedMs(sizeClass, peers)
+        : Number.POSITIVE_INFINITY,
+    });
   }
 
   /** Ends the attempt in the timeline. Returns the time. */

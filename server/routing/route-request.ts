@@ -14,6 +14,7 @@ import {
   mayBillFailedAttempt,
   mayFailOver,
   retryDelayMs,
+  selectRetryTarget,
 } from "./retry-policy.ts";
 import type { RouteRequestOptions } from "./routing-options.ts";
 import { addSkippedSteps, addStep } from "./routing-steps.ts";
@@ -25,7 +26,6 @@ import {
   noHealthyTarget,
   type Selection,
   selectHealthy,
-  selectRetryTarget,
   selectTarget,
   startHealthChecks,
   type TargetCapacity,
@@ -156,20 +156,11 @@ class RoutedRequest<Q, A>
    */
   async #selectNext(failed: Candidate, error: unknown): Promise<Candidate> {
     const { record, signal } = this.request;
-    const { retries } = this.modelTargets.budgets;
     if (signal.aborted || !mayFailOver(error, this.request)) throw error;
     if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
     this.#readClock();
     const other = selectTarget(this, this, this.#probeMode);
-    let waitMs: number | undefined;
-    // A request that was never sent is not a retry.
-    const isFree = isUnsent(error) || this.#hasTakenRetry;
-    if (other) waitMs = isFree ? 0 : retries.take(this.now, this.random);
-    else if (this.candidates.some(({ health }) => !health.breaker.open)) {
-      const delayMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
-      const hasRetry = delayMs !== undefined && (this.#hasTakenRetry || retries.spend(this.now));
-      if (hasRetry) waitMs = delayMs;
-    }
+    const waitMs = other ? this.#failoverDelayMs(error) : this.#repeatDelayMs(error);
     this.#hasTakenRetry = false;
     if (waitMs === undefined) throw error;
     // The image stages record failed attempts themselves.
@@ -183,6 +174,21 @@ class RoutedRequest<Q, A>
     const again = selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
     if (!again) throw error;
     return again;
+  }
+
+  /** Undefined: the retry budget allows no further attempt. */
+  #failoverDelayMs(error: unknown): number | undefined {
+    // A request that was never sent is not a retry.
+    if (isUnsent(error) || this.#hasTakenRetry) return 0;
+    return this.modelTargets.budgets.retries.take(this.now, this.random);
+  }
+
+  /** The backoff before a candidate is tried again. Undefined: none is available, or no further attempt is allowed. */
+  #repeatDelayMs(error: unknown): number | undefined {
+    if (this.candidates.every(({ health }) => health.breaker.open)) return undefined;
+    const delayMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
+    if (delayMs === undefined || this.#hasTakenRetry) return delayMs;
+    return this.modelTargets.budgets.retries.spend(this.now) ? delayMs : undefined;
   }
 
   /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */

@@ -57,37 +57,55 @@ export function selectHealthy(
   probeMode: ProbeMode,
 ): Candidate | undefined {
   const { candidates, policy, tried, capacity } = selection;
-  const { now } = context;
-  const alone = candidates.length === 1;
   idle.length = 0;
   busy.length = 0;
   inSlowStart.length = 0;
   atHardLimit.length = 0;
   for (let at = 0; at < candidates.length; at++) {
     const candidate = candidates[at] as Candidate;
-    const { health, target } = candidate;
     if (!tried?.includes(candidate)) {
-      const state = hasCapacity(capacity, target) ? health.state(now, alone) : "unavailable";
-      if (state === "probe" && mayProbe(candidate, now, probeMode)) return candidate;
-      if (state !== "available") selection.skippedAny = true;
-      else if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
-      else if (health.concurrency.isHardLimited && health.isAtHardLimit(now))
-        atHardLimit.push(candidate);
-      else if (health.concurrency.hasCapacity() && !isBusy(capacity, target)) idle.push(candidate);
-      else busy.push(candidate);
+      const state = stateOf(candidate, selection, context.now);
+      if (state === "probe" && mayProbe(candidate, context.now, probeMode)) return candidate;
+      if (state === "available") addAvailable(candidate, capacity, context);
+      else selection.skippedAny = true;
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;
-    if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
-      selection.skippedAny = true;
-    // A busy tier is not a failed one: the next tier may cost more.
-    if (idle.length > 0) return choose(policy, idle, context);
-    if (busy.length > 0) return choose(policy, busy, context);
+    const chosen = chooseInTier(selection, context);
+    if (chosen) return chosen;
   }
   // A target at its hard limit is waited for only if no other candidate is available. Candidates that slow start holds
   // back do not count as available here.
   if (atHardLimit.length > 0) return choose(policy, lowestTier(atHardLimit), context);
   // Every remaining candidate is in slow start: no other candidate can take its load.
   return inSlowStart.length > 0 ? choose(policy, lowestTier(inSlowStart), context) : undefined;
+}
+
+const stateOf = (
+  { health, target }: Candidate,
+  { candidates, capacity }: Selection,
+  now: number,
+): ReturnType<TargetHealth["state"]> =>
+  hasCapacity(capacity, target) ? health.state(now, candidates.length === 1) : "unavailable";
+
+function addAvailable(
+  candidate: Candidate,
+  capacity: TargetCapacity | undefined,
+  context: SelectionContext,
+): void {
+  const { concurrency } = candidate.health;
+  if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
+  else if (concurrency.isHardLimited && candidate.health.isAtHardLimit(context.now))
+    atHardLimit.push(candidate);
+  else if (concurrency.hasCapacity() && !isBusy(capacity, candidate.target)) idle.push(candidate);
+  else busy.push(candidate);
+}
+
+/** A busy tier is not a failed one: the next tier may cost more. */
+function chooseInTier(selection: Selection, context: SelectionContext): Candidate | undefined {
+  if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
+    selection.skippedAny = true;
+  const available = idle.length > 0 ? idle : busy;
+  return available.length > 0 ? choose(selection.policy, available, context) : undefined;
 }
 
 function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boolean {
@@ -126,18 +144,19 @@ function selectDegraded(
     if (tried?.includes(candidate)) continue;
     const { health, target } = candidate;
     const state = health.state(now, alone);
-    if (!hasCapacity(capacity, target)) {
-      if (state !== "unavailable") limited ??= candidate;
-    } else if (state === "degraded") {
-      if (!best || isLessDegraded(health, best.health, now)) best = candidate;
-    } else if (health.waitMs(now) === 0) due ??= candidate;
+    const isLimited = !hasCapacity(capacity, target);
+    if (isLimited && state !== "unavailable") limited ??= candidate;
+    else if (!isLimited && state === "degraded") best = lessDegraded(best, candidate, now);
+    else if (!isLimited && health.waitMs(now) === 0) due ??= candidate;
   }
   return best ?? due ?? limited;
 }
 
-function isLessDegraded(a: TargetHealth, b: TargetHealth, now: number): boolean {
-  const difference = a.failureRate(now) - b.failureRate(now);
-  return difference < 0 || (difference === 0 && a.inFlight < b.inFlight);
+function lessDegraded(best: Candidate | undefined, other: Candidate, now: number): Candidate {
+  if (!best) return other;
+  const difference = other.health.failureRate(now) - best.health.failureRate(now);
+  if (difference === 0) return other.health.inFlight < best.health.inFlight ? other : best;
+  return difference < 0 ? other : best;
 }
 
 /** Whether any candidate would be selected, checked before work is done for a request. */
@@ -244,56 +263,4 @@ function isHeldBackBySlowStart(
   if (share === 1) return false;
   // With the sticky policy, API keys return to the target one after the other and do not switch back and forth.
   return (affinityHash === 0 ? random() : hashToUnit(affinityHash, ~stableHash)) >= share;
-}
-
-/** Waiting requests should be served within five seconds of the target's recovery; this leaves a second to spare. */
-const maxExtraDelayMs = 4000;
-
-interface RetrySelection {
-  readonly selection: Selection;
-  readonly context: SelectionContext;
-  readonly peers: readonly TargetHealth[];
-  /** When this request last tried each candidate. */
-  readonly attemptedAt: Map<Candidate, number>;
-}
-
-/**
- * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
- * due for a probe by now, or the same one again. A target that hung and recovered responds to new requests, but not to
- * earlier requests. Undefined: no candidate is due now.
- */
-export function selectRetryTarget({
-  selection,
-  context,
-  peers,
-  attemptedAt,
-}: RetrySelection): Candidate | undefined {
-  const { candidates, policy, capacity } = selection;
-  const isDue = (candidate: Candidate): boolean => {
-    const at = attemptedAt.get(candidate);
-    if (at === undefined) return true;
-    const silentMs = context.now - at;
-    // A clock that jumps back must not make the wait longer than it would be from now.
-    if (silentMs < 0) attemptedAt.set(candidate, context.now);
-    return silentMs >= repeatDelayMs(candidate.health, at, context.sizeClass, peers);
-  };
-  const tried = candidates.filter((candidate) => !isDue(candidate));
-  if (tried.length === candidates.length) return undefined;
-  const candidate = selectTarget({ candidates, policy, capacity, tried }, context);
-  return candidate && hasCapacity(capacity, candidate.target) && !isBusy(capacity, candidate.target)
-    ? candidate
-    : undefined;
-}
-
-/** The delay before the same target gets the request again. Shorter if it has responded to other requests meanwhile. */
-function repeatDelayMs(
-  health: TargetHealth,
-  at: number,
-  size: number,
-  peers: readonly TargetHealth[],
-): number {
-  const timeout = health.latency.timeoutMs(size, peers);
-  return health.hasRespondedSince(at)
-    ? timeout
-    : Math.max(timeout, Math.min(2 * timeout, maxExtraDelayMs));
 }
