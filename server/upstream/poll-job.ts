@@ -42,7 +42,7 @@ export async function pollJob<Q extends GenerationQuery>(
   job: UpstreamImageJob<Q>,
   first: PendingJob,
 ): Promise<BufferedImageResponse> {
-  const { adapter, query, target, signal, temp, send } = job;
+  const { signal, send } = job;
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
@@ -52,25 +52,16 @@ export async function pollJob<Q extends GenerationQuery>(
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
       if (!pending.poll) throw new GatewayError("internal", "A pending job has no poll request.");
-      let response: UpstreamResponse;
-      try {
-        response = await send(pending.poll, signal);
-        failures = 0;
-      } catch (error) {
+      const response = await send(pending.poll, signal).catch((error: unknown) => {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
           // The upstream accepted the job, so it may bill, whatever error a poll ends with.
           throw markMayBeBilled(error);
-        continue;
-      }
-      const { jobId, cost } = pending;
-      const next = await adapter.fromUpstream(response, {
-        query,
-        target,
-        temp,
-        ...(jobId !== undefined && { jobId }),
+        return undefined;
       });
-      if (next.kind === "buffered") return cost === undefined ? next : { cost, ...next };
-      if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
+      if (!response) continue;
+      failures = 0;
+      const next = await readPoll(job, pending, response);
+      if (next.kind === "buffered") return next;
       pending = { ...pending, ...next };
     }
   } catch (error) {
@@ -78,6 +69,17 @@ export async function pollJob<Q extends GenerationQuery>(
     if (signal.aborted) cancelJob(job, pending);
     throw error;
   }
+}
+
+async function readPoll<Q extends GenerationQuery>(
+  { adapter, query, target, temp }: UpstreamImageJob<Q>,
+  { jobId, cost }: PendingJob,
+  response: UpstreamResponse,
+): Promise<BufferedImageResponse | PendingJob> {
+  const context = { query, target, temp, ...(jobId !== undefined && { jobId }) };
+  const next = await adapter.fromUpstream(response, context);
+  if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
+  return next.kind === "buffered" && cost !== undefined ? { cost, ...next } : next;
 }
 
 function cancelJob<Q extends GenerationQuery>(

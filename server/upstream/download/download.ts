@@ -62,55 +62,72 @@ const connectMs = 5000;
 const retryDelaysMs = [300, 1000];
 
 export function createDownload(options: DownloadOptions): Download {
-  const { maxBytes, timeoutMs, resolve = systemResolve } = options;
-  const alwaysTrusted = options.trusted?.map((host) => host.toLowerCase()) ?? [];
+  const trusted = options.trusted?.map((host) => host.toLowerCase()) ?? [];
+  return (link, request) => download(link, request, { ...options, trusted });
+}
 
-  return async (link, request) => {
-    const { origin, temp, signal } = request;
-    if (isDataUrl(link)) return readDataUrl(link, { maxBytes, origin, svg: request.svg === true });
-    const trusted = [...alwaysTrusted, ...(request.trusted ?? [])];
-    using limit = withTimeout(signal, timeoutMs);
-    let at: URL | undefined;
-
-    const downloadOnce = async (): Promise<CollectedImage> => {
-      at = urlOf(link);
-      for (let hops = 0; ; hops++) {
-        // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
-        const resolving = resolvePublicAddresses(at, trusted, resolve, origin === "upstream");
-        const links = await abortable(resolving, limit.signal);
-        const response = await connectToFirst(links, options, limit.signal);
-        const location = locationOf(response);
-        if (location === undefined)
-          return collectImage(bodyOf(response, request.svg === true), temp);
-        response.close();
-        if (hops === maxRedirects) {
-          throw new DownloadError("invalid", "it has too many redirects", "redirects");
-        }
-        at = urlOf(location, at);
-      }
-    };
-
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await downloadOnce();
-      } catch (thrown) {
-        if (signal.aborted && signal.reason instanceof GatewayError) throw signal.reason;
-        const error = toDownloadError(
-          limit.signal.aborted ? limit.signal.reason : thrown,
-          maxBytes,
-        );
-        if (!(error instanceof DownloadError)) throw error;
-        const waitMs =
-          origin === "upstream" && error.kind === "unreachable"
-            ? retryDelaysMs[attempt]
-            : undefined;
-        if (waitMs === undefined)
-          throw downloadErrorToGatewayError(error, origin, at?.hostname ?? "");
-        // Ends early at the timeout; the next attempt then reports it.
-        await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
-      }
+async function download(
+  link: string,
+  request: DownloadRequest,
+  options: DownloadOptions,
+): Promise<CollectedImage> {
+  const { origin, signal, svg = false } = request;
+  const { maxBytes, timeoutMs } = options;
+  if (isDataUrl(link)) return readDataUrl(link, { maxBytes, origin, svg });
+  using limit = withTimeout(signal, timeoutMs);
+  for (let attempt = 0; ; attempt++) {
+    const visited: URL[] = [];
+    try {
+      return await followRedirects(link, { ...request, signal: limit.signal }, options, visited);
+    } catch (thrown) {
+      const error = failureOf(thrown, signal, limit.signal, maxBytes);
+      const mayRetry = origin === "upstream" && error.kind === "unreachable";
+      const waitMs = mayRetry ? retryDelaysMs[attempt] : undefined;
+      if (waitMs === undefined)
+        throw downloadErrorToGatewayError(error, origin, visited.at(-1)?.hostname ?? "");
+      // Ends early at the timeout; the next attempt then reports it.
+      await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
     }
-  };
+  }
+}
+
+/** Throws an error that is not of the download, such as the end of the request. */
+function failureOf(
+  thrown: unknown,
+  signal: AbortSignal,
+  limited: AbortSignal,
+  maxBytes: number,
+): DownloadError {
+  if (signal.aborted && signal.reason instanceof GatewayError) throw signal.reason;
+  const error = toDownloadError(limited.aborted ? limited.reason : thrown, maxBytes);
+  if (!(error instanceof DownloadError)) throw error;
+  return error;
+}
+
+/** Adds each URL that it requests to `visited`. */
+async function followRedirects(
+  link: string,
+  request: DownloadRequest,
+  options: DownloadOptions,
+  visited: URL[],
+): Promise<CollectedImage> {
+  const { origin, temp, signal, svg = false } = request;
+  const { resolve = systemResolve } = options;
+  const trusted = [...(options.trusted ?? []), ...(request.trusted ?? [])];
+  for (let url = urlOf(link); ; ) {
+    visited.push(url);
+    // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
+    const resolving = resolvePublicAddresses(url, trusted, resolve, origin === "upstream");
+    const links = await abortable(resolving, signal);
+    const response = await connectToFirst(links, options, signal);
+    const location = locationOf(response);
+    if (location === undefined) return collectImage(bodyOf(response, svg), temp);
+    response.close();
+    if (visited.length > maxRedirects) {
+      throw new DownloadError("invalid", "it has too many redirects", "redirects");
+    }
+    url = urlOf(location, url);
+  }
 }
 
 function urlOf(link: string, from?: URL): URL {

@@ -67,14 +67,29 @@ const shortLength = 64 * 1024;
  * ASCII or has an escape, or a vector is not plain base64.
  */
 function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined {
-  const vectors: EncodedVector[] = [];
   const surrounding = new SurroundingText(response);
+  const vectors = cutOutVectors(response, surrounding);
+  if (!vectors || vectors.length === 0) return undefined;
+  const jsonText = surrounding.text();
+  if (notPlain.test(jsonText)) return undefined;
+  if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
+  try {
+    const value = restoreVectors(JSON.parse(jsonText), vectors);
+    return value === undefined ? undefined : { value, text: jsonText };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Adds the text around the vectors to `surrounding`. */
+function cutOutVectors(
+  response: ChunkedBytes,
+  surrounding: SurroundingText,
+): EncodedVector[] | undefined {
+  const vectors: EncodedVector[] = [];
   let from = 0;
   let length = 0;
-  for (;;) {
-    // Where the next vector is farther away, there is too much text around the vectors.
-    const at = response.indexOf(key, from, from + maxSurroundingBytes);
-    if (at < 0) break;
+  for (let at = nextKey(response, 0); at >= 0; at = nextKey(response, from)) {
     const open = openingQuote(response, at + key.length);
     // Vectors as numbers: there is no text to cut out.
     if (open === "numbers") return undefined;
@@ -83,28 +98,25 @@ function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined
       from = at + key.length;
       continue;
     }
-    // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
-    const expectedEnd = open + 1 + length;
-    const isExpected = response.byteAt(expectedEnd) === quote;
-    const close = isExpected ? expectedEnd : response.indexOf(quote, open + 1);
-    if (close < 0) return undefined;
+    const close = closingQuote(response, open + 1, length);
+    if (close < 0 || !surrounding.add(from, open + 1)) return undefined;
     const vector = EncodedVector.parse(response, open + 1, close);
     if (!vector) return undefined;
     length = close - open - 1;
-    if (!surrounding.add(from, open + 1)) return undefined;
     vectors.push(vector);
     from = close;
   }
-  if (!surrounding.add(from, response.length)) return undefined;
-  const jsonText = surrounding.text();
-  if (vectors.length === 0 || notPlain.test(jsonText)) return undefined;
-  if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
-  try {
-    const value = restoreVectors(JSON.parse(jsonText), vectors);
-    return value === undefined ? undefined : { value, text: jsonText };
-  } catch {
-    return undefined;
-  }
+  return surrounding.add(from, response.length) ? vectors : undefined;
+}
+
+/** Where the next vector is farther away, there is too much text around the vectors. */
+const nextKey = (response: ChunkedBytes, from: number): number =>
+  response.indexOf(key, from, from + maxSurroundingBytes);
+
+/** Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64. */
+function closingQuote(response: ChunkedBytes, from: number, expectedLength: number): number {
+  const isExpected = response.byteAt(from + expectedLength) === quote;
+  return isExpected ? from + expectedLength : response.indexOf(quote, from);
 }
 
 /**
