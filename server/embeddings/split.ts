@@ -143,19 +143,8 @@ interface ReceivedRange {
 /** `count`: the number of inputs of the whole request. */
 function joinResponses(received: readonly ReceivedRange[], count: number): EmbeddingsResponse {
   const vectors = new Array<Vector>(count);
-  let inputTokens: number | undefined = 0;
-  let totalTokens = 0;
-  let perInput: number[] | undefined = new Array(count);
   for (const { range, response } of received) {
-    const { usage } = response;
     for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
-    // An unknown count of one sub-request makes the total unknown.
-    inputTokens = usage && inputTokens !== undefined ? inputTokens + usage.inputTokens : undefined;
-    totalTokens += usage?.totalTokens ?? usage?.inputTokens ?? 0;
-    if (!usage?.perInput) perInput = undefined;
-    for (const [at, tokens] of usage?.perInput?.entries() ?? []) {
-      if (perInput) perInput[range.from + at] = tokens;
-    }
   }
   if (!haveSameLength(vectors)) {
     throw new GatewayError(
@@ -163,9 +152,30 @@ function joinResponses(received: readonly ReceivedRange[], count: number): Embed
       "The request was split into several upstream requests, and their responses have vectors of different lengths.",
     );
   }
-  if (inputTokens === undefined) return { vectors };
-  const usage = { inputTokens, ...(totalTokens !== inputTokens && { totalTokens }) };
-  return { vectors, usage: { ...usage, ...(perInput && { perInput }) } };
+  const usage = sumUsage(received, count);
+  return { vectors, ...(usage && { usage }) };
+}
+
+/** An unknown count of one sub-request makes the total unknown. */
+function sumUsage(received: readonly ReceivedRange[], count: number): EmbeddingsResponse["usage"] {
+  let inputTokens = 0;
+  let totalTokens = 0;
+  let perInput: number[] | undefined = new Array(count);
+  for (const { range, response } of received) {
+    const { usage } = response;
+    if (!usage) return undefined;
+    inputTokens += usage.inputTokens;
+    totalTokens += usage.totalTokens ?? usage.inputTokens;
+    if (!usage.perInput) perInput = undefined;
+    for (const [at, tokens] of usage.perInput?.entries() ?? []) {
+      if (perInput) perInput[range.from + at] = tokens;
+    }
+  }
+  return {
+    inputTokens,
+    ...(totalTokens !== inputTokens && { totalTokens }),
+    ...(perInput && { perInput }),
+  };
 }
 
 const indexesOf = ({ from, to }: InputRange): number[] =>
