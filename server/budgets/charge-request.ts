@@ -48,7 +48,7 @@ export interface PlannedRequest {
 }
 
 /** A request that is charged to the budgets of its key and its project. */
-interface ChargedRequest {
+export interface ChargedRequest {
   readonly operation: Operation;
   readonly query: unknown;
   readonly model: PermittedModel;

@@ -5,6 +5,7 @@
  * ledger row.
  */
 import { resolveModel } from "../auth/authenticate.ts";
+import type { ChargedRequest } from "../budgets/charge-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
@@ -111,11 +112,11 @@ export async function execute<Q extends LimitedQuery, A, T>(
     await lifetime.settle(200);
     return result;
   } catch (thrown) {
-    const error = toGatewayError(thrown, lifetime.isSettled ? undefined : lifetime.signal);
-    if (!lifetime.isSettled) {
-      if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
-      await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
-    }
+    // An error after the settlement is one of the ledger.
+    if (lifetime.isSettled) throw toGatewayError(thrown, undefined);
+    const error = toGatewayError(thrown, lifetime.signal);
+    if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
+    await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
     throw error;
   } finally {
     if (lifetime.isOpen) await lifetime.close();
@@ -129,8 +130,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
 ): Promise<A> {
   const { services, record, operation, kind } = lifetime;
   const { charging } = services;
-  const { endpoint, caller, model, query, send, client, isPartOfRequest } = execution;
-  const isLimited = !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
+  const { endpoint, caller, model, query, send, client } = execution;
+  const isLimited = needsAdmission(lifetime, execution);
   // An image that cannot be stored is refused before it is billed.
   if (kind === "image") lifetime.temp.ensureSpace();
 
@@ -149,13 +150,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const charged = caller.budgets && { operation, query, model, record };
   const reserving = charged && charging.reserve(charged);
   if (charged && reserving && (await reserving) === "must_wait") {
-    // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
-    // again.
-    lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
-    lifetime.ticket = undefined;
-    waitedMs += await charging.waitAndReserve(charged, client.signal);
-    if (isLimited) lifetime.ticket = await admit(lifetime, execution);
-    waitedMs += lifetime.ticket?.waitedMs ?? 0;
+    waitedMs += await waitForBudget(lifetime, execution, charged);
   }
 
   record.queuedMs = waitedMs;
@@ -178,6 +173,22 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   });
 }
 
+/** Returns how long the request waited, in milliseconds. */
+async function waitForBudget<Q extends LimitedQuery, A>(
+  lifetime: RequestLifetime,
+  execution: Execution<Q, A>,
+  charged: ChargedRequest,
+): Promise<number> {
+  const { services, ticket } = lifetime;
+  // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
+  // again.
+  ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
+  lifetime.ticket = undefined;
+  const waitedMs = await services.charging.waitAndReserve(charged, execution.client.signal);
+  if (needsAdmission(lifetime, execution)) lifetime.ticket = await admit(lifetime, execution);
+  return waitedMs + (lifetime.ticket?.waitedMs ?? 0);
+}
+
 const noHeaders = { get: () => null };
 
 /** The load shedder for a request that is part of another, which is counted already. */
@@ -186,6 +197,11 @@ const alreadyCounted: LoadCounter = {
   admit: () => "uncounted",
   end: () => undefined,
 };
+
+const needsAdmission = <Q extends LimitedQuery, A>(
+  { kind }: RequestLifetime,
+  { caller, model, isPartOfRequest }: Execution<Q, A>,
+): boolean => !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
 
 function admit<Q extends LimitedQuery, A>(
   { services, record: { priority } }: RequestLifetime,
