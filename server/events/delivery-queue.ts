@@ -133,6 +133,16 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     return result;
   };
 
+  const reportFailure = (
+    failure: Required<Omit<DeliveryReport, "kind">>,
+    isAbandoned: boolean,
+  ): void => {
+    const state = stateOf(failure.webhook);
+    if (!state.isFailureReported) report({ kind: "failing", ...failure });
+    state.isFailureReported = true;
+    if (isAbandoned) report({ kind: "abandoned", ...failure });
+  };
+
   /** Records the outcome of an attempt for the queue and for the webhook's state. */
   const recordOutcome = (
     webhook: Webhook,
@@ -152,9 +162,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const webhookState = stateOf(webhook);
     if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
     if (status === 410) webhookState.gone = webhook;
-    if (!webhookState.isFailureReported) report({ kind: "failing", webhook, event, problem });
-    webhookState.isFailureReported = true;
-    if (state === "abandoned") report({ kind: "abandoned", webhook, event, problem });
+    reportFailure({ webhook, event, problem }, state === "abandoned");
     if (status === 410) report({ kind: "endpoint-gone", webhook, event, problem });
   };
 
@@ -283,10 +291,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         await Promise.all(releases.map((release) => release()));
       } catch (error) {
         // The claims of these deliveries expire, and the next process sends them again.
-        report({
-          kind: "stalled",
-          problem: errorMessage(error),
-        });
+        report({ kind: "stalled", problem: errorMessage(error) });
       }
     },
   };

@@ -44,9 +44,9 @@ export function migrate(
     const applied = isNumbered ? recorded : unnumbered(db);
     if (applied > last) throw new Error(newerSchema(applied, last));
     if (applied < first && !isNew) throw new Error(earlierSchema(applied, first));
-    for (const migration of migrations.filter((each) => numberOf(each) > recorded)) {
-      if (numberOf(migration) > applied)
-        for (const statement of migration.statements) db.run(statement);
+    const after = (number: number) => migrations.filter((each) => numberOf(each) > number);
+    for (const { statements } of after(applied)) for (const each of statements) db.run(each);
+    for (const migration of after(recorded)) {
       db.query("INSERT INTO schema_migrations (number, name, applied_at) VALUES (?1, ?2, ?3)").run(
         numberOf(migration),
         migration.name,

@@ -53,7 +53,7 @@ export function readModelDirectory(path: string): ModelDirectory {
 }
 
 function read(path: string): { directory: ModelDirectory; problems: string[] } {
-  const problems: string[] = [];
+  const problems = missingFiles(path);
   const json = <T>(name: string, schema: z.ZodType<T>, absent: T): T => {
     const file = join(path, name);
     if (!existsSync(file)) return absent;
@@ -65,16 +65,6 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
       return absent;
     }
   };
-  if (!existsSync(path) || !statSync(path).isDirectory()) {
-    problems.push(`${path} is not a directory.`);
-  } else {
-    if (!existsSync(join(path, "tokenizer.json"))) problems.push(`${path} has no tokenizer.json.`);
-    if (!findOnnx(path)) {
-      problems.push(
-        `${path} has no model.onnx or onnx/model.onnx, and not exactly one other .onnx file.`,
-      );
-    }
-  }
   const modules = json("modules.json", modulesFile.nullable(), null);
   const sentence = json("sentence_bert_config.json", sentenceFile, {});
   const model = json("config.json", modelFile, {});
@@ -108,6 +98,18 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
       ...(unsupported !== undefined && { unsupported }),
     },
   };
+}
+
+function missingFiles(path: string): string[] {
+  if (!existsSync(path) || !statSync(path).isDirectory()) return [`${path} is not a directory.`];
+  const problems: string[] = [];
+  if (!existsSync(join(path, "tokenizer.json"))) problems.push(`${path} has no tokenizer.json.`);
+  if (!findOnnx(path)) {
+    problems.push(
+      `${path} has no model.onnx or onnx/model.onnx, and not exactly one other .onnx file.`,
+    );
+  }
+  return problems;
 }
 
 function findOnnx(path: string): string | undefined {
