@@ -32,7 +32,7 @@ Settings are environment variables; docs/settings.md lists them.
 /** Returns the exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const [first, ...others] = argv;
-  if (first === "--help" || first === "-h" || first === "help") {
+  if (first === "help" || isHelpOption(first)) {
     process.stdout.write(await overview());
     return 0;
   }
@@ -51,7 +51,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
   const command = await load();
   const args = isServe ? argv : others;
-  if (args.includes("--help") || args.includes("-h")) {
+  if (args.some(isHelpOption)) {
     process.stdout.write(`${command.help}\n`);
     return 0;
   }
@@ -67,6 +67,9 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return 2;
   }
 }
+
+const isHelpOption = (argument: string | undefined): boolean =>
+  argument === "--help" || argument === "-h";
 
 const isStorageUnavailable = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.kind === "storage_unavailable";

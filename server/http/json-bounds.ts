@@ -91,6 +91,7 @@ interface SliceLimits {
 }
 
 /** The limit that a slice exceeds. Slices with fewer bytes than `wideCharacters` are not examined. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over the bytes; a call per byte would be slow.
 export function exceededLimit(
   slice: Buffer,
   { wideCharacters, escapes }: SliceLimits,

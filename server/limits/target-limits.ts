@@ -45,6 +45,7 @@ export const enforceTargetLimits =
     const sendWithinLimits = async (
       request: StageRequest<Q>,
       names: readonly string[],
+      // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each step releases what earlier steps took.
     ): Promise<A> => {
       const scopes = admission.scopesOf(names);
       const demand = demandOf(request.query);

@@ -196,6 +196,7 @@ export class ConnectionPhase {
   }
 
   /** How to close the connection, if this state has timed out. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one condition per state.
   timedOut(hasPartialHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
     const { now, timeouts } = this.#server;
     const silentMs = now - this.lastActivityAt;

@@ -202,6 +202,7 @@ export class TargetHealth {
   }
 
   /** An attempt ended without success: the target sent an error or nothing, or the attempt was canceled or not sent. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one case per outcome of an attempt.
   recordEnd(
     now: number,
     outcome: AttemptOutcome,

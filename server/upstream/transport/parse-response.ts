@@ -157,6 +157,7 @@ export class ResponseParser {
     );
   }
 
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one branch per kind of framing.
   #begin(status: number, coding: string | undefined, length: string | undefined): void {
     if (status === 204 || status === 304) {
       // A response without a body that announces one may send it nevertheless.
