@@ -52,10 +52,8 @@ export const createImageFiles =
     if (isNotModified(incoming, tag)) return { status: 304, headers: common, body: "" };
     const range = requestedRange(incoming, tag, found.size);
     if (range === "unsatisfiable") return rangeNotSatisfiable(found.size);
-    const { content, size, type } = found;
-    const body = range
-      ? bodyOf(content.slice(range.from, range.to + 1), range.to + 1 - range.from, stallMs)
-      : bodyOf(content, size, stallMs);
+    const { size, type } = found;
+    const body = bodyOf(found, range, stallMs);
     return {
       status: range ? 206 : 200,
       headers: {
@@ -69,15 +67,18 @@ export const createImageFiles =
     };
   };
 
-const bodyOf = (
-  content: Pick<Blob, "stream">,
-  length: number,
+function bodyOf(
+  { content, size }: StoredImageFile,
+  range: ByteRange | undefined,
   stallMs: number,
-): StreamedResponseBody => ({
-  length,
-  open: () => readWithin(content.stream(), stallMs),
-  close: async () => undefined,
-});
+): StreamedResponseBody {
+  const part = range ? content.slice(range.from, range.to + 1) : content;
+  return {
+    length: range ? range.to + 1 - range.from : size,
+    open: () => readWithin(part.stream(), stallMs),
+    close: async () => undefined,
+  };
+}
 
 /** If-None-Match: the client already has this image. */
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
