@@ -187,7 +187,10 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     pausedUntil > now() + maxDelayMs ? 0 : pausedUntil;
   /** False after a configuration reload: a new webhook object has replaced this one. */
   const isActive = (webhook: Webhook, state: WebhookState): boolean =>
-    !closed && state.gone !== webhook && pauseEnd(state) <= now() && webhooks().get(webhook.id) === webhook;
+    !closed &&
+    state.gone !== webhook &&
+    pauseEnd(state) <= now() &&
+    webhooks().get(webhook.id) === webhook;
 
   const deliverDue = async (webhook: Webhook, state: WebhookState): Promise<void> => {
     state.busy = true;
@@ -209,7 +212,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         if (closed) return;
         recordOutcome(webhook, claimed, result);
         await saveOutcomes();
-        if (state.gone === webhook) await queue.abandonAll(webhook.id, "the receiver responded with 410 Gone");
+        if (state.gone === webhook)
+          await queue.abandonAll(webhook.id, "the receiver responded with 410 Gone");
       }
     } finally {
       state.busy = false;
