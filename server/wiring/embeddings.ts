@@ -55,6 +55,8 @@ export function wireEmbeddings(
   const { settings, snapshot, log, clock } = runtime;
   const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
   const { cache, clearLocal } = createCache(runtime, shared);
+  /** The number of checks in progress that began because another replica has cleared the shared cache. */
+  let checksAfterClear = 0;
 
   const canary = createCanary({
     snapshot,
@@ -73,8 +75,10 @@ export function wireEmbeddings(
     onResponding: () => driftChecks.onResponding(),
     report: (result) => {
       reportDrift(runtime, result);
-      // Vectors of the drifted target may be in the cache, and it is unknown which.
-      if (result.status === "drifted") void cache.clear();
+      if (result.status !== "drifted") return;
+      // Vectors of the drifted target may be in the cache, and it is unknown which. After another replica has cleared
+      // the shared cache, this one has added nothing to it: to clear it again would start the checks of all replicas.
+      void (checksAfterClear > 0 ? clearLocal() : cache.clear());
     },
   });
   const driftChecks = scheduleDriftChecks({
@@ -86,8 +90,13 @@ export function wireEmbeddings(
   // Another replica has found wrong vectors. If they came from a target that has drifted, this replica finds that out
   // before it adds vectors to the shared cache again.
   shared?.onCleared(async () => {
-    await clearLocal();
-    await driftChecks.checkAll();
+    checksAfterClear++;
+    try {
+      await clearLocal();
+      await driftChecks.checkAll();
+    } finally {
+      checksAfterClear--;
+    }
   });
 
   const batched = { batches: 0, requests: 0 };

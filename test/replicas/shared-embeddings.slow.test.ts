@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { RedisEmbeddings } from "../../server/storage/redis/shared-embeddings.ts";
 import { startFake } from "../fake-upstream.ts";
-import { configFor, startGateway, type TestGateway } from "../harness.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
@@ -190,3 +190,65 @@ testWithRedis("a text that was embedded on one replica is a hit on another", asy
   expect(hits).toBe(3);
   for (const gateway of [a, b]) await gateway.close();
 });
+
+testWithRedis(
+  "when a target drifts, each replica checks it once, not once for each other replica",
+  async () => {
+    let hasDrifted = false;
+    const checks = [0, 0];
+    const upstreams = checks.map((_, at) =>
+      Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: async (request) => {
+          const { input } = (await request.json()) as { input: string | string[] };
+          const texts = [input].flat();
+          if (texts[0]?.startsWith("The canary")) checks[at]!++;
+          const embedding = at === 1 && hasDrifted ? [0, 1] : [1, 0];
+          const data = texts.map((_text, index) => ({ object: "embedding", index, embedding }));
+          return Response.json({ object: "list", data, usage: { prompt_tokens: texts.length } });
+        },
+      }),
+    );
+    const yaml = `
+upstreams:
+${upstreams.map(({ url }, at) => `  - { id: u${at}, kind: openai-compatible, baseUrl: "${url}v1" }`).join("\n")}
+models:
+  - { id: vectors, kind: embedding, targets: [{ upstream: u0, model: m }, { upstream: u1, model: m }] }
+keys:
+  - { name: test, key: ${testKey} }
+`;
+    const settings = { VEXEL_CACHE_BYTES: "1048576", VEXEL_CANARY_HOURS: "24" };
+    const gateways = [1, 2, 3].map(() => startGateway({ yaml, redis, settings }));
+    let texts = 0;
+    const embed = (gateway: TestGateway) =>
+      gateway.post("/v1/embeddings", { model: "vectors", input: `drift ${texts++}` });
+    const embedOnAll = async () => {
+      for (const gateway of gateways) expect((await embed(gateway)).status).toBe(200);
+    };
+    await until(() => checks.every((count) => count === 3));
+    // Each replica has read or written the shared cache, also on a busy machine, where some lookups time out.
+    for (let round = 0; round < 5; round++) {
+      await embedOnAll();
+      await Bun.sleep(50);
+    }
+    hasDrifted = true;
+    // A fourth replica has found the drift.
+    const fourth = replica();
+    fourth.clear();
+    const logs = () =>
+      gateways.filter((gateway) => gateway.log().includes("target-drifted")).length;
+    await until(async () => {
+      await embedOnAll();
+      return logs() === 3;
+    });
+    for (let round = 0; round < 20; round++) {
+      await embedOnAll();
+      await Bun.sleep(20);
+    }
+    expect(checks).toEqual([6, 6]);
+    await fourth.close();
+    for (const gateway of gateways) await gateway.close();
+    for (const upstream of upstreams) await upstream.stop(true);
+  },
+);
