@@ -58,8 +58,7 @@ const provisionedOrigin = (source: Source, variable: string | undefined): Entity
 });
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
-  const { version, config, environment, builtInModels, now } = parts;
-  const { originAt = () => yamlOrigin } = parts;
+  const { version, config, environment, builtInModels, now, originAt = () => yamlOrigin } = parts;
   const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   const setOrigins = <R>(kind: OriginKind, rows: readonly R[], idOf: (row: R) => string): void => {

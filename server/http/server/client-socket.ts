@@ -201,6 +201,7 @@ export class ConnectionPhase {
     const { now, timeouts } = this.#server;
     const silentMs = now - this.lastActivityAt;
     const stateMs = now - this.#began;
+    const lingersTooLong = stateMs > timeouts.lingerTotalMs;
     switch (this.state) {
       case "handshake":
         return stateMs > timeouts.handshakeMs ? "reset" : undefined;
@@ -209,13 +210,9 @@ export class ConnectionPhase {
       case "busy":
         return isBlocked && silentMs > timeouts.writeMs ? "reset" : undefined;
       case "discarding":
-        return silentMs > timeouts.bodyMs || stateMs > timeouts.lingerTotalMs
-          ? "linger"
-          : undefined;
+        return silentMs > timeouts.bodyMs || lingersTooLong ? "linger" : undefined;
       case "lingering":
-        return silentMs > timeouts.lingerIdleMs || stateMs > timeouts.lingerTotalMs
-          ? "end"
-          : undefined;
+        return silentMs > timeouts.lingerIdleMs || lingersTooLong ? "end" : undefined;
       case "closed":
         return undefined;
     }
