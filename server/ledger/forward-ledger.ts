@@ -4,7 +4,7 @@
  * so each row arrives exactly once. While the shared ledger is unreachable, rows wait in the data folder: the
  * ledger backlog.
  */
-import { errorMessage } from "../lib/error-code.ts";
+import { logReason } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";
 
@@ -86,7 +86,7 @@ export class LedgerForwarder {
       await this.#options.onForwarded();
       this.#setReachable(true, "rows are forwarded again");
     } catch (error) {
-      this.#setReachable(false, errorMessage(error));
+      this.#setReachable(false, logReason(error));
     }
   }
 

@@ -8,6 +8,7 @@ import {
   type ErrorKind,
   errorTable,
 } from "../../contract/errors.ts";
+import { errorMessage } from "./error-code.ts";
 
 /** The error response of an upstream, for operators. */
 export interface UpstreamErrorResponse {
@@ -70,3 +71,7 @@ export class GatewayError extends Error {
     return { error: { ...extra, message: this.message, type, param: param ?? null, code } };
   }
 }
+
+/** The reason of an error for the log: the detail that clients do not get, or its message. */
+export const logReason = (error: unknown): string =>
+  (error instanceof GatewayError ? error.details.logDetail : undefined) ?? errorMessage(error);

@@ -4,6 +4,7 @@ import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import type { ImageTools } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
 import { checkImage, checkMask } from "../images/preflight.ts";
+import { logReason } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
@@ -69,7 +70,7 @@ export function wireImages(
       local: responses,
       shared: sharedResponses,
       clock,
-      reportUnshared: (error) => log.warn("response-not-shared", { reason: String(error) }),
+      reportUnshared: (error) => log.warn("response-not-shared", { reason: logReason(error) }),
     });
   const sweep = (): void => {
     void responses.sweep();

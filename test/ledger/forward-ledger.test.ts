@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
 import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createLog } from "../../server/observe/log.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
@@ -50,29 +51,35 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
   await backlog.close();
 });
 
-test("an outage is reported once, and a batch whose acknowledgment was lost is sent again", async () => {
+test("an outage is reported once, with its reason, and a batch whose acknowledgment was lost is sent again", async () => {
   using folder = temporaryFolder();
   const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
   backlog.write(Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at, { cost: 1 })));
   const shared = new Set<string>();
-  const states: boolean[] = [];
+  const states: [reachable: boolean, reason: string][] = [];
+  const unreachable = new GatewayError("storage_unavailable", "Retry later.", {
+    logDetail: "the disk is full",
+  });
   let attempts = 0;
   const forwarder = new LedgerForwarder({
     backlog,
     store: {
       append: async (batch) => {
         for (const id of idsOf(batch)) shared.add(id);
-        if (++attempts <= 3) throw new Error("the connection was closed");
+        if (++attempts <= 3) throw unreachable;
       },
     },
-    report: ({ reachable }) => states.push(reachable),
+    report: ({ reachable, reason }) => states.push([reachable, reason]),
     reportRejected: () => undefined,
     retryMs: 1,
     everyMs: 1,
   });
   await until(() => states.length === 2);
   await forwarder.close();
-  expect(states).toEqual([false, true]);
+  expect(states).toEqual([
+    [false, "the disk is full"],
+    [true, "rows are forwarded again"],
+  ]);
   expect(shared.size).toBe(5);
   expect(backlog.oldest(10)).toEqual([]);
   // Sums of rows that were forwarded stay: a budget does not start over.
