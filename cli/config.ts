@@ -5,9 +5,9 @@
 import { existsSync } from "node:fs";
 import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
-import { fromEnvironment } from "../server/config/environment.ts";
 import { describeOrigin } from "../server/config/origin.ts";
 import { describeProblems } from "../server/config/problem.ts";
+import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { readYaml } from "../server/config/sources/yaml-source.ts";
 import type { Settings } from "../server/settings.ts";
 import {

@@ -1,13 +1,13 @@
 /** Builds a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
 import { buildSnapshot } from "./build-snapshot.ts";
 import { builtInUpstreams } from "./built-in-upstreams.ts";
-import { type FromEnvironment, fromEnvironment } from "./environment.ts";
 import { mergeStored } from "./merge-stored.ts";
 import type { Environment } from "./parse-yaml.ts";
 import type { Problem } from "./problem.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { YamlConfig } from "./read-yaml.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { type FromEnvironment, fromEnvironment } from "./sources/environment-source.ts";
 import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "./sources/stored-config.ts";
 import { readYaml } from "./sources/yaml-source.ts";
 import { StoredKeys } from "./stored-keys.ts";
@@ -37,12 +37,16 @@ export interface LoadedSnapshot {
 
 export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The content of all sources. */
-export interface Sources {
-  readonly yaml: YamlConfig;
-  readonly environment: FromEnvironment;
+/** The contents of the sources, in the order of precedence. */
+export interface SourceContents {
+  yaml: YamlConfig;
+  stored: StoredConfig;
+  environment: FromEnvironment;
+}
+
+/** All of which a snapshot is composed. */
+export interface Sources extends Readonly<SourceContents> {
   readonly builtInModels: readonly ProvisionedUpstream[];
-  readonly stored: StoredConfig;
   readonly storedKeys: StoredKeys;
 }
 

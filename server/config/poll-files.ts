@@ -8,8 +8,8 @@ import { errorCode } from "../lib/error-code.ts";
 
 interface PollOptions {
   readonly paths: readonly string[];
-  /** Called with the states of the files at the first poll, and whenever one of them has changed. */
-  onChange(states: readonly FileState[]): Promise<void>;
+  /** Called at the first poll, and whenever one of the files has changed. */
+  onChange(): Promise<void>;
   readonly pollMs?: number;
   /** Changed files must stay unchanged for this long before they are read. */
   readonly settleMs?: number;
@@ -31,16 +31,15 @@ export function pollFiles(options: PollOptions): { close(): void } {
   let delays = 0;
 
   const poll = async () => {
-    const states = await Promise.all(paths.map(readFileState));
+    const fingerprints = (await Promise.all(paths.map(fingerprintOf))).join(", ");
     if (closed) return;
-    const fingerprints = states.map(({ fingerprint }) => fingerprint).join(", ");
     const isStable = seen === fingerprints || delays >= maxDelays;
     seen = fingerprints;
     if (fingerprints === applied) delays = 0;
     else if (!isStable) delays += 1;
     else {
       delays = 0;
-      await onChange(states);
+      await onChange();
       applied = fingerprints;
     }
     if (!closed) schedule(delays > 0 ? settleMs : pollMs);
@@ -59,23 +58,12 @@ export function pollFiles(options: PollOptions): { close(): void } {
   };
 }
 
-/** An empty or absent file may be a write in progress, so it does not replace a configuration that works. */
-export type FilePresence = "present" | "empty" | "absent";
-
-/** The state of a file that is watched: whether it exists, and a fingerprint that shows changes. */
-interface FileState {
-  readonly state: FilePresence;
-  /** Changes whenever the file may have changed. */
-  readonly fingerprint: string;
-}
-
-async function readFileState(path: string): Promise<FileState> {
+/** Changes whenever the file may have changed. */
+async function fingerprintOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    const fingerprint = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
-    return { state: size === 0n ? "empty" : "present", fingerprint };
+    return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
   } catch (error) {
-    const code = errorCode(error);
-    return { state: code === "ENOENT" ? "absent" : "present", fingerprint: code };
+    return errorCode(error);
   }
 }

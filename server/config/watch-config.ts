@@ -1,63 +1,71 @@
-/** Hot reload: reloads the configuration file atomically when it changes. */
-import type { Loaded } from "./load-snapshot.ts";
-import type { FilePresence } from "./poll-files.ts";
-import { aboutFile, type Problem } from "./problem.ts";
+/** Hot reload: after a change of one source, composes a new config snapshot from all of them, and publishes it. */
+import { createSerialize } from "../lib/tasks.ts";
+import type { LoadedSnapshot } from "./load-snapshot.ts";
 import { publishChanges } from "./publish-changes.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
+import type { ConfigSources } from "./sources/config-source.ts";
 
-interface WatchOptions {
-  /** The path of the file, which the reported problems contain. */
-  readonly path: string;
-  /** Calls `onChange` after each change of the file. Returns the function that ends the watch. */
-  watch(onChange: (state: FilePresence) => Promise<void>): () => void;
+interface WatchOptions<Contents> {
+  readonly sources: ConfigSources<Contents>;
+  /** The last valid content of each source: a change of one is applied while another has an error. */
+  readonly contents: Contents;
   readonly holder: SnapshotHolder;
-  /**
-   * The file was empty or absent at the start. Then an empty file is accepted; otherwise it counts as a write in
-   * progress.
-   */
-  readonly startsEmpty: boolean;
-  /** Loads the current configuration as a snapshot of this version. */
-  load(version: number): Promise<Loaded>;
-  /** Called if the file is invalid or deleted: the old snapshot stays. */
-  report(problems: readonly Problem[]): void;
-  /** A new snapshot is in force; `changes` is such as `2 models added`. */
-  reloaded(changes: string, warnings: readonly string[]): void;
+  /** The warnings of the current snapshot. */
+  readonly warnings: readonly string[];
+  /** Runs one change after the other: a snapshot begun for one source must not overwrite a later change of another. */
+  readonly serialize: (work: () => Promise<void>) => Promise<void>;
+  /** Composes a snapshot of this version from the contents. */
+  compose(version: number): LoadedSnapshot;
+  reloaded(reload: Reload<keyof Contents>): void;
 }
 
-/** Returns the function that ends the watch. */
-export function watchConfig(options: WatchOptions): () => void {
-  let applied: FilePresence = options.startsEmpty ? "empty" : "present";
-  let hasFailed = false;
-  return options.watch(async (now) => {
-    hasFailed = !(await applyChange(now, { applied, hasFailed }, options));
-    if (!hasFailed) applied = now;
-  });
+/** A new snapshot is in force, or a source is valid again. */
+interface Reload<Name> {
+  readonly source: Name;
+  /** Such as `2 models added`. */
+  readonly changes: string;
+  readonly warnings: readonly string[];
+  /** The warnings that the snapshot before did not have. */
+  readonly newWarnings: readonly string[];
 }
 
-/** Returns whether the configuration was applied. */
-async function applyChange(
-  current: FilePresence,
-  previous: { readonly applied: FilePresence; readonly hasFailed: boolean },
-  { path, holder, load, report, reloaded }: WatchOptions,
-): Promise<boolean> {
-  const refuse = (...problems: readonly Problem[]) => {
-    report(problems);
-    return false;
+export function watchConfig<Contents extends object>(options: WatchOptions<Contents>) {
+  const { sources, contents, holder, serialize, compose, reloaded } = options;
+  let lastWarnings = options.warnings;
+  const failed = new Set<keyof Contents>();
+
+  const publish = (source: keyof Contents): void => {
+    const { snapshot, warnings } = compose(holder.current().version + 1);
+    const changes = publishChanges(holder, snapshot);
+    const hadFailed = failed.delete(source);
+    const newWarnings = warnings.filter((warning) => !lastWarnings.includes(warning));
+    lastWarnings = warnings;
+    if (changes === "" && newWarnings.length === 0 && !hadFailed) return;
+    reloaded({ source, changes: changes || "nothing changed", warnings, newWarnings });
   };
-  // Probably a write in progress: the file is truncated first.
-  if (current !== "present" && previous.applied === "present") {
-    const what = current === "empty" ? "is empty" : "was deleted";
-    return refuse(aboutFile(path, `${what}: the previous configuration stays in force`));
-  }
-  try {
-    const loaded = await load(holder.current().version + 1);
-    if (!loaded.ok) return refuse(...loaded.problems);
-    const changes = publishChanges(holder, loaded.snapshot);
-    if (changes !== "" || previous.hasFailed)
-      reloaded(changes || "nothing changed", loaded.warnings);
-    return true;
-  } catch (error) {
-    // A bug of the gateway, not a problem of the file: it must not stop a running gateway.
-    return refuse(aboutFile(path, `could not be applied: ${error}`));
-  }
+  const reload = async <Name extends keyof Contents>(source: Name): Promise<void> => {
+    try {
+      // Before `serialize`: changes of the file must not wait for a database that does not respond.
+      const content = await sources[source].load();
+      await serialize(async () => {
+        contents[source] = content;
+        publish(source);
+      });
+    } catch (error) {
+      failed.add(source);
+      throw error;
+    }
+  };
+  const names = Object.keys(sources) as (keyof Contents)[];
+  /** One load of a source at a time. */
+  const loads = new Map(names.map((source) => [source, createSerialize()]));
+  const apply = (source: keyof Contents): Promise<void> => loads.get(source)!(() => reload(source));
+  const stops = names.map((source) => sources[source].watch(() => apply(source)));
+  return {
+    /** Applies a change of this source now. */
+    apply,
+    close: (): void => {
+      for (const stop of stops) stop();
+    },
+  };
 }

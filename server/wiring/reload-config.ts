@@ -7,16 +7,19 @@ import { withKeyChanges } from "../config/build-snapshot.ts";
 import { builtInUpstreams } from "../config/built-in-upstreams.ts";
 import { unknownReferenceWarnings } from "../config/config-warnings.ts";
 import { ConfigEntities } from "../config/entities/config-entities.ts";
-import { fromEnvironment } from "../config/environment.ts";
 import { KeyMap } from "../config/key-map.ts";
-import { composeSnapshot, type LoadedSnapshot } from "../config/load-snapshot.ts";
+import {
+  composeSnapshot,
+  type LoadedSnapshot,
+  type SourceContents,
+} from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
-import { publishChanges } from "../config/publish-changes.ts";
 import { createStoredKeyReader } from "../config/read-stored-keys.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
+import type { ConfigSources } from "../config/sources/config-source.ts";
+import { environmentSource } from "../config/sources/environment-source.ts";
 import { repeat, storeSource } from "../config/sources/store-source.ts";
-import type { StoredConfig } from "../config/sources/stored-config.ts";
-import { readYaml, watchFile } from "../config/sources/yaml-source.ts";
+import { InvalidConfig, yamlSource } from "../config/sources/yaml-source.ts";
 import { type StoredKeyChange, StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-config.ts";
 import { createSerialize } from "../lib/tasks.ts";
@@ -48,89 +51,71 @@ const pollKeysEveryMs = 500;
 
 export async function loadConfiguration(options: ConfigurationOptions) {
   const { settings, configNamedBy, env, keys, entities, secrets, migan, log, events } = options;
-  const path = settings.VEXEL_CONFIG;
   const inspectFolder = inspectModelDirectory;
-  // Read once: variables do not change while the process runs.
-  const environment = fromEnvironment(env, options.now());
-  const provisioned = {
-    environment: environment.upstreams,
-    builtInModels: builtInUpstreams({ migan }),
+  const builtInModels = builtInUpstreams({ migan });
+  const environment = environmentSource(env, options.now());
+  const provisioned = { environment: (await environment.load()).upstreams, builtInModels };
+  let fileProblem: string | undefined;
+  const reportRejected = (problems: readonly Problem[]): void => {
+    const descriptions = problems.map((problem) => describeProblems([problem]));
+    fileProblem = descriptions[0];
+    for (const reason of descriptions) log.error("config-rejected", { reason });
+    events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
   };
-  const readFile = () =>
-    readYaml({ path, namedBy: configNamedBy, env, provisioned, inspectFolder });
-  const entitySource = storeSource({
-    store: entities,
-    secrets,
-    reportUnreadable: (error) => log.error("config-store-unreadable", { reason: String(error) }),
-  });
+  const reportUnreadable = (error: unknown): void =>
+    log.error("config-store-unreadable", { reason: String(error) });
+  const sources: ConfigSources<SourceContents> = {
+    yaml: yamlSource({
+      path: settings.VEXEL_CONFIG,
+      namedBy: configNamedBy,
+      env,
+      provisioned,
+      inspectFolder,
+      reportRejected,
+    }),
+    stored: storeSource({ store: entities, secrets, reportUnreadable }),
+    environment,
+  };
 
-  const read = readFile();
-  if (!read.ok) return { ok: false, problems: describeProblems(read.problems) } as const;
-  // The last valid file: changes in the store are applied while the file has an error.
-  let yaml = read;
-  let stored = await entitySource.load();
+  let contents: SourceContents;
+  try {
+    contents = {
+      yaml: await sources.yaml.load(),
+      stored: await sources.stored.load(),
+      environment: await sources.environment.load(),
+    };
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    return { ok: false, problems: describeProblems(error.problems) } as const;
+  }
   const readKeyChanges = createStoredKeyReader(keys);
   let storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
   const compose = (version: number): LoadedSnapshot =>
     composeSnapshot(
-      { yaml, environment, builtInModels: provisioned.builtInModels, stored, storedKeys },
+      { ...contents, builtInModels, storedKeys },
       { version, now: options.now(), inspectFolder },
     );
 
-  const first = compose(1);
-  let lastWarnings = first.warnings;
-  for (const warning of lastWarnings) log.warn("config-warning", { warning });
-  const holder = new SnapshotHolder(first.snapshot);
-  const reportReload = (changes: string, warnings: readonly string[]): void => {
-    log.info("config-reloaded", { changes });
-    for (const warning of warnings) log.warn("config-warning", { warning });
-    events()?.emit({ type: "config.reloaded", data: { changes } });
-  };
-  // Serialized: a snapshot that was begun for one source must not overwrite a later change of another source. The
-  // database is read before, one read at a time: if it does not respond, changes of the file must not wait for it.
-  const serialize = createSerialize();
-  const [serializeEntities, serializeKeys] = [createSerialize(), createSerialize()];
-
-  let fileProblem: string | undefined;
-  const stopWatchingFile = watchConfig({
-    path,
-    watch: (apply) => watchFile({ path, onChange: (state) => serialize(() => apply(state)) }),
+  const { snapshot: first, warnings } = compose(1);
+  for (const warning of warnings) log.warn("config-warning", { warning });
+  const holder = new SnapshotHolder(first);
+  const [serialize, serializeKeys] = [createSerialize(), createSerialize()];
+  const watch = watchConfig({
+    sources,
+    contents,
     holder,
-    startsEmpty: Object.keys(read.raw).length === 0,
-    load: async (version) => {
-      const loaded = readFile();
-      if (!loaded.ok) return loaded;
-      yaml = loaded;
-      return compose(version);
-    },
-    report: (problems: readonly Problem[]): void => {
-      const descriptions = problems.map((problem) => describeProblems([problem]));
-      fileProblem = descriptions[0];
-      for (const reason of descriptions) log.error("config-rejected", { reason });
-      events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
-    },
-    reloaded: (changes, warnings) => {
-      fileProblem = undefined;
-      lastWarnings = warnings;
-      reportReload(changes, warnings);
+    warnings,
+    serialize,
+    compose,
+    reloaded: ({ source, changes, ...reload }) => {
+      if (source === "yaml") fileProblem = undefined;
+      log.info("config-reloaded", { changes });
+      // After a change of the file all warnings are logged, for the operator who corrects it.
+      for (const warning of source === "yaml" ? reload.warnings : reload.newWarnings)
+        log.warn("config-warning", { warning });
+      events()?.emit({ type: "config.reloaded", data: { changes } });
     },
   });
-
-  const applyEntities = async (loaded: StoredConfig): Promise<void> => {
-    stored = loaded;
-    const { snapshot, warnings } = compose(holder.current().version + 1);
-    const changes = publishChanges(holder, snapshot);
-    const newWarnings = warnings.filter((warning) => !lastWarnings.includes(warning));
-    lastWarnings = warnings;
-    if (changes !== "" || newWarnings.length > 0)
-      reportReload(changes || "nothing changed", newWarnings);
-  };
-  const applyEntityChanges = (): Promise<void> =>
-    serializeEntities(async () => {
-      const loaded = await entitySource.load();
-      await serialize(() => applyEntities(loaded));
-    });
-  const stopWatchingStore = entitySource.watch(applyEntityChanges);
 
   const applyKeys = async (changes: readonly StoredKeyChange[]): Promise<void> => {
     const snapshot = holder.replace((current) => withKeyChanges(current, changes));
@@ -141,6 +126,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
       log.warn("config-warning", { warning });
     }
   };
+  // The database is read before `serialize`: if it does not respond, changes of the file must not wait for it.
   const applyKeyChanges = (): Promise<void> =>
     serializeKeys(async () => {
       const changes = await readKeyChanges();
@@ -173,13 +159,13 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     entities: new ConfigEntities({
       store: entities,
       secrets,
-      // The last valid file, which is in force.
-      sources: async () => ({ yaml, environment, builtInModels: provisioned.builtInModels }),
+      // With the last valid file, which is in force.
+      sources: async () => ({ ...contents, builtInModels }),
       inspectFolder,
       now: options.now,
     }),
     /** Publishes changes of stored entities now, instead of at the next poll. */
-    applyEntityChanges,
+    applyEntityChanges: () => watch.apply("stored"),
     /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
     firstKey: async (): Promise<string | undefined> => {
       // Emits events for keys that were changed while no gateway was running.
@@ -191,8 +177,7 @@ export async function loadConfiguration(options: ConfigurationOptions) {
       return text;
     },
     close: () => {
-      stopWatchingFile();
-      stopWatchingStore();
+      watch.close();
       stopPollingKeys();
     },
   };

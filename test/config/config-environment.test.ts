@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { catalogModels } from "../../server/config/catalog-models.ts";
-import { fromEnvironment, ollamaUrl } from "../../server/config/environment.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
+import { fromEnvironment, ollamaUrl } from "../../server/config/sources/environment-source.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const modelIds = (env: Record<string, string>) =>

@@ -1,6 +1,6 @@
 /** Variables that many machines have for other reasons do not provision an upstream by themselves. */
 import { expect, test } from "bun:test";
-import { fromEnvironment } from "../../server/config/environment.ts";
+import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 
 const nothing = { upstreams: [], warnings: [] };
 

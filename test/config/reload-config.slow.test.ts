@@ -2,7 +2,6 @@
 import { afterAll, expect, test } from "bun:test";
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   renameSync,
@@ -12,12 +11,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
+import { composeSnapshot } from "../../server/config/load-snapshot.ts";
 import { maxPollDelayMs } from "../../server/config/poll-files.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
-import { watchFile } from "../../server/config/sources/yaml-source.ts";
+import { emptyStoredConfig } from "../../server/config/sources/stored-config.ts";
+import { yamlSource } from "../../server/config/sources/yaml-source.ts";
+import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { watchConfig } from "../../server/config/watch-config.ts";
+import { createSerialize } from "../../server/lib/tasks.ts";
 import { until } from "../until.ts";
 
 const model = (...ids: string[]) =>
@@ -28,32 +31,54 @@ afterAll(() => {
   for (const close of open.splice(0)) close();
 });
 
-function watching(first?: string, pace: { pollMs?: number; settleMs?: number } = {}) {
+async function watching(
+  first?: string,
+  pace: { pollMs?: number; settleMs?: number } = {},
+  beforeCompose?: () => void,
+) {
   const folder = mkdtempSync(join(tmpdir(), "vexel-reload-"));
   const path = join(folder, "vexel.yaml");
   if (first !== undefined) writeFileSync(path, first);
-  return { folder, path, ...watchAt(path, () => rmSync(folder, { recursive: true }), pace) };
+  const clean = () => rmSync(folder, { recursive: true });
+  return { folder, path, ...(await watchAt(path, clean, pace, beforeCompose)) };
 }
 
-function watchAt(
+async function watchAt(
   path: string,
   clean: () => void,
   pace: { pollMs?: number; settleMs?: number } = {},
+  beforeCompose = () => {},
 ) {
-  const load = (version: number) => loadSnapshot({ path, env: {}, version });
-  const start = load(1);
-  if (!start.ok) throw new Error(describeProblems(start.problems));
-  const holder = new SnapshotHolder(start.snapshot);
+  const provisioned = { environment: [], builtInModels: builtInUpstreams({ migan: false }) };
   const reports: (readonly Problem[])[] = [];
+  const reportRejected = (problems: readonly Problem[]) => void reports.push(problems);
+  const sources = { yaml: yamlSource({ path, env: {}, provisioned, reportRejected, ...pace }) };
+  const contents = { yaml: await sources.yaml.load() };
+  const others = {
+    environment: { upstreams: [], warnings: [] },
+    builtInModels: provisioned.builtInModels,
+    stored: emptyStoredConfig,
+    storedKeys: StoredKeys.empty,
+  };
+  const compose = (version: number) =>
+    composeSnapshot(
+      { ...contents, ...others },
+      { version, now: undefined, inspectFolder: undefined },
+    );
+  const { snapshot, warnings } = compose(1);
+  const holder = new SnapshotHolder(snapshot);
   const reloads: string[] = [];
-  const stop = watchConfig({
-    path,
+  const { close: stop } = watchConfig({
+    sources,
+    contents,
     holder,
-    startsEmpty: !existsSync(path),
-    load: async (version) => load(version),
-    report: (problems) => reports.push(problems),
-    reloaded: (what) => reloads.push(what),
-    watch: (onChange) => watchFile({ path, onChange, ...pace }),
+    warnings,
+    serialize: createSerialize(),
+    compose: (version) => {
+      beforeCompose();
+      return compose(version);
+    },
+    reloaded: ({ changes }) => void reloads.push(changes),
   });
   open.push(() => {
     stop();
@@ -74,7 +99,7 @@ test("a changed file is read within a second", () => {
 });
 
 test.concurrent("a change is in force as a whole, and is reported", async () => {
-  const { path, holder, reloads, has, reports } = watching(model("a", "b"));
+  const { path, holder, reloads, has, reports } = await watching(model("a", "b"));
   const before = holder.current();
   writeFileSync(path, model("a", "c", "d"));
   await until(() => has("c"));
@@ -86,7 +111,7 @@ test.concurrent("a change is in force as a whole, and is reported", async () => 
 });
 
 test.concurrent("an invalid file changes nothing, is reported once, and is replaced by the corrected file", async () => {
-  const { path, holder, reloads, has, reports } = watching(model("a"));
+  const { path, holder, reloads, has, reports } = await watching(model("a"));
   const before = holder.current();
   writeFileSync(path, `${model("a", "b")}keys: [{ name: web, kei: x }]\n`);
   await until(() => reports.length > 0);
@@ -108,7 +133,7 @@ test.concurrent("an invalid file changes nothing, is reported once, and is repla
 });
 
 test.concurrent("a file that is written in chunks is applied in its final state", async () => {
-  const { path, has } = watching(model("a"));
+  const { path, has } = await watching(model("a"));
   const text = model("b", "c", "d");
   for (let end = 0; end < text.length; end += 40) {
     writeFileSync(path, text.slice(0, end));
@@ -119,7 +144,7 @@ test.concurrent("a file that is written in chunks is applied in its final state"
 });
 
 test.concurrent("a file is not read while it is being written, even if its first half is valid", async () => {
-  const { path, has, reloads, reports } = watching(model("a"), { pollMs: 50, settleMs: 400 });
+  const { path, has, reloads, reports } = await watching(model("a"), { pollMs: 50, settleMs: 400 });
   await Bun.sleep(600);
   for (const text of ["", model("b"), `${model("b")}nonsense`]) {
     writeFileSync(path, text);
@@ -132,7 +157,7 @@ test.concurrent("a file is not read while it is being written, even if its first
 });
 
 test.concurrent("an empty file does not remove the configuration", async () => {
-  const { path, has, reports } = watching(model("a"));
+  const { path, has, reports } = await watching(model("a"));
   await applied({ path, has });
   writeFileSync(path, "");
   await until(() => reports.length > 0);
@@ -147,7 +172,7 @@ for (const [what, change] of [
   ["was deleted", (path: string) => rmSync(path)],
 ] as const) {
   test.concurrent(`a file that ${what} before the first poll does not remove the configuration`, async () => {
-    const { path, has, reports } = watching(model("a"));
+    const { path, has, reports } = await watching(model("a"));
     change(path);
     await until(() => reports.length > 0);
     expect(reports[0]?.[0]?.message).toContain(what);
@@ -158,7 +183,7 @@ for (const [what, change] of [
 }
 
 test.concurrent("an empty file that is created after the start is no error", async () => {
-  const { path, has, reports } = watching();
+  const { path, has, reports } = await watching();
   writeFileSync(path, "");
   await Bun.sleep(700);
   expect(reports).toEqual([]);
@@ -167,7 +192,7 @@ test.concurrent("an empty file that is created after the start is no error", asy
 });
 
 test.concurrent("a file that an editor renames into place is applied", async () => {
-  const { path, has } = watching(model("a"));
+  const { path, has } = await watching(model("a"));
   writeFileSync(`${path}.new`, model("b"));
   renameSync(`${path}.new`, path);
   await until(() => has("b"));
@@ -188,7 +213,9 @@ test.concurrent("a Kubernetes volume, whose symlink to a folder is swapped, is a
   }
   symlinkSync("..1", join(folder, "..data"));
   symlinkSync("..data/vexel.yaml", join(folder, "vexel.yaml"));
-  const { has } = watchAt(join(folder, "vexel.yaml"), () => rmSync(folder, { recursive: true }));
+  const { has } = await watchAt(join(folder, "vexel.yaml"), () =>
+    rmSync(folder, { recursive: true }),
+  );
   expect(has("a")).toBe(true);
   symlinkSync("..2", join(folder, "..new"));
   renameSync(join(folder, "..new"), join(folder, "..data"));
@@ -196,7 +223,7 @@ test.concurrent("a Kubernetes volume, whose symlink to a folder is swapped, is a
 });
 
 test.concurrent("a deleted file is reported once and the last configuration stays in force; a new file is applied", async () => {
-  const { path, has, reports } = watching(model("a"));
+  const { path, has, reports } = await watching(model("a"));
   await applied({ path, has });
   rmSync(path);
   await until(() => reports.length > 0);
@@ -209,7 +236,7 @@ test.concurrent("a deleted file is reported once and the last configuration stay
 });
 
 test.concurrent("a file created after the start is applied", async () => {
-  const { path, has, reports } = watching();
+  const { path, has, reports } = await watching();
   await Bun.sleep(500);
   expect(reports).toEqual([]);
   writeFileSync(path, model("a"));
@@ -217,7 +244,7 @@ test.concurrent("a file created after the start is applied", async () => {
 });
 
 test.concurrent("a file that was only touched changes nothing", async () => {
-  const { path, holder, reloads } = watching(model("a"));
+  const { path, holder, reloads } = await watching(model("a"));
   const before = holder.current();
   chmodSync(path, 0o600);
   writeFileSync(path, `${model("a")}# a comment\n`);
@@ -227,7 +254,7 @@ test.concurrent("a file that was only touched changes nothing", async () => {
 });
 
 test.concurrent("no change is applied after the watch was closed", async () => {
-  const { path, has, stop } = watching(model("a"));
+  const { path, has, stop } = await watching(model("a"));
   stop();
   writeFileSync(path, model("b"));
   await Bun.sleep(700);
@@ -235,24 +262,12 @@ test.concurrent("no change is applied after the watch was closed", async () => {
 });
 
 test.concurrent("an internal error while loading is reported and does not end the watch", async () => {
-  const { path, holder } = watching(model("a"));
-  const reports: string[] = [];
   let broken = true;
-  const stop = watchConfig({
-    path,
-    holder,
-    startsEmpty: false,
-    load: async (version) => {
-      if (broken) throw new Error("a defect");
-      return loadSnapshot({ path, env: {}, version });
-    },
-    report: (problems) => reports.push(describeProblems(problems)),
-    reloaded: () => {},
-    watch: (onChange) => watchFile({ path, onChange }),
+  const { path, holder, reports } = await watching(model("a"), {}, () => {
+    if (broken) throw new Error("a defect");
   });
-  open.push(stop);
   await until(() => reports.length > 0);
-  expect(reports[0]).toContain("could not be applied: Error: a defect");
+  expect(describeProblems(reports[0] ?? [])).toContain("could not be applied: Error: a defect");
   broken = false;
   writeFileSync(path, model("b"));
   await until(() => holder.current().models.has("b"));

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fromEnvironment } from "../../server/config/environment.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 import { startGateway, type TestGateway, temporaryFolder } from "../harness.ts";

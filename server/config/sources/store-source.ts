@@ -4,6 +4,7 @@ import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
 import { isEntityKind } from "../entities/entity-kinds.ts";
 import { decryptSecrets } from "../entities/secret-fields.ts";
+import type { ConfigSource } from "./config-source.ts";
 import type { LeftOutEntity, StoredConfig } from "./stored-config.ts";
 
 interface StoreSourceOptions {
@@ -16,17 +17,16 @@ interface StoreSourceOptions {
 
 const pageSize = 500;
 
-export function storeSource(options: StoreSourceOptions) {
+export function storeSource(options: StoreSourceOptions): ConfigSource<StoredConfig> {
   const { store, secrets, reportUnreadable, pollMs = 500 } = options;
   let seenRevision: number | undefined;
   return {
-    load: async (): Promise<StoredConfig> => {
+    load: async () => {
       // The revision is read first, so that a change during the read is read again.
       seenRevision = await store.revision();
       return readStoredConfig(store, secrets);
     },
-    /** Calls `onChange` after each change, one call at a time. Returns the function that ends the watch. */
-    watch: (onChange: () => Promise<void>): (() => void) => {
+    watch: (onChange) => {
       let isReadable = true;
       return repeat(pollMs, async () => {
         try {

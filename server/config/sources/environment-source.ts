@@ -1,18 +1,28 @@
-/** Well-known environment variables -> upstreams and their catalog models, so that provider keys alone are enough. */
+/**
+ * The environment as a source of the configuration: well-known variables -> upstreams and their catalog models, so that
+ * provider keys alone are enough.
+ */
 
-import { id as idSchema, secret } from "../../contract/schemas/names.ts";
-import { baseUrl as baseUrlSchema } from "../../contract/schemas/upstreams.ts";
-import { isShutDown, shutdownDateOf } from "../upstream/catalog/shutdowns/index.ts";
-import { kinds } from "../upstream/kinds.ts";
-import { type CatalogModel, catalogModels } from "./catalog-models.ts";
-import type { Environment } from "./parse-yaml.ts";
-import { type Provider, providers, variablesOf } from "./providers.ts";
-import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
+import { id as idSchema, secret } from "../../../contract/schemas/names.ts";
+import { baseUrl as baseUrlSchema } from "../../../contract/schemas/upstreams.ts";
+import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import { type CatalogModel, catalogModels } from "../catalog-models.ts";
+import type { Environment } from "../parse-yaml.ts";
+import { type Provider, providers, variablesOf } from "../providers.ts";
+import type { ProvisionedModel, ProvisionedUpstream } from "../provision.ts";
+import type { ConfigSource } from "./config-source.ts";
 
 export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];
   /** Providers whose variables are incomplete or invalid, by id. */
   readonly warnings: readonly { readonly id: string; readonly message: string }[];
+}
+
+/** Read once: variables do not change while the process runs. */
+export function environmentSource(env: Environment, now: number): ConfigSource<FromEnvironment> {
+  const content = fromEnvironment(env, now);
+  return { load: async () => content, watch: () => () => undefined };
 }
 
 /** `now`: Unix milliseconds. Catalog models that have ended by then are left out. */
