@@ -353,3 +353,29 @@ test("the store source notices changes of another process, and reports an unread
   expect(reported).toHaveLength(1);
   stop();
 });
+
+test("the store source reads a change again after a read that failed", async () => {
+  const { store, secrets } = open();
+  let failures = 0;
+  const list: typeof store.list = async (page) => {
+    if (failures-- > 0) throw new Error("the database is unavailable");
+    return store.list(page);
+  };
+  const reported: unknown[] = [];
+  const source = storeSource({
+    store: { ...store, list },
+    secrets,
+    reportUnreadable: (error) => reported.push(error),
+    pollMs: 10,
+  });
+  await source.load();
+  failures = 1;
+  let loaded = 0;
+  const stop = source.watch(async () => {
+    loaded = (await source.load()).entities.length;
+  });
+  await store.put({ kind: "project", id: "a", value: {} }, 0, 1);
+  await until(() => loaded === 1);
+  expect(reported).toHaveLength(1);
+  stop();
+});

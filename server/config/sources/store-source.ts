@@ -22,9 +22,11 @@ export function storeSource(options: StoreSourceOptions): ConfigSource<StoredCon
   let seenRevision: number | undefined;
   return {
     load: async () => {
-      // The revision is read first, so that a change during the read is read again.
-      seenRevision = await store.revision();
-      return readStoredConfig(store, secrets);
+      // The revision is read first, so that a change during the read is read again, also if the read fails.
+      const revision = await store.revision();
+      const stored = await readStoredConfig(store, secrets);
+      seenRevision = revision;
+      return stored;
     },
     watch: (onChange) => {
       let isReadable = true;
