@@ -1,7 +1,6 @@
 // Builds the single executable: the gateway and the console in one file, for this platform. The argument is its path.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
@@ -12,13 +11,6 @@ const build = spawnSync(process.execPath, [join(root, "bin", "build-console.mjs"
   stdio: "inherit",
 });
 if (build.status !== 0) process.exit(1);
-const folder = mkdtempSync(join(tmpdir(), "vexel-build-"));
-// The OpenAPI document of the admin API is made from these declarations.
-const contract = join(root, "contract", "admin");
-const declarations = readdirSync(contract).map((name) =>
-  readFileSync(join(contract, name), "utf8"),
-);
-writeFileSync(join(folder, "contract-admin.declarations"), declarations.join("\n"));
 const console = join(root, "console", "dist");
 const { status } = spawnSync(
   bunPath(),
@@ -43,10 +35,8 @@ const { status } = spawnSync(
     "server/storage/sqlite/ledger-query-worker.ts",
     "server/lib/codec/numbers.wasm",
     "server/lib/codec/digits.wasm",
-    join(folder, "contract-admin.declarations"),
     ...readdirSync(console).map((name) => join(console, name)),
   ],
   { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
 );
-rmSync(folder, { recursive: true, force: true });
 process.exit(status ?? 1);

@@ -1,15 +1,18 @@
 /** The audit log. */
-export interface AuditEntry {
-  readonly object: "audit_entry";
-  readonly id: string;
-  readonly at: string;
-  /** A user's name, or `admin token`. */
-  readonly actor: string;
-  /** Such as `upstream.updated` or `session.created`. */
-  readonly action: string;
-  readonly subject: string | null;
-  /** Secrets are masked in both. */
-  readonly before: unknown;
-  readonly after: unknown;
-  readonly address: string | null;
-}
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+
+export const auditEntrySchema = z
+  .strictObject({
+    object: z.literal("audit_entry"),
+    id: z.string(),
+    at: z.string(),
+    actor: z.string().describe("A user's name, or `admin token`."),
+    action: z.string().describe("Such as `upstream.updated` or `session.created`."),
+    subject: z.string().nullable(),
+    before: z.unknown().describe("Secrets are masked in both."),
+    after: z.unknown(),
+    address: z.string().nullable(),
+  })
+  .meta({ id: "AuditEntry" });
+export type AuditEntry = Infer<typeof auditEntrySchema>;

@@ -1,36 +1,45 @@
 /** Budgets and limits with their use. */
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
 
-/** One budget of a key or project in one period. US dollars. */
-export interface ShownBudget {
-  readonly object: "budget";
-  readonly scope: "key" | "project";
-  readonly id: string;
-  readonly name: string;
-  readonly project: string | null;
-  readonly period: "day" | "month" | "total";
-  readonly limit: number;
-  readonly spent: number;
-  /** Reserved for requests in flight. */
-  readonly reserved: number;
-  readonly left: number;
-  /** `null`: a total budget, which never resets. */
-  readonly resets_at: string | null;
-}
+export const shownBudgetSchema = z
+  .strictObject({
+    object: z.literal("budget"),
+    scope: z.enum(["key", "project"]),
+    id: z.string(),
+    name: z.string(),
+    project: z.string().nullable(),
+    period: z.enum(["day", "month", "total"]),
+    limit: z.number(),
+    spent: z.number(),
+    reserved: z.number().describe("Reserved for requests in flight."),
+    left: z.number(),
+    resets_at: z.string().nullable().describe("`null`: a total budget, which never resets."),
+  })
+  .meta({
+    id: "ShownBudget",
+    description: "One budget of a key or project in one period. US dollars.",
+  });
+export type ShownBudget = Infer<typeof shownBudgetSchema>;
 
-/** One limit of a key, project or model. */
-export interface ShownLimit {
-  readonly object: "limit";
-  readonly scope: "key" | "project" | "model";
-  readonly id: string;
-  readonly name: string;
-  readonly project: string | null;
-  /** `concurrent`: requests at the same time. The others are per minute. */
-  readonly rate: "requests" | "tokens" | "images" | "megapixels" | "concurrent";
-  readonly limit: number;
-  readonly used: number;
-  readonly left: number;
-  /** When the whole limit is available again. `null`: now, or when requests end. */
-  readonly resets_at: string | null;
-  /** Requests that wait for a concurrency slot. */
-  readonly queued: number;
-}
+export const shownLimitSchema = z
+  .strictObject({
+    object: z.literal("limit"),
+    scope: z.enum(["key", "project", "model"]),
+    id: z.string(),
+    name: z.string(),
+    project: z.string().nullable(),
+    rate: z
+      .enum(["requests", "tokens", "images", "megapixels", "concurrent"])
+      .describe("`concurrent`: requests at the same time. The others are per minute."),
+    limit: z.number(),
+    used: z.number(),
+    left: z.number(),
+    resets_at: z
+      .string()
+      .nullable()
+      .describe("When the whole limit is available again. `null`: now, or when requests end."),
+    queued: z.number().describe("Requests that wait for a concurrency slot."),
+  })
+  .meta({ id: "ShownLimit", description: "One limit of a key, project or model." });
+export type ShownLimit = Infer<typeof shownLimitSchema>;

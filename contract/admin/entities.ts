@@ -1,120 +1,186 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
-import type { ShownWebhook } from "./events.ts";
+import { z } from "zod";
+import { policyNames } from "./constants.ts";
+import { shownWebhookSchema } from "./events.ts";
+import type { Infer } from "./infer.ts";
 
-/** Where an entity is defined. Only entities of the store can be changed through the API. */
-export interface Origin {
-  readonly source: "yaml" | "environment" | "store" | "built-in";
-  /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. */
-  readonly location: string | null;
-}
+export const originSchema = z
+  .strictObject({
+    source: z.enum(["yaml", "environment", "store", "built-in"]),
+    location: z.string().nullable().describe("Such as `vexel.yaml line 12` or `OPENAI_API_KEY`."),
+  })
+  .meta({
+    id: "Origin",
+    description:
+      "Where an entity is defined. Only entities of the store can be changed through the API.",
+  });
+export type Origin = Infer<typeof originSchema>;
 
-export interface Entity<Value> {
-  readonly object: "upstream" | "model" | "project" | "webhook";
-  readonly id: string;
-  readonly origin: Origin;
-  readonly read_only: boolean;
-  /** For `if-match` of a change: a change that is based on an older version is refused. `null`: not in the store. */
-  readonly version: number | null;
-  readonly created_at: string | null;
-  readonly updated_at: string | null;
-  /** Why an entity of the store is not in force. `null`: the entity is in force. */
-  readonly problem: string | null;
-  /** The entry of vexel.yaml without its id. */
+export const entitySchema = <Value extends z.ZodType>(value: Value) =>
+  z.strictObject({
+    object: z.enum(["upstream", "model", "project", "webhook"]),
+    id: z.string(),
+    origin: originSchema,
+    read_only: z.boolean(),
+    version: z
+      .number()
+      .nullable()
+      .describe(
+        "For `if-match` of a change: a change that is based on an older version is refused. `null`: not in the store.",
+      ),
+    created_at: z.string().nullable(),
+    updated_at: z.string().nullable(),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why an entity of the store is not in force. `null`: the entity is in force."),
+    value: value.describe("The entry of vexel.yaml without its id."),
+  });
+
+export interface Entity<Value> extends Omit<Infer<ReturnType<typeof entitySchema>>, "value"> {
   readonly value: Value;
 }
 
-/** The server sends it in place of a secret. In a change, the console sends it to keep the stored secret. */
-export interface SecretValue {
-  readonly $secret: true;
-  /** The last four characters. Absent: the secret is short, or is not one word of visible ASCII. */
-  readonly lastFour?: string;
-}
+export const secretValueSchema = z
+  .strictObject({
+    $secret: z.literal(true),
+    lastFour: z
+      .string()
+      .exactOptional()
+      .describe(
+        "The last four characters. Absent: the secret is short, or is not one word of visible ASCII.",
+      ),
+  })
+  .meta({
+    id: "SecretValue",
+    description:
+      "The server sends it in place of a secret. In a change, the console sends it to keep the stored secret.",
+  });
+export type SecretValue = Infer<typeof secretValueSchema>;
 
-/** The console sends a new secret as text. The server never sends a secret as text. */
-export type Secret = string | SecretValue;
+export const secretSchema = z.union([z.string(), secretValueSchema]).meta({
+  id: "Secret",
+  description: "The console sends a new secret as text. The server never sends a secret as text.",
+});
+export type Secret = Infer<typeof secretSchema>;
 
-export interface LimitsValue {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly imagesPerMinute?: number;
-  readonly megapixelsPerMinute?: number;
-  readonly concurrent?: number;
-}
+export const limitsValueSchema = z
+  .strictObject({
+    requestsPerMinute: z.number().exactOptional(),
+    tokensPerMinute: z.number().exactOptional(),
+    imagesPerMinute: z.number().exactOptional(),
+    megapixelsPerMinute: z.number().exactOptional(),
+    concurrent: z.number().exactOptional(),
+  })
+  .meta({ id: "LimitsValue" });
+export type LimitsValue = Infer<typeof limitsValueSchema>;
 
-export interface BudgetValue {
-  readonly day?: number;
-  readonly month?: number;
-  readonly total?: number;
-  readonly unknownPrice?: "allow" | "refuse";
-}
+export const budgetValueSchema = z
+  .strictObject({
+    day: z.number().exactOptional(),
+    month: z.number().exactOptional(),
+    total: z.number().exactOptional(),
+    unknownPrice: z.enum(["allow", "refuse"]).exactOptional(),
+  })
+  .meta({ id: "BudgetValue" });
+export type BudgetValue = Infer<typeof budgetValueSchema>;
 
-/** The same members as an upstream in vexel.yaml. Secrets are write-only. */
-export interface UpstreamValue {
-  readonly kind: string;
-  readonly baseUrl?: string;
-  readonly apiKey?: Secret;
-  readonly headers?: Readonly<Record<string, Secret>>;
-  readonly limits?: LimitsValue;
-  /** Options of the kind, such as `region` or `project`. */
-  readonly [option: string]: unknown;
-}
+export const upstreamValueSchema = z
+  .looseObject({
+    kind: z.string(),
+    baseUrl: z.string().exactOptional(),
+    apiKey: secretSchema.exactOptional(),
+    headers: z.record(z.string(), secretSchema).exactOptional(),
+    limits: limitsValueSchema.exactOptional(),
+  })
+  .meta({
+    id: "UpstreamValue",
+    description: "The same members as an upstream in vexel.yaml. Secrets are write-only.",
+  });
+export type UpstreamValue = Infer<typeof upstreamValueSchema>;
 
-export type UpstreamEntity = Entity<UpstreamValue>;
+export const upstreamEntitySchema = entitySchema(upstreamValueSchema).meta({
+  id: "UpstreamEntity",
+});
+export type UpstreamEntity = Infer<typeof upstreamEntitySchema>;
 
-/** Shown instead of the value of a secret setting. */
-export const secretMask = "********";
+export const targetValueSchema = z
+  .looseObject({
+    upstream: z.string(),
+    model: z.string(),
+    weight: z.number().exactOptional(),
+    tier: z.number().exactOptional(),
+    limits: limitsValueSchema.exactOptional(),
+  })
+  .meta({ id: "TargetValue" });
+export type TargetValue = Infer<typeof targetValueSchema>;
 
-export interface TargetValue {
-  readonly upstream: string;
-  readonly model: string;
-  readonly weight?: number;
-  readonly tier?: number;
-  readonly limits?: LimitsValue;
-  readonly [option: string]: unknown;
-}
+export const modelValueSchema = z
+  .looseObject({
+    kind: z.enum(["embedding", "image"]),
+    description: z.string().exactOptional(),
+    targets: z.array(targetValueSchema),
+    policy: z.enum(policyNames).exactOptional(),
+    timeout: z.number().exactOptional(),
+    limits: limitsValueSchema.exactOptional(),
+    storeContent: z
+      .strictObject({ for: z.string() })
+      .exactOptional()
+      .describe(
+        "Stores prompts, inputs, vectors and images of its requests for this time, such as `24h`.",
+      ),
+  })
+  .meta({ id: "ModelValue", description: "The same members as a model in vexel.yaml." });
+export type ModelValue = Infer<typeof modelValueSchema>;
 
-export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
+export const modelEntitySchema = entitySchema(modelValueSchema).meta({ id: "ModelEntity" });
+export type ModelEntity = Infer<typeof modelEntitySchema>;
 
-/** The same members as a model in vexel.yaml. */
-export interface ModelValue {
-  readonly kind: "embedding" | "image";
-  readonly description?: string;
-  readonly targets: readonly TargetValue[];
-  readonly policy?: (typeof policyNames)[number];
-  readonly timeout?: number;
-  readonly limits?: LimitsValue;
-  /** Stores prompts, inputs, vectors and images of its requests for this time, such as `24h`. */
-  readonly storeContent?: { readonly for: string };
-  readonly [option: string]: unknown;
-}
+export const projectValueSchema = z
+  .strictObject({
+    limits: limitsValueSchema.exactOptional(),
+    budget: budgetValueSchema.exactOptional(),
+  })
+  .meta({ id: "ProjectValue", description: "The id of a project is its name." });
+export type ProjectValue = Infer<typeof projectValueSchema>;
 
-export type ModelEntity = Entity<ModelValue>;
+export const projectEntitySchema = entitySchema(projectValueSchema)
+  .extend({
+    keys: z.number().describe("The active keys of the project."),
+    members: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          name: z.string(),
+        }),
+      )
+      .describe(
+        "The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator sends the request.",
+      ),
+  })
+  .meta({ id: "ProjectEntity" });
+export type ProjectEntity = Infer<typeof projectEntitySchema>;
 
-/** The id of a project is its name. */
-export interface ProjectValue {
-  readonly limits?: LimitsValue;
-  readonly budget?: BudgetValue;
-}
+export const webhookValueSchema = z
+  .strictObject({
+    url: secretSchema,
+    secret: secretSchema.exactOptional(),
+    events: z
+      .array(z.string())
+      .exactOptional()
+      .describe("Globs over event types. Absent: all events."),
+  })
+  .meta({ id: "WebhookValue" });
+export type WebhookValue = Infer<typeof webhookValueSchema>;
 
-export interface ProjectEntity extends Entity<ProjectValue> {
-  /** The active keys of the project. */
-  readonly keys: number;
-  /**
-   * The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator
-   * sends the request.
-   */
-  readonly members: readonly { readonly id: string; readonly name: string }[];
-}
-
-export interface WebhookValue {
-  readonly url: Secret;
-  readonly secret?: Secret;
-  /** Globs over event types. Absent: all events. */
-  readonly events?: readonly string[];
-}
-
-/** A webhook with the state of its deliveries. A change of its URL changes its `id`, and not its `name`. */
-export interface WebhookEntity extends ShownWebhook, Omit<Entity<WebhookValue>, "object" | "id"> {
-  /** Its name in the store. `null`: it is defined elsewhere. */
-  readonly name: string | null;
-}
+export const webhookEntitySchema = shownWebhookSchema
+  .extend(entitySchema(webhookValueSchema).omit({ object: true, id: true }).shape)
+  .extend({
+    name: z.string().nullable().describe("Its name in the store. `null`: it is defined elsewhere."),
+  })
+  .meta({
+    id: "WebhookEntity",
+    description:
+      "A webhook with the state of its deliveries. A change of its URL changes its `id`, and not its `name`.",
+  });
+export type WebhookEntity = Infer<typeof webhookEntitySchema>;

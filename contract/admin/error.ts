@@ -1,9 +1,15 @@
 /** An error of the admin API, in OpenAI's shape. */
-export interface AdminError {
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly param: string | null;
-    readonly code: string | null;
-  };
-}
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+
+export const adminErrorSchema = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+    }),
+  })
+  .meta({ id: "AdminError", description: "An error of the admin API, in OpenAI's shape." });
+export type AdminError = Infer<typeof adminErrorSchema>;

@@ -1,48 +1,62 @@
 /** Events and webhooks. */
-export interface ShownEvent {
-  readonly object: "event";
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly deliveries: readonly {
-    readonly webhook: string;
-    readonly state: "waiting" | "delivered" | "abandoned";
-    readonly attempts: number;
-    readonly last_attempt_at: string | null;
-    readonly next_attempt_at: string | null;
-    readonly status: number | null;
-    readonly problem: string | null;
-  }[];
-}
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
 
-export interface ShownWebhook {
-  readonly object: "webhook";
-  readonly id: string;
-  /** Without its query string, which often contains a token. */
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly state: "active" | "gone";
-  readonly waiting: number;
-  readonly delivered: number;
-  readonly abandoned: number;
-  readonly consecutive_failures: number;
-  readonly last_attempt: {
-    readonly event: string;
-    readonly at: string;
-    readonly delivered: boolean;
-    readonly status: number | null;
-    readonly problem: string | null;
-  } | null;
-}
+export const shownEventSchema = z
+  .strictObject({
+    object: z.literal("event"),
+    id: z.string(),
+    type: z.string(),
+    timestamp: z.string(),
+    data: z.record(z.string(), z.unknown()),
+    deliveries: z.array(
+      z.strictObject({
+        webhook: z.string(),
+        state: z.enum(["waiting", "delivered", "abandoned"]),
+        attempts: z.number(),
+        last_attempt_at: z.string().nullable(),
+        next_attempt_at: z.string().nullable(),
+        status: z.number().nullable(),
+        problem: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: "ShownEvent" });
+export type ShownEvent = Infer<typeof shownEventSchema>;
 
-/** The result of a test event. It is not recorded. */
-export interface WebhookTest {
-  readonly object: "webhook.test";
-  readonly webhook: string;
-  readonly event: string;
-  readonly delivered: boolean;
-  readonly status: number | null;
-  readonly problem: string | null;
-  readonly duration_ms: number;
-}
+export const shownWebhookSchema = z
+  .strictObject({
+    object: z.literal("webhook"),
+    id: z.string(),
+    url: z.string().describe("Without its query string, which often contains a token."),
+    events: z.array(z.string()),
+    state: z.enum(["active", "gone"]),
+    waiting: z.number(),
+    delivered: z.number(),
+    abandoned: z.number(),
+    consecutive_failures: z.number(),
+    last_attempt: z
+      .strictObject({
+        event: z.string(),
+        at: z.string(),
+        delivered: z.boolean(),
+        status: z.number().nullable(),
+        problem: z.string().nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: "ShownWebhook" });
+export type ShownWebhook = Infer<typeof shownWebhookSchema>;
+
+export const webhookTestSchema = z
+  .strictObject({
+    object: z.literal("webhook.test"),
+    webhook: z.string(),
+    event: z.string(),
+    delivered: z.boolean(),
+    status: z.number().nullable(),
+    problem: z.string().nullable(),
+    duration_ms: z.number(),
+  })
+  .meta({ id: "WebhookTest", description: "The result of a test event. It is not recorded." });
+export type WebhookTest = Infer<typeof webhookTestSchema>;

@@ -1,32 +1,46 @@
 /** API keys. */
-import type { BudgetValue, LimitsValue, Origin } from "./entities.ts";
+import { z } from "zod";
+import { budgetValueSchema, limitsValueSchema, originSchema } from "./entities.ts";
+import type { Infer } from "./infer.ts";
 
-/** An API key as lists show it: never the key itself. */
-export interface ApiKey {
-  readonly object: "api_key";
-  readonly id: string;
-  readonly name: string;
-  /** The first characters of the key. */
-  readonly hint: string | null;
-  readonly origin: Origin;
-  readonly project: string | null;
-  /** Globs over model ids. */
-  readonly models: readonly string[];
-  readonly limits: LimitsValue | null;
-  readonly budget: BudgetValue | null;
-  /** `batch`: all of its requests are batch requests. `null`: the request decides. */
-  readonly priority: "batch" | null;
-  /** What happens to image parameters that a target does not support. `null`: the model decides. */
-  readonly parameters: "adapt" | "strict" | "drop" | "pass" | null;
-  /** The models of requests without `model`. */
-  readonly defaults: { readonly embedding: string | null; readonly image: string | null };
-  readonly created_at: string | null;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly state: "active" | "expiring" | "expired" | "revoked";
-}
+export const apiKeySchema = z
+  .strictObject({
+    object: z.literal("api_key"),
+    id: z.string(),
+    name: z.string(),
+    hint: z.string().nullable().describe("The first characters of the key."),
+    origin: originSchema,
+    project: z.string().nullable(),
+    models: z.array(z.string()).describe("Globs over model ids."),
+    limits: limitsValueSchema.nullable(),
+    budget: budgetValueSchema.nullable(),
+    priority: z
+      .literal("batch")
+      .nullable()
+      .describe("`batch`: all of its requests are batch requests. `null`: the request decides."),
+    parameters: z
+      .enum(["adapt", "strict", "drop", "pass"])
+      .nullable()
+      .describe(
+        "What happens to image parameters that a target does not support. `null`: the model decides.",
+      ),
+    defaults: z
+      .strictObject({
+        embedding: z.string().nullable(),
+        image: z.string().nullable(),
+      })
+      .describe("The models of requests without `model`."),
+    created_at: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    revoked_at: z.string().nullable(),
+    state: z.enum(["active", "expiring", "expired", "revoked"]),
+  })
+  .meta({ id: "ApiKey", description: "An API key as lists show it: never the key itself." });
+export type ApiKey = Infer<typeof apiKeySchema>;
 
-/** The response to the creation or rotation of a key: the only one that contains the key. */
-export interface CreatedApiKey extends ApiKey {
-  readonly key: string;
-}
+export const createdApiKeySchema = apiKeySchema.extend({ key: z.string() }).meta({
+  id: "CreatedApiKey",
+  description:
+    "The response to the creation or rotation of a key: the only one that contains the key.",
+});
+export type CreatedApiKey = Infer<typeof createdApiKeySchema>;

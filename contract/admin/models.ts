@@ -1,65 +1,156 @@
 /** Models and targets as the console shows them. */
-import type { LimitsValue, ModelEntity, Origin } from "./entities.ts";
+import { z } from "zod";
+import { limitsValueSchema, modelEntitySchema, originSchema } from "./entities.ts";
+import type { Infer } from "./infer.ts";
 
-export interface ShownModel {
-  readonly object: "model";
-  readonly id: string;
-  readonly kind: "embedding" | "image";
-  readonly description: string | null;
-  readonly owned_by: string;
-  readonly origin: Origin;
-  readonly dimensions: number | null;
-  readonly context_tokens: number | null;
-  /** Models with the same vector space give comparable vectors. */
-  readonly vector_space: string | null;
-  /** One for each different price of its targets. Empty: unknown. */
-  readonly prices: readonly ShownPrice[];
-  readonly ends_on: string | null;
-  readonly limits: LimitsValue | null;
-  /** Prompts, inputs, vectors and images of its requests are stored for a time. */
-  readonly stores_content: boolean;
-  /** Image models: the options that at least one target supports, with their values. */
-  readonly options: ImageModelOptions;
-  /** Image models: the options and limits of edits. `null`: no target edits images. */
-  readonly edits: ShownEdits | null;
-  readonly targets: readonly ShownTarget[];
-}
+export const pricePartSchema = z
+  .strictObject({
+    unit: z.enum(["million_tokens", "image", "megapixel", "million_output_tokens"]),
+    from: z.number(),
+    to: z.number(),
+  })
+  .meta({
+    id: "PricePart",
+    description: "US dollars. `from` and `to` differ if the price depends on the request.",
+  });
+export type PricePart = Infer<typeof pricePartSchema>;
 
-/** The parts are added up, such as a price per image and one per million tokens. */
-export interface ShownPrice {
-  readonly parts: readonly PricePart[];
-}
+export const shownPriceSchema = z.strictObject({ parts: z.array(pricePartSchema) }).meta({
+  id: "ShownPrice",
+  description: "The parts are added up, such as a price per image and one per million tokens.",
+});
+export type ShownPrice = Infer<typeof shownPriceSchema>;
 
-/** US dollars. `from` and `to` differ if the price depends on the request. */
-export interface PricePart {
-  readonly unit: "million_tokens" | "image" | "megapixel" | "million_output_tokens";
-  readonly from: number;
-  readonly to: number;
-}
+export const imageModelOptionsSchema = z
+  .record(z.string(), z.union([z.array(z.string()), z.literal(true)]))
+  .meta({ id: "ImageModelOptions", description: "The values of each option. `true`: any value." });
+export type ImageModelOptions = Infer<typeof imageModelOptionsSchema>;
 
-/** The API keys that may use a model, of the projects that the user sees. */
-export interface ModelAccess {
-  readonly object: "model_access";
-  readonly model: string;
-  /** The number of all such keys, also if `keys` does not list all of them. */
-  readonly key_count: number;
-  readonly keys: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly project: string | null;
-  }[];
-}
+export const shownEditsSchema = z
+  .strictObject({
+    options: imageModelOptionsSchema,
+    max_images: z.number().describe("Reference images of one request."),
+    mask: z.boolean().describe("At least one target edits only the masked area."),
+  })
+  .meta({ id: "ShownEdits" });
+export type ShownEdits = Infer<typeof shownEditsSchema>;
 
-/** The values of each option. `true`: any value. */
-export type ImageModelOptions = Readonly<Record<string, readonly string[] | true>>;
+export const shownTargetSchema = z
+  .strictObject({
+    object: z.literal("target"),
+    upstream: z.string(),
+    model: z.string(),
+    surface: z.string().nullable(),
+    models: z.array(z.string()),
+    state: z.enum(["healthy", "slow_start", "cooling", "ejected"]),
+    reason: z.string().nullable(),
+    until: z.string().nullable(),
+    share: z.number(),
+    in_flight: z.number(),
+    limit: z.number(),
+    error_share: z.number().nullable(),
+    latency: z.array(
+      z.strictObject({
+        size: z.number(),
+        mean_ms: z.number().nullable(),
+        p95_ms: z.number().nullable(),
+      }),
+    ),
+    counts: z.record(z.string(), z.number()),
+    last_errors: z
+      .array(
+        z.strictObject({
+          at: z.string(),
+          error: z.string().describe("An error kind."),
+          message: z.string(),
+        }),
+      )
+      .describe("The latest errors of its attempts, newest first."),
+  })
+  .meta({ id: "ShownTarget" });
+export type ShownTarget = Infer<typeof shownTargetSchema>;
 
-export interface ShownEdits {
-  readonly options: ImageModelOptions;
-  /** Reference images of one request. */
-  readonly max_images: number;
-  /** At least one target edits only the masked area. */
-  readonly mask: boolean;
-}
+export const shownModelSchema = z
+  .strictObject({
+    object: z.literal("model"),
+    id: z.string(),
+    kind: z.enum(["embedding", "image"]),
+    description: z.string().nullable(),
+    owned_by: z.string(),
+    origin: originSchema,
+    dimensions: z.number().nullable(),
+    context_tokens: z.number().nullable(),
+    vector_space: z
+      .string()
+      .nullable()
+      .describe("Models with the same vector space give comparable vectors."),
+    prices: z
+      .array(shownPriceSchema)
+      .describe("One for each different price of its targets. Empty: unknown."),
+    ends_on: z.string().nullable(),
+    limits: limitsValueSchema.nullable(),
+    stores_content: z
+      .boolean()
+      .describe("Prompts, inputs, vectors and images of its requests are stored for a time."),
+    options: imageModelOptionsSchema.describe(
+      "Image models: the options that at least one target supports, with their values.",
+    ),
+    edits: shownEditsSchema
+      .nullable()
+      .describe("Image models: the options and limits of edits. `null`: no target edits images."),
+    targets: z.array(shownTargetSchema),
+  })
+  .meta({ id: "ShownModel" });
+export type ShownModel = Infer<typeof shownModelSchema>;
+
+export const modelAccessSchema = z
+  .strictObject({
+    object: z.literal("model_access"),
+    model: z.string(),
+    key_count: z
+      .number()
+      .describe("The number of all such keys, also if `keys` does not list all of them."),
+    keys: z.array(
+      z.strictObject({
+        id: z.string(),
+        name: z.string(),
+        project: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({
+    id: "ModelAccess",
+    description: "The API keys that may use a model, of the projects that the user sees.",
+  });
+export type ModelAccess = Infer<typeof modelAccessSchema>;
+
+export const imageEstimateSchema = z
+  .strictObject({
+    object: z.literal("image_estimate"),
+    cost: z
+      .number()
+      .nullable()
+      .describe("The likely cost in US dollars. `null`: no price is known."),
+    max_cost: z.number().nullable().describe("The upper bound in US dollars."),
+    is_certain: z.boolean().describe("Every target has a known price."),
+    refusal: z
+      .string()
+      .nullable()
+      .describe(
+        "Why the gateway would refuse this request, in place of a price. `null`: it would not.",
+      ),
+  })
+  .meta({
+    id: "ImageEstimate",
+    description: "Estimated for the most expensive target, because the target is not selected yet.",
+  });
+export type ImageEstimate = Infer<typeof imageEstimateSchema>;
+
+export const modelDetailSchema = shownModelSchema.extend({ definition: modelEntitySchema }).meta({
+  id: "ModelDetail",
+  description: "One model: what it is, and the entity that defines it.",
+});
+export type ModelDetail = Infer<typeof modelDetailSchema>;
 
 /** Requests the estimated cost of an image request. Nothing is sent to an upstream. */
 export interface ImageEstimateRequest {
@@ -70,50 +161,4 @@ export interface ImageEstimateRequest {
   /** The number of reference images. Above 0, the request is an edit. */
   readonly references: number;
   readonly mask: boolean;
-}
-
-/** Estimated for the most expensive target, because the target is not selected yet. */
-export interface ImageEstimate {
-  readonly object: "image_estimate";
-  /** The likely cost in US dollars. `null`: no price is known. */
-  readonly cost: number | null;
-  /** The upper bound in US dollars. */
-  readonly max_cost: number | null;
-  /** Every target has a known price. */
-  readonly is_certain: boolean;
-  /** Why the gateway would refuse this request, in place of a price. `null`: it would not. */
-  readonly refusal: string | null;
-}
-
-/** One model: what it is, and the entity that defines it. */
-export interface ModelDetail extends ShownModel {
-  readonly definition: ModelEntity;
-}
-
-export interface ShownTarget {
-  readonly object: "target";
-  readonly upstream: string;
-  readonly model: string;
-  readonly surface: string | null;
-  readonly models: readonly string[];
-  readonly state: "healthy" | "slow_start" | "cooling" | "ejected";
-  readonly reason: string | null;
-  readonly until: string | null;
-  readonly share: number;
-  readonly in_flight: number;
-  readonly limit: number;
-  readonly error_share: number | null;
-  readonly latency: readonly {
-    readonly size: number;
-    readonly mean_ms: number | null;
-    readonly p95_ms: number | null;
-  }[];
-  readonly counts: Readonly<Record<string, number>>;
-  /** The latest errors of its attempts, newest first. */
-  readonly last_errors: readonly {
-    readonly at: string;
-    /** An error kind. */
-    readonly error: string;
-    readonly message: string;
-  }[];
 }

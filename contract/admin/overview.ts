@@ -1,38 +1,52 @@
 /** The overview: totals, charts, and conditions that need attention. */
-import type { UsageInterval, UsageRow, UsageSums } from "./usage.ts";
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+import { usageIntervalSchema, usageRowSchema, usageSumsSchema } from "./usage.ts";
 
-export interface Overview {
-  readonly object: "overview";
-  readonly from: string;
-  readonly to: string;
-  readonly interval: UsageInterval;
-  readonly totals: UsageSums;
-  /** One row per period with requests, the oldest first. */
-  readonly series: readonly UsageRow[];
-  readonly attention: readonly AttentionItem[];
-  readonly guide: FirstRunGuide;
-}
+export const attentionItemSchema = z
+  .strictObject({
+    type: z.enum([
+      "target_unhealthy",
+      "budget_exhausted",
+      "budget_nearly_exhausted",
+      "key_expiring",
+      "config_rejected",
+      "ledger_unwritable",
+      "model_ending",
+    ]),
+    severity: z.enum(["warning", "error"]),
+    subject: z.string(),
+    detail: z.string(),
+    link: z.string().describe("A path of the console, such as `/upstreams`."),
+  })
+  .meta({
+    id: "AttentionItem",
+    description: "A condition that needs attention, and where it is fixed.",
+  });
+export type AttentionItem = Infer<typeof attentionItemSchema>;
 
-/** The first steps with a new gateway, and which of them are done. */
-export interface FirstRunGuide {
-  readonly has_key: boolean;
-  readonly has_request: boolean;
-  readonly has_upstream: boolean;
-}
+export const firstRunGuideSchema = z
+  .strictObject({
+    has_key: z.boolean(),
+    has_request: z.boolean(),
+    has_upstream: z.boolean(),
+  })
+  .meta({
+    id: "FirstRunGuide",
+    description: "The first steps with a new gateway, and which of them are done.",
+  });
+export type FirstRunGuide = Infer<typeof firstRunGuideSchema>;
 
-/** A condition that needs attention, and where it is fixed. */
-export interface AttentionItem {
-  readonly type:
-    | "target_unhealthy"
-    | "budget_exhausted"
-    | "budget_nearly_exhausted"
-    | "key_expiring"
-    | "config_rejected"
-    | "ledger_unwritable"
-    | "model_ending";
-  readonly severity: "warning" | "error";
-  readonly subject: string;
-  readonly detail: string;
-  /** A path of the console, such as `/upstreams`. */
-  readonly link: string;
-}
+export const overviewSchema = z
+  .strictObject({
+    object: z.literal("overview"),
+    from: z.string(),
+    to: z.string(),
+    interval: usageIntervalSchema,
+    totals: usageSumsSchema,
+    series: z.array(usageRowSchema).describe("One row per period with requests, the oldest first."),
+    attention: z.array(attentionItemSchema),
+    guide: firstRunGuideSchema,
+  })
+  .meta({ id: "Overview" });
+export type Overview = Infer<typeof overviewSchema>;

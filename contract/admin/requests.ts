@@ -1,111 +1,167 @@
 /** Requests: rows of the ledger, and the live tail. */
-import type { Page } from "./page.ts";
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+import { pageSchema } from "./page.ts";
 
-/** One row of the ledger. It has no prompt, input, vector or image. */
-export interface ShownRequest {
-  readonly object: "request";
-  readonly id: string;
-  readonly at: string;
-  readonly endpoint: string;
-  readonly key_id: string;
-  readonly key_name: string | null;
-  readonly project: string | null;
-  readonly model: string | null;
-  readonly upstream: string | null;
-  readonly target_model: string | null;
-  readonly attempts: number;
-  readonly status: number;
-  readonly error: string | null;
-  readonly latency_ms: number;
-  readonly input_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly images: number | null;
-  readonly bytes_in: number;
-  readonly bytes_out: number;
-  /** Embeddings: the number of inputs, and how many of them were not sent to an upstream. */
-  readonly inputs: number | null;
-  readonly cached_inputs: number | null;
-  readonly cost: number | null;
-  readonly estimated_cost: number | null;
-}
+export const shownRequestSchema = z
+  .strictObject({
+    object: z.literal("request"),
+    id: z.string(),
+    at: z.string(),
+    endpoint: z.string(),
+    key_id: z.string(),
+    key_name: z.string().nullable(),
+    project: z.string().nullable(),
+    model: z.string().nullable(),
+    upstream: z.string().nullable(),
+    target_model: z.string().nullable(),
+    attempts: z.number(),
+    status: z.number(),
+    error: z.string().nullable(),
+    latency_ms: z.number(),
+    input_tokens: z.number().nullable(),
+    output_tokens: z.number().nullable(),
+    images: z.number().nullable(),
+    bytes_in: z.number(),
+    bytes_out: z.number(),
+    inputs: z
+      .number()
+      .nullable()
+      .describe(
+        "Embeddings: the number of inputs, and how many of them were not sent to an upstream.",
+      ),
+    cached_inputs: z.number().nullable(),
+    cost: z.number().nullable(),
+    estimated_cost: z.number().nullable(),
+  })
+  .meta({
+    id: "ShownRequest",
+    description: "One row of the ledger. It has no prompt, input, vector or image.",
+  });
+export type ShownRequest = Infer<typeof shownRequestSchema>;
 
-export interface RequestPage extends Page<ShownRequest> {
-  /**
-   * Set if the search stopped before the page was full because it took too long: all matching requests since this time
-   * are listed, and `next_cursor` continues.
-   */
-  readonly scanned_until: string | null;
-}
+export const requestPageSchema = pageSchema(shownRequestSchema)
+  .extend({
+    scanned_until: z
+      .string()
+      .nullable()
+      .describe(
+        "Set if the search stopped before the page was full because it took too long: all matching requests since this time are listed, and `next_cursor` continues.",
+      ),
+  })
+  .meta({ id: "RequestPage" });
+export type RequestPage = Infer<typeof requestPageSchema>;
 
-/** One attempt at a target. Times are milliseconds since the arrival of the request. */
-export interface RequestAttempt {
-  /** Such as `openai/text-embedding-3-small`. */
-  readonly target: string;
-  readonly start_ms: number;
-  readonly duration_ms: number;
-  /** The part of the duration that it waited for the limits of the target. */
-  readonly queued_ms: number;
-  readonly is_hedge: boolean;
-  /** An error kind, or `canceled`. `null`: it succeeded. */
-  readonly error: string | null;
-  /** The status of the upstream's error response. `null`: it succeeded, or there was no response. */
-  readonly upstream_status: number | null;
-  /** The vendor's code, and its id of the request, if its error response has them. */
-  readonly upstream_code: string | null;
-  readonly upstream_request_id: string | null;
-}
+export const requestAttemptSchema = z
+  .strictObject({
+    target: z.string().describe("Such as `openai/text-embedding-3-small`."),
+    start_ms: z.number(),
+    duration_ms: z.number(),
+    queued_ms: z
+      .number()
+      .describe("The part of the duration that it waited for the limits of the target."),
+    is_hedge: z.boolean(),
+    error: z.string().nullable().describe("An error kind, or `canceled`. `null`: it succeeded."),
+    upstream_status: z
+      .number()
+      .nullable()
+      .describe(
+        "The status of the upstream's error response. `null`: it succeeded, or there was no response.",
+      ),
+    upstream_code: z
+      .string()
+      .nullable()
+      .describe("The vendor's code, and its id of the request, if its error response has them."),
+    upstream_request_id: z.string().nullable(),
+  })
+  .meta({
+    id: "RequestAttempt",
+    description:
+      "One attempt at a target. Times are milliseconds since the arrival of the request.",
+  });
+export type RequestAttempt = Infer<typeof requestAttemptSchema>;
 
-/** A request with everything that is recorded about it. */
-export interface RequestDetail extends ShownRequest {
-  /** Embeddings: the tokens that the upstream counted for this request alone. */
-  readonly upstream_tokens: number | null;
-  /** The time in the queues of the gateway. */
-  readonly queued_ms: number;
-  /** The first attempts, in the order of their start. */
-  readonly timeline: readonly RequestAttempt[];
-  /** The number of targets that could serve the request. */
-  readonly candidates: number | null;
-  /** The routing policy that selected one of these targets. `null`: there was no choice, or it is not recorded. */
-  readonly policy: string | null;
-  /** The number of requests in the same micro-batch. */
-  readonly batch_size: number | null;
-  /** Parameters that the gateway applied itself, and parameters that it dropped. */
-  readonly adapted: readonly string[];
-  readonly dropped: readonly string[];
-  /** Until when prompts, inputs, vectors and images are stored. `null`: they are not stored. */
-  readonly content_expires_at: string | null;
-  /** Skipped, failed and hedged targets with the reason, and steps of image requests, in order. */
-  readonly steps: readonly string[];
-}
+export const requestDetailSchema = shownRequestSchema
+  .extend({
+    upstream_tokens: z
+      .number()
+      .nullable()
+      .describe("Embeddings: the tokens that the upstream counted for this request alone."),
+    queued_ms: z.number().describe("The time in the queues of the gateway."),
+    timeline: z
+      .array(requestAttemptSchema)
+      .describe("The first attempts, in the order of their start."),
+    candidates: z
+      .number()
+      .nullable()
+      .describe("The number of targets that could serve the request."),
+    policy: z
+      .string()
+      .nullable()
+      .describe(
+        "The routing policy that selected one of these targets. `null`: there was no choice, or it is not recorded.",
+      ),
+    batch_size: z.number().nullable().describe("The number of requests in the same micro-batch."),
+    adapted: z
+      .array(z.string())
+      .describe("Parameters that the gateway applied itself, and parameters that it dropped."),
+    dropped: z.array(z.string()),
+    content_expires_at: z
+      .string()
+      .nullable()
+      .describe(
+        "Until when prompts, inputs, vectors and images are stored. `null`: they are not stored.",
+      ),
+    steps: z
+      .array(z.string())
+      .describe(
+        "Skipped, failed and hedged targets with the reason, and steps of image requests, in order.",
+      ),
+  })
+  .meta({
+    id: "RequestDetail",
+    description: "A request with everything that is recorded about it.",
+  });
+export type RequestDetail = Infer<typeof requestDetailSchema>;
 
-/** What the client sent and received. Stored only for models with `storeContent`, until it expires. */
-export interface RequestContent {
-  readonly object: "request_content";
-  readonly request_id: string;
-  readonly expires_at: string;
-  /** The parameters of the request, without uploaded files. */
-  readonly request: Readonly<Record<string, unknown>>;
-  readonly files: readonly ContentFile[];
-  readonly response: {
-    readonly status: number;
-    readonly content_type: string;
-    /** As it was sent: JSON, or server-sent events. `null`: too large to be stored. */
-    readonly body: string | null;
-    /** `incomplete`: the client disconnected before the end. */
-    readonly end: "complete" | "incomplete" | "too_large";
-  };
-}
+export const contentFileSchema = z
+  .strictObject({
+    field: z.string(),
+    filename: z.string(),
+    type: z.string(),
+    size: z.number().describe("In bytes."),
+    data: z.string().nullable().describe("Base64. `null`: too large to be stored."),
+  })
+  .meta({ id: "ContentFile", description: "An uploaded image." });
+export type ContentFile = Infer<typeof contentFileSchema>;
 
-/** An uploaded image. */
-export interface ContentFile {
-  readonly field: string;
-  readonly filename: string;
-  readonly type: string;
-  /** In bytes. */
-  readonly size: number;
-  /** Base64. `null`: too large to be stored. */
-  readonly data: string | null;
-}
+export const requestContentSchema = z
+  .strictObject({
+    object: z.literal("request_content"),
+    request_id: z.string(),
+    expires_at: z.string(),
+    request: z
+      .record(z.string(), z.unknown())
+      .describe("The parameters of the request, without uploaded files."),
+    files: z.array(contentFileSchema),
+    response: z.strictObject({
+      status: z.number(),
+      content_type: z.string(),
+      body: z
+        .string()
+        .nullable()
+        .describe("As it was sent: JSON, or server-sent events. `null`: too large to be stored."),
+      end: z
+        .enum(["complete", "incomplete", "too_large"])
+        .describe("`incomplete`: the client disconnected before the end."),
+    }),
+  })
+  .meta({
+    id: "RequestContent",
+    description:
+      "What the client sent and received. Stored only for models with `storeContent`, until it expires.",
+  });
+export type RequestContent = Infer<typeof requestContentSchema>;
 
 /** An event `requests` of the live tail. At most ten such events are sent per second. */
 export interface LiveBatch {

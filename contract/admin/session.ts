@@ -1,39 +1,59 @@
 /** The session of a signed-in user, and sign-in. */
-import type { Role } from "./roles.ts";
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+import { roleSchema } from "./users.ts";
 
-export interface SessionUser {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  /** The projects that a developer or viewer may see. `null`: all projects. */
-  readonly projects: readonly string[] | null;
-}
+export const sessionUserSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    role: roleSchema,
+    projects: z
+      .array(z.string())
+      .nullable()
+      .describe("The projects that a developer or viewer may see. `null`: all projects."),
+  })
+  .meta({ id: "SessionUser" });
+export type SessionUser = Infer<typeof sessionUserSchema>;
 
-export interface Session {
-  readonly object: "session";
-  readonly user: SessionUser;
-  /** Every changing request sends it in the header `x-csrf-token`. */
-  readonly csrf_token: string;
-  readonly expires_at: string;
-}
+export const sessionSchema = z
+  .strictObject({
+    object: z.literal("session"),
+    user: sessionUserSchema,
+    csrf_token: z
+      .string()
+      .describe("Every changing request sends it in the header `x-csrf-token`."),
+    expires_at: z.string(),
+  })
+  .meta({ id: "Session" });
+export type Session = Infer<typeof sessionSchema>;
 
-/** What the sign-in page needs before anybody has signed in. */
-export interface SignInOptions {
-  readonly object: "sign_in_options";
-  /** No user exists yet: only the one-time link of the start message creates the first. */
-  readonly needs_setup: boolean;
-  readonly oidc: { readonly name: string } | null;
-}
+export const signInOptionsSchema = z
+  .strictObject({
+    object: z.literal("sign_in_options"),
+    needs_setup: z
+      .boolean()
+      .describe(
+        "No user exists yet: only the one-time link of the start message creates the first.",
+      ),
+    oidc: z.strictObject({ name: z.string() }).nullable(),
+  })
+  .meta({
+    id: "SignInOptions",
+    description: "What the sign-in page needs before anybody has signed in.",
+  });
+export type SignInOptions = Infer<typeof signInOptionsSchema>;
 
-/** The user is signed out of the console. */
-export interface SignedOut {
-  readonly object: "signed_out";
-  /** Where the browser ends the session at the issuer of OpenID Connect. */
-  readonly continue_at: string | null;
-}
-
-/** Of new passwords. */
-export const minPasswordLength = 12;
+export const signedOutSchema = z
+  .strictObject({
+    object: z.literal("signed_out"),
+    continue_at: z
+      .string()
+      .nullable()
+      .describe("Where the browser ends the session at the issuer of OpenID Connect."),
+  })
+  .meta({ id: "SignedOut", description: "The user is signed out of the console." });
+export type SignedOut = Infer<typeof signedOutSchema>;
 
 export interface SignInRequest {
   readonly name: string;

@@ -1,21 +1,32 @@
 /** Statistics of the gateway's own parts, since its start. */
-export interface Statistics {
-  readonly object: "statistics";
-  readonly started_at: string;
-  readonly requests_in_flight: number;
-  readonly requests_queued: number;
-  /** The embedding cache. */
-  readonly cache: {
-    readonly enabled: boolean;
-    readonly entries: number;
-    readonly bytes: number;
-    readonly max_bytes: number;
-  };
-  /** Micro-batching of embeddings requests. */
-  readonly batching: {
-    readonly enabled: boolean;
-    readonly batches: number;
-    readonly batched_requests: number;
-  };
-  readonly live_viewers: number;
-}
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+
+export const statisticsSchema = z
+  .strictObject({
+    object: z.literal("statistics"),
+    started_at: z.string(),
+    requests_in_flight: z.number(),
+    requests_queued: z.number(),
+    cache: z
+      .strictObject({
+        enabled: z.boolean(),
+        entries: z.number(),
+        bytes: z.number(),
+        max_bytes: z.number(),
+      })
+      .describe("The embedding cache."),
+    batching: z
+      .strictObject({
+        enabled: z.boolean(),
+        batches: z.number(),
+        batched_requests: z.number(),
+      })
+      .describe("Micro-batching of embeddings requests."),
+    live_viewers: z.number(),
+  })
+  .meta({
+    id: "Statistics",
+    description: "Statistics of the gateway's own parts, since its start.",
+  });
+export type Statistics = Infer<typeof statisticsSchema>;

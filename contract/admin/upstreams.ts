@@ -1,66 +1,90 @@
 /** Kinds of upstreams with the fields of their forms, and connection tests. */
+import { z } from "zod";
+import { connectionSteps } from "./constants.ts";
+import type { Infer } from "./infer.ts";
 
-/** A kind of upstream, with the fields of its form. */
-export interface UpstreamKind {
-  readonly object: "upstream_kind";
-  readonly kind: string;
-  /** The vendor's or the server's name. */
-  readonly title: string;
-  /** The only kind of model it serves. `null`: both. */
-  readonly serves: "embedding" | "image" | null;
-  readonly fields: readonly FormField[];
-  /** At least one of these sets of fields must be complete. `null`: no choice. */
-  readonly needs_one_of: readonly (readonly string[])[] | null;
-}
+export const formFieldSchema = z
+  .strictObject({
+    name: z.string(),
+    type: z
+      .enum(["text", "lines", "url", "number", "boolean", "choice", "pairs"])
+      .describe("`lines`: text with line breaks. `pairs`: an object of names and texts."),
+    required: z.boolean(),
+    secret: z.boolean().describe("Write-only, encrypted in the store."),
+    default: z
+      .union([z.string(), z.number(), z.boolean()])
+      .nullable()
+      .describe(
+        "The value that applies if the field is absent. `null`: no value, or it depends on the upstream.",
+      ),
+    description: z.string(),
+    choices: z.array(z.string()).nullable(),
+  })
+  .meta({ id: "FormField" });
+export type FormField = Infer<typeof formFieldSchema>;
 
-export interface FormField {
-  readonly name: string;
-  /** `lines`: text with line breaks. `pairs`: an object of names and texts. */
-  readonly type: "text" | "lines" | "url" | "number" | "boolean" | "choice" | "pairs";
-  readonly required: boolean;
-  /** Write-only, encrypted in the store. */
-  readonly secret: boolean;
-  /** The value that applies if the field is absent. `null`: no value, or it depends on the upstream. */
-  readonly default: string | number | boolean | null;
-  readonly description: string;
-  readonly choices: readonly string[] | null;
-}
+export const upstreamKindSchema = z
+  .strictObject({
+    object: z.literal("upstream_kind"),
+    kind: z.string(),
+    title: z.string().describe("The vendor's or the server's name."),
+    serves: z
+      .enum(["embedding", "image"])
+      .nullable()
+      .describe("The only kind of model it serves. `null`: both."),
+    fields: z.array(formFieldSchema),
+    needs_one_of: z
+      .array(z.array(z.string()))
+      .nullable()
+      .describe("At least one of these sets of fields must be complete. `null`: no choice."),
+  })
+  .meta({ id: "UpstreamKind", description: "A kind of upstream, with the fields of its form." });
+export type UpstreamKind = Infer<typeof upstreamKindSchema>;
 
-export const connectionSteps = ["dns", "tcp", "tls", "http", "credential"] as const;
-export type ConnectionStepName = (typeof connectionSteps)[number];
+export const connectionStepNameSchema = z.enum(connectionSteps).meta({ id: "ConnectionStepName" });
+export type ConnectionStepName = Infer<typeof connectionStepNameSchema>;
 
-export interface ConnectionStep {
-  readonly step: ConnectionStepName;
-  /** `skipped`: an earlier step failed, or the step does not apply. */
-  readonly result: "passed" | "failed" | "skipped";
-  /** What was found, in words. */
-  readonly detail: string;
-  readonly duration_ms: number | null;
-}
+export const connectionStepSchema = z
+  .strictObject({
+    step: connectionStepNameSchema,
+    result: z
+      .enum(["passed", "failed", "skipped"])
+      .describe("`skipped`: an earlier step failed, or the step does not apply."),
+    detail: z.string().describe("What was found, in words."),
+    duration_ms: z.number().nullable(),
+  })
+  .meta({ id: "ConnectionStep" });
+export type ConnectionStep = Infer<typeof connectionStepSchema>;
 
-/** The result of a connection test. Without `mayCost` it sends no request that costs money. */
-export interface ConnectionTest {
-  readonly object: "connection_test";
-  readonly steps: readonly ConnectionStep[];
-  /** An HTTP response arrived. */
-  readonly reachable: boolean;
-  /**
-   * `unverified`: the vendor has no request that checks a credential without cost; a test with `mayCost` does.
-   * `none`: the upstream has no credential.
-   */
-  readonly credential: "accepted" | "refused" | "unverified" | "none";
-  readonly duration_ms: number;
-  /** The first problem. `null`: none. */
-  readonly problem: string | null;
-  /** `null`: the vendor does not list its models. */
-  readonly models: readonly DiscoveredModel[] | null;
-  /** A request was sent that the vendor may bill. */
-  readonly may_have_cost: boolean;
-}
+export const discoveredModelSchema = z
+  .strictObject({
+    id: z.string().describe("The upstream's name of the model."),
+    kind: z.enum(["embedding", "image"]).nullable().describe("`null`: unknown."),
+  })
+  .meta({ id: "DiscoveredModel" });
+export type DiscoveredModel = Infer<typeof discoveredModelSchema>;
 
-export interface DiscoveredModel {
-  /** The upstream's name of the model. */
-  readonly id: string;
-  /** `null`: unknown. */
-  readonly kind: "embedding" | "image" | null;
-}
+export const connectionTestSchema = z
+  .strictObject({
+    object: z.literal("connection_test"),
+    steps: z.array(connectionStepSchema),
+    reachable: z.boolean().describe("An HTTP response arrived."),
+    credential: z
+      .enum(["accepted", "refused", "unverified", "none"])
+      .describe(
+        "`unverified`: the vendor has no request that checks a credential without cost; a test with `mayCost` does. `none`: the upstream has no credential.",
+      ),
+    duration_ms: z.number(),
+    problem: z.string().nullable().describe("The first problem. `null`: none."),
+    models: z
+      .array(discoveredModelSchema)
+      .nullable()
+      .describe("`null`: the vendor does not list its models."),
+    may_have_cost: z.boolean().describe("A request was sent that the vendor may bill."),
+  })
+  .meta({
+    id: "ConnectionTest",
+    description:
+      "The result of a connection test. Without `mayCost` it sends no request that costs money.",
+  });
+export type ConnectionTest = Infer<typeof connectionTestSchema>;

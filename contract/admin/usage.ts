@@ -1,43 +1,62 @@
 /** Usage by hour, day or month. */
-import type { Page } from "./page.ts";
+import { z } from "zod";
+import { usageDimensions, usageIntervals } from "./constants.ts";
+import type { Infer } from "./infer.ts";
+import { pageSchema } from "./page.ts";
 
-export const usageDimensions = ["key", "project", "model", "target"] as const;
-export type UsageDimension = (typeof usageDimensions)[number];
+export const usageIntervalSchema = z.enum(usageIntervals).meta({ id: "UsageInterval" });
+export type UsageInterval = Infer<typeof usageIntervalSchema>;
 
-export const usageIntervals = ["hour", "day", "month", "total"] as const;
-export type UsageInterval = (typeof usageIntervals)[number];
+export const usageSumsSchema = z
+  .strictObject({
+    requests: z.number(),
+    errors: z.number(),
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    images: z.number(),
+    inputs: z
+      .number()
+      .describe(
+        "Inputs of embeddings requests, and how many of them were not sent to an upstream.",
+      ),
+    cached_inputs: z.number(),
+    cost: z.number(),
+    requests_without_cost: z
+      .number()
+      .describe("Successful requests without a known cost: `cost` does not include them."),
+    estimated_cost: z.number(),
+    latency_p50_ms: z.number().nullable().describe("Interpolated in a histogram."),
+    latency_p95_ms: z.number().nullable(),
+    latency_p99_ms: z.number().nullable(),
+  })
+  .meta({ id: "UsageSums" });
+export type UsageSums = Infer<typeof usageSumsSchema>;
 
-export interface UsageSums {
-  readonly requests: number;
-  readonly errors: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly images: number;
-  /** Inputs of embeddings requests, and how many of them were not sent to an upstream. */
-  readonly inputs: number;
-  readonly cached_inputs: number;
-  readonly cost: number;
-  /** Successful requests without a known cost: `cost` does not include them. */
-  readonly requests_without_cost: number;
-  readonly estimated_cost: number;
-  /** Interpolated in a histogram. */
-  readonly latency_p50_ms: number | null;
-  readonly latency_p95_ms: number | null;
-  readonly latency_p99_ms: number | null;
-}
+export const usageRowSchema = usageSumsSchema
+  .extend({
+    object: z.literal("usage"),
+    start: z.string().describe("The start of the period (UTC)."),
+    group: z
+      .partialRecord(z.enum(usageDimensions), z.string().nullable())
+      .describe(
+        "A `target` is named like `openai/text-embedding-3-small`. `null`: the requests had no such value.",
+      ),
+    key_name: z.string().nullable().describe("The name of the key in `group`, if it is known."),
+  })
+  .meta({
+    id: "UsageRow",
+    description:
+      "Usage of one period, for one combination of the dimensions that the query groups by.",
+  });
+export type UsageRow = Infer<typeof usageRowSchema>;
 
-/** Usage of one period, for one combination of the dimensions that the query groups by. */
-export interface UsageRow extends UsageSums {
-  readonly object: "usage";
-  /** The start of the period (UTC). */
-  readonly start: string;
-  /** A `target` is named like `openai/text-embedding-3-small`. `null`: the requests had no such value. */
-  readonly group: Readonly<Partial<Record<UsageDimension, string | null>>>;
-  /** The name of the key in `group`, if it is known. */
-  readonly key_name: string | null;
-}
-
-export interface UsagePage extends Page<UsageRow> {
-  /** There are more rows. Choose a shorter time, a longer interval, or fewer dimensions. */
-  readonly has_more: boolean;
-}
+export const usagePageSchema = pageSchema(usageRowSchema)
+  .extend({
+    has_more: z
+      .boolean()
+      .describe(
+        "There are more rows. Choose a shorter time, a longer interval, or fewer dimensions.",
+      ),
+  })
+  .meta({ id: "UsagePage" });
+export type UsagePage = Infer<typeof usagePageSchema>;

@@ -1,14 +1,25 @@
 /** Users of the console. */
-import type { Role } from "./roles.ts";
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+import { roles } from "./roles.ts";
 
-export interface User {
-  readonly object: "user";
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  /** The projects that the user sees. */
-  readonly projects: readonly string[] | "all";
-  readonly sign_in: "password" | "oidc";
-  readonly created_at: string;
-  readonly last_sign_in_at: string | null;
-}
+export const roleSchema = z.enum(roles).meta({
+  id: "Role",
+  description: "What a user of the console may do. Each role includes the earlier ones.",
+});
+
+export const userSchema = z
+  .strictObject({
+    object: z.literal("user"),
+    id: z.string(),
+    name: z.string(),
+    role: roleSchema,
+    projects: z
+      .union([z.array(z.string()), z.literal("all")])
+      .describe("The projects that the user sees."),
+    sign_in: z.enum(["password", "oidc"]),
+    created_at: z.string(),
+    last_sign_in_at: z.string().nullable(),
+  })
+  .meta({ id: "User" });
+export type User = Infer<typeof userSchema>;

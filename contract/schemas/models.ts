@@ -1,6 +1,6 @@
 /** Members of models that the console's form shows. vexel.yaml has more. */
 import { z } from "zod";
-import { policyNames } from "../admin/entities.ts";
+import { policyNames } from "../admin/constants.ts";
 import { limits } from "./limits.ts";
 import { id } from "./names.ts";
 

@@ -1,7 +1,7 @@
 /** Users of the console, and their sign-in. */
 import { z } from "zod";
+import { minPasswordLength } from "../admin/constants.ts";
 import { roles } from "../admin/roles.ts";
-import { minPasswordLength } from "../admin/session.ts";
 
 const userName = z
   .string()

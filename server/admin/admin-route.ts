@@ -27,6 +27,8 @@ export interface AdminApiEnv {
 
 export type AdminApiContext = Context<AdminApiEnv>;
 
+type MediaType = "application/json" | "text/csv" | "text/event-stream";
+
 /** The description of a route, without its handler. */
 export interface AdminOperation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -46,8 +48,8 @@ export interface AdminOperation {
   readonly query?: z.ZodObject;
   /** The JSON body. Absent: the route takes no body. */
   readonly body?: z.ZodType;
-  /** A type of contract/admin, such as `Page<ApiKey>`, or a media type. Null: no content (204). */
-  readonly response: string | null;
+  /** The schema of the JSON, or the media type of another response. Null: no content (204). */
+  readonly response: z.ZodType | MediaType | null;
   /** The status of a success. Absent: 200, or 204 without content. */
   readonly status?: 201 | 202 | 303;
 }

@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { root } from "../harness.ts";
 
-test("the start loads neither the framework of the admin API, nor the bundler of the console, nor OpenID Connect", async () => {
+test("the start loads neither the framework of the admin API, nor the bundler of the console, nor OpenID Connect, nor the schemas of responses", async () => {
   const script = `await import(${JSON.stringify(join(root, "server/main.ts"))}); console.log(Object.keys(require.cache).join("\\n"));`;
   const child = Bun.spawn([process.execPath, "--no-install", "-e", script], { stdout: "pipe" });
   const loaded = (await new Response(child.stdout).text()).split("\n");
@@ -18,4 +18,7 @@ test("the start loads neither the framework of the admin API, nor the bundler of
   for (const name of ["hono", "tailwindcss", "openid-client", "react"]) {
     expect([...packages]).not.toContain(name);
   }
+  // Only constants of the contract: the schemas of its responses are loaded with the admin API.
+  const contract = loaded.flatMap((path) => /contract\/admin\/(\w+)\.ts$/.exec(path)?.[1] ?? []);
+  expect(contract.sort()).toEqual(["constants", "roles"]);
 }, 60_000);

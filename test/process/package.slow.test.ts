@@ -142,7 +142,6 @@ test("the single executable serves gateway and console alone, and built-in model
     expect(await send(url, headers, embedding)).toBe(200);
     expect(await send(url, headers, { model: "all-minilm-l6-v2", input: "hi" })).toBe(404);
     expect(await hasConsole(url)).toBe(true);
-    // The executable has the declarations of the responses as a file of its own.
     expect(await adminDocument(url)).toHaveProperty("components.schemas.ApiKey.properties.name");
   });
   rmSync(join(own, "vexel.yaml"));

@@ -1,27 +1,33 @@
 /** The five routes of one kind of entity: list, create, get, replace, delete. */
 import type { z } from "zod";
+import type { Infer } from "../../../contract/admin/infer.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
 import type { EntityChanges } from "./change-entities.ts";
 
-export interface EntityRoutesOptions {
+export interface EntityRoutesOptions<Schema extends z.ZodType> {
   readonly changes: EntityChanges;
   /** Such as `/upstreams`. */
   readonly path: `/${string}`;
   /** With its article, such as `an upstream`. */
   readonly noun: string;
-  /** The type of contract/admin. */
-  readonly type: string;
+  readonly entity: Schema;
   /** The documented members of a body. */
   readonly body: z.ZodType;
   readonly scope: AdminOperation["scope"];
-  readonly show: (view: EntityView, context: AdminApiContext) => unknown;
+  readonly show: (
+    view: EntityView,
+    context: AdminApiContext,
+  ) => Infer<Schema> | Promise<Infer<Schema>>;
 }
 
 type Method = "list" | "create" | "get" | "replace" | "remove";
 
-export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Method, AdminRoute>> {
-  const { changes, path, noun, type, body, scope, show } = options;
+export function entityRoutes<Schema extends z.ZodType>(
+  options: EntityRoutesOptions<Schema>,
+): Readonly<Record<Method, AdminRoute>> {
+  const { changes, path, noun, entity, body, scope, show } = options;
   const one = `${path}/:id` as const;
   return {
     list: {
@@ -29,8 +35,8 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       path,
       role: "admin",
       scope,
-      summary: `List every ${type.replace(/Entity$/, "").toLowerCase()}, with its origin.`,
-      response: `Page<${type}>`,
+      summary: `List every ${noun.replace(/^an? /, "")}, with its origin.`,
+      response: pageSchema(entity),
       handle: async (context) => {
         const data = [];
         for (const view of await changes.list()) data.push(await show(view, context));
@@ -44,7 +50,7 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       scope,
       summary: `Create ${noun} in the store.`,
       body,
-      response: type,
+      response: entity,
       status: 201,
       handle: async (context) =>
         context.json(await show(await changes.create(context), context), 201),
@@ -55,7 +61,7 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       role: "admin",
       scope,
       summary: `Show ${noun}.`,
-      response: type,
+      response: entity,
       handle: async (context) => context.json(await show(await changes.find(context), context)),
     },
     replace: {
@@ -65,7 +71,7 @@ export function entityRoutes(options: EntityRoutesOptions): Readonly<Record<Meth
       scope,
       summary: `Replace ${noun} of the store. With the header if-match, the change is refused if the stored version is another one.`,
       body,
-      response: type,
+      response: entity,
       handle: async (context) => context.json(await show(await changes.replace(context), context)),
     },
     remove: {

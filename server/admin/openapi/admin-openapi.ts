@@ -1,7 +1,7 @@
-/** The OpenAPI 3.1 document of the admin API, from its table of routes, its schemas and the types of contract/admin. */
+/** The OpenAPI 3.1 document of the admin API, from its table of routes and their schemas. */
 import { z } from "zod";
+import { adminErrorSchema } from "../../../contract/admin/error.ts";
 import type { AdminOperation } from "../admin-route.ts";
-import { TypeSchemas } from "./type-schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -12,12 +12,11 @@ export interface AdminOpenapiOptions {
 }
 
 export function buildAdminOpenapi({ operations, serverUrl, version }: AdminOpenapiOptions): Json {
-  const types = new TypeSchemas();
-  const errorSchema = types.schemaOf("AdminError");
+  const { schemas, error, responses } = responseSchemas(operations);
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const path = `/admin/api${operation.path.replace(/:(\w+)/g, "{$1}")}`;
-    const described = describe(operation, types, errorSchema);
+    const described = describe(operation, error, responses[operationId(operation)]);
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described };
   }
   return {
@@ -39,12 +38,32 @@ export function buildAdminOpenapi({ operations, serverUrl, version }: AdminOpena
         },
         session: { type: "apiKey", in: "cookie", name: "vexel_session" },
       },
-      schemas: types.components(),
+      schemas,
     },
   };
 }
 
-function describe(operation: AdminOperation, types: TypeSchemas, errorSchema: unknown): Json {
+interface ResponseSchemas {
+  /** The schemas with an `id`. The others refer to them. */
+  readonly schemas: Json;
+  readonly error: unknown;
+  /** By the id of the operation. */
+  readonly responses: Json;
+}
+
+/** One object with all schemas as members is converted, so that each schema with an `id` is listed once. */
+function responseSchemas(operations: readonly AdminOperation[]): ResponseSchemas {
+  const members = operations.flatMap((operation) =>
+    operation.response instanceof z.ZodType ? [[operationId(operation), operation.response]] : [],
+  );
+  const all = z.toJSONSchema(z.object({ error: adminErrorSchema, ...Object.fromEntries(members) }));
+  const text = JSON.stringify(all).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { $defs, properties } = JSON.parse(text) as { $defs: Json; properties: Json };
+  const { error, ...responses } = properties;
+  return { schemas: $defs, error, responses };
+}
+
+function describe(operation: AdminOperation, error: unknown, response: unknown): Json {
   const { role, scope, summary, body } = operation;
   const parameters = [...pathParameters(operation), ...queryParameters(operation)];
   return {
@@ -61,22 +80,21 @@ function describe(operation: AdminOperation, types: TypeSchemas, errorSchema: un
       },
     }),
     responses: {
-      ...successOf(operation, types),
+      ...successOf(operation, response),
       default: {
         description: "An error. docs/errors.md lists all errors.",
-        content: { "application/json": { schema: errorSchema } },
+        content: { "application/json": { schema: error } },
       },
     },
   };
 }
 
-function successOf({ response, status }: AdminOperation, types: TypeSchemas): Json {
+function successOf({ response, status }: AdminOperation, schema: unknown): Json {
   if (response === null) {
     return { [status ?? 204]: { description: status === 303 ? "A redirect." : "No content." } };
   }
-  const content = response.includes("/")
-    ? { [response]: {} }
-    : { "application/json": { schema: types.schemaOf(response) } };
+  const content =
+    typeof response === "string" ? { [response]: {} } : { "application/json": { schema } };
   return { [status ?? 200]: { description: "Success.", content } };
 }
 

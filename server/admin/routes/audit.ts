@@ -1,5 +1,7 @@
 /** /audit: the audit log. */
 import { z } from "zod";
+import { auditEntrySchema } from "../../../contract/admin/audit.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AuditEntry } from "../../../contract/admin.ts";
 import type { AuditLog, StoredAuditEntry } from "../../storage/ports/audit-log.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -29,7 +31,7 @@ export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
       scope: "all-projects",
       summary: "List the entries of the audit log, newest first.",
       query: auditQuery,
-      response: "Page<AuditEntry>",
+      response: pageSchema(auditEntrySchema),
       handle: list,
     },
   ];

@@ -1,4 +1,6 @@
 /** /budgets and /limits: the used, reserved and remaining amounts, and when they reset. */
+import { shownBudgetSchema, shownLimitSchema } from "../../../contract/admin/budgets.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -54,14 +56,14 @@ export function budgetRoutes({
       ...route,
       path: "/budgets",
       summary: "List the budgets of projects and keys with the amounts spent, reserved and left.",
-      response: "Page<ShownBudget>",
+      response: pageSchema(shownBudgetSchema),
       handle: listBudgets,
     },
     {
       ...route,
       path: "/limits",
       summary: "List the limits of projects, models and keys with the amounts used and left.",
-      response: "Page<ShownLimit>",
+      response: pageSchema(shownLimitSchema),
       handle: listLimits,
     },
   ];

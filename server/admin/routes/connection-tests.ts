@@ -1,5 +1,6 @@
 /** /upstreams/test and /upstreams/:id/test: connection tests of a draft and of an upstream in force. */
 import { z } from "zod";
+import { connectionTestSchema } from "../../../contract/admin/upstreams.ts";
 import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
 import { guessModelKind } from "../../config/catalog-models.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
@@ -96,7 +97,7 @@ export function connectionTestRoutes({
       path: "/upstreams/test",
       summary: "Test the connection to an upstream that need not be stored.",
       body: draftBody,
-      response: "ConnectionTest",
+      response: connectionTestSchema,
       handle: testDraft,
     },
     {
@@ -104,7 +105,7 @@ export function connectionTestRoutes({
       path: "/upstreams/:id/test",
       summary: "Test the connection to an upstream in force.",
       body: storedBody,
-      response: "ConnectionTest",
+      response: connectionTestSchema,
       handle: testStored,
     },
   ];

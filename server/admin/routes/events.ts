@@ -1,5 +1,7 @@
 /** /events: recorded events, newest first, page by page. */
 import { z } from "zod";
+import { shownEventSchema } from "../../../contract/admin/events.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import { eventTypes } from "../../../contract/events.ts";
 import { matchingTypes } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -69,7 +71,7 @@ export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly 
       scope: "all-projects",
       summary: "List events, newest first.",
       query: eventsQuery,
-      response: "Page<ShownEvent>",
+      response: pageSchema(shownEventSchema),
       handle: list,
     },
   ];

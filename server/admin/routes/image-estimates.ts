@@ -3,6 +3,7 @@
  * sent.
  */
 import { z } from "zod";
+import { imageEstimateSchema } from "../../../contract/admin/models.ts";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admin.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -76,7 +77,7 @@ export function imageEstimateRoutes({
       scope: "gateway",
       summary: "Estimate what an image request would cost.",
       body,
-      response: "ImageEstimate",
+      response: imageEstimateSchema,
       handle: create,
     },
   ];

@@ -1,5 +1,7 @@
 /** /keys: API keys of applications. A key is shown once, when it is created or rotated (key rotation). */
 import { z } from "zod";
+import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
@@ -178,7 +180,7 @@ export function keyRoutes({
       scope: "project",
       summary: "List the API keys, without the keys themselves, newest first.",
       query: keysQuery,
-      response: "Page<ApiKey>",
+      response: pageSchema(apiKeySchema),
       handle: list,
     },
     {
@@ -188,7 +190,7 @@ export function keyRoutes({
       scope: "project",
       summary: "Create an API key. Only this response contains the key itself.",
       body: keyBody,
-      response: "CreatedApiKey",
+      response: createdApiKeySchema,
       status: 201,
       handle: create,
     },
@@ -200,7 +202,7 @@ export function keyRoutes({
       summary:
         "Replace the name, models, limits and other settings of an API key. The key itself stays.",
       body: keyBody,
-      response: "ApiKey",
+      response: apiKeySchema,
       handle: update,
     },
     {
@@ -210,7 +212,7 @@ export function keyRoutes({
       scope: "project",
       summary: "Replace an API key by a new one. The old key works for another overlapHours hours.",
       body: rotationBody,
-      response: "CreatedApiKey",
+      response: createdApiKeySchema,
       status: 201,
       handle: rotate,
     },

@@ -1,5 +1,6 @@
 /** /model-access: which API keys may use a model. */
 import { z } from "zod";
+import { modelAccessSchema } from "../../../contract/admin/models.ts";
 import type { ModelAccess } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { matchesGlob } from "../../lib/glob.ts";
@@ -41,7 +42,7 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
       scope: "project",
       summary: "List the API keys that may use a model, without expired and revoked keys.",
       query,
-      response: "ModelAccess",
+      response: modelAccessSchema,
       handle: get,
     },
   ];

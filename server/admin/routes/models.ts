@@ -1,5 +1,8 @@
 /** /models: the catalog that the console shows, with the live health of the targets, and the models of the store. */
 import { z } from "zod";
+import { modelEntitySchema } from "../../../contract/admin/entities.ts";
+import { modelDetailSchema, shownModelSchema } from "../../../contract/admin/models.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type {
   ModelDetail,
   ModelEntity,
@@ -68,7 +71,7 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     changes: models,
     path: "/models",
     noun: "a model",
-    type: "ModelEntity",
+    entity: modelEntitySchema,
     body,
     scope: "all-projects",
     show: showEntity,
@@ -79,11 +82,11 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
       role: "viewer",
       scope: "gateway",
       summary: "List the models with the health of their targets.",
-      response: "Page<ShownModel>",
+      response: pageSchema(shownModelSchema),
       handle: list,
     },
     entities.create,
-    { ...entities.get, role: "viewer", scope: "gateway", response: "ModelDetail", handle: get },
+    { ...entities.get, role: "viewer", scope: "gateway", response: modelDetailSchema, handle: get },
     entities.replace,
     entities.remove,
   ];

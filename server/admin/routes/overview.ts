@@ -1,5 +1,6 @@
 /** /overview: totals, a series for the charts, conditions that need attention, and the first-run guide. */
 import { z } from "zod";
+import { overviewSchema } from "../../../contract/admin/overview.ts";
 import type { Overview } from "../../../contract/admin.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -70,7 +71,7 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
       scope: "project",
       summary: "Show totals, charts, and conditions that need attention.",
       query: overviewQuery,
-      response: "Overview",
+      response: overviewSchema,
       handle: show,
     },
   ];

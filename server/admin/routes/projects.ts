@@ -1,4 +1,5 @@
 /** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
+import { projectEntitySchema } from "../../../contract/admin/entities.ts";
 import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
 import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
@@ -20,28 +21,29 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
   const { snapshot, users, audit } = options;
   const projects = entityChanges("project", options);
 
-  const show = async (
+  /** Reads keys and users once for any number of projects. */
+  const shownFor = async (
     context: AdminApiContext,
-    views: readonly EntityView[],
-  ): Promise<readonly ProjectEntity[]> => {
+  ): Promise<(view: EntityView) => ProjectEntity> => {
     const isAdmin = context.get("actor").role === "admin";
     const all = isAdmin ? await users.list() : [];
     const keys = countKeys(snapshot());
-    return views.map((view) => ({
+    return (view) => ({
       ...shownEntity<ProjectValue>(view),
       keys: keys.get(view.id) ?? 0,
       members: all.filter(isMember(view.id)).map(({ id, name }) => ({ id, name })),
-    }));
+    });
   };
 
   const showOne = async (view: EntityView, context: AdminApiContext) =>
-    (await show(context, [view]))[0];
+    (await shownFor(context))(view);
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const visible = (await projects.list()).filter(({ id }) =>
       maySeeProject(context.get("actor"), id),
     );
-    return context.json({ object: "list", data: await show(context, visible), next_cursor: null });
+    const data = visible.map(await shownFor(context));
+    return context.json({ object: "list", data, next_cursor: null });
   };
 
   const get = async (context: AdminApiContext): Promise<Response> => {
@@ -101,7 +103,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     changes: projects,
     path: "/projects",
     noun: "a project",
-    type: "ProjectEntity",
+    entity: projectEntitySchema,
     body: project,
     scope: "all-projects",
     show: showOne,
@@ -118,7 +120,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
       scope: "all-projects",
       summary: "Replace the members of a project: users who see only their own projects.",
       body: membersBody,
-      response: "ProjectEntity",
+      response: projectEntitySchema,
       handle: putMembers,
     },
     {

@@ -1,5 +1,10 @@
 /** /requests: the ledger as a list, one request with its timeline, and the live tail. */
 import { z } from "zod";
+import {
+  requestContentSchema,
+  requestDetailSchema,
+  requestPageSchema,
+} from "../../../contract/admin/requests.ts";
 import type { RequestContent, RequestPage } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseContent } from "../../request/content-format.ts";
@@ -134,7 +139,7 @@ export function requestRoutes({
       scope: "project",
       summary: "List requests, newest first.",
       query: listQuery,
-      response: "RequestPage",
+      response: requestPageSchema,
       handle: list,
     },
     {
@@ -153,7 +158,7 @@ export function requestRoutes({
       role: "viewer",
       scope: "project",
       summary: "Show one request with its timeline.",
-      response: "RequestDetail",
+      response: requestDetailSchema,
       handle: show,
     },
     {
@@ -162,7 +167,7 @@ export function requestRoutes({
       role: "developer",
       scope: "project",
       summary: "Show what the client sent and received, for models with storeContent.",
-      response: "RequestContent",
+      response: requestContentSchema,
       handle: showContent,
     },
   ];

@@ -1,4 +1,9 @@
 /** /session: sign-in, the first administrator, sign-out. */
+import {
+  sessionSchema,
+  signedOutSchema,
+  signInOptionsSchema,
+} from "../../../contract/admin/session.ts";
 import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
 import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -115,7 +120,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "anyone",
       scope: "gateway",
       summary: "Get the ways to sign in.",
-      response: "SignInOptions",
+      response: signInOptionsSchema,
       handle: signInOptions,
     },
     {
@@ -125,7 +130,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       scope: "gateway",
       summary: "Sign in with a name and a password. The session is a cookie.",
       body: signInBody,
-      response: "Session",
+      response: sessionSchema,
       handle: signIn,
     },
     {
@@ -135,7 +140,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       scope: "gateway",
       summary: "Create the first administrator with the token of the one-time link, and sign in.",
       body: setupBody,
-      response: "Session",
+      response: sessionSchema,
       handle: setUp,
     },
     {
@@ -144,7 +149,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       summary: "Get the session of the signed-in user, with its CSRF token.",
-      response: "Session",
+      response: sessionSchema,
       handle: show,
     },
     {
@@ -153,7 +158,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       summary: "Sign out: all sessions of the user end.",
-      response: "SignedOut",
+      response: signedOutSchema,
       handle: signOut,
     },
   ];

@@ -1,5 +1,7 @@
 /** /settings: the settings in force, without secrets. */
 import type { z } from "zod";
+import { pageSchema } from "../../../contract/admin/page.ts";
+import { settingSchema } from "../../../contract/admin/settings.ts";
 import { type Setting, secretMask } from "../../../contract/admin.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 
@@ -37,7 +39,7 @@ export function settingsRoutes({
       role: "admin",
       scope: "all-projects",
       summary: "List the settings in force. Secrets are masked.",
-      response: "Page<Setting>",
+      response: pageSchema(settingSchema),
       handle: list,
     },
   ];

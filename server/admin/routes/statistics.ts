@@ -1,4 +1,5 @@
 /** /statistics: requests in flight and queued, the embedding cache, micro-batching. */
+import { statisticsSchema } from "../../../contract/admin/statistics.ts";
 import type { Statistics } from "../../../contract/admin.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
@@ -10,7 +11,7 @@ export const statisticsRoutes = ({ statistics }: AdminDependencies): readonly Ad
     role: "viewer",
     scope: "gateway",
     summary: "Show statistics of the embedding cache, micro-batching and queues.",
-    response: "Statistics",
+    response: statisticsSchema,
     handle: async (context) => {
       const shown: Statistics = { object: "statistics", ...(await statistics()) };
       return context.json(shown);

@@ -1,4 +1,6 @@
 /** /targets: the health of every target. */
+import { shownTargetSchema } from "../../../contract/admin/models.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
 
@@ -9,7 +11,7 @@ export const targetRoutes = ({ targets }: AdminDependencies): readonly AdminRout
     role: "viewer",
     scope: "gateway",
     summary: "List every target with its health.",
-    response: "Page<ShownTarget>",
+    response: pageSchema(shownTargetSchema),
     handle: async (context) =>
       context.json({ object: "list", data: await targets(), next_cursor: null }),
   },

@@ -1,5 +1,8 @@
 /** /upstreams: the vendors and servers of models, and /upstream-kinds. The credentials of upstreams are write-only. */
 import { z } from "zod";
+import { upstreamEntitySchema } from "../../../contract/admin/entities.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
+import { upstreamKindSchema } from "../../../contract/admin/upstreams.ts";
 import type { UpstreamValue } from "../../../contract/admin.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminRoute } from "../admin-route.ts";
@@ -20,7 +23,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
     changes: entityChanges("upstream", options),
     path: "/upstreams",
     noun: "an upstream",
-    type: "UpstreamEntity",
+    entity: upstreamEntitySchema,
     body,
     scope: "all-projects",
     show: (view) => shownEntity<UpstreamValue>(view),
@@ -32,7 +35,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       summary: "List the kinds of upstreams with the fields of their forms.",
-      response: "Page<UpstreamKind>",
+      response: pageSchema(upstreamKindSchema),
       handle: async (context) =>
         context.json({ object: "list", data: upstreamKinds(), next_cursor: null }),
     },

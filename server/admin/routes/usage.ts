@@ -3,6 +3,7 @@
  * CSV.
  */
 import { z } from "zod";
+import { usagePageSchema } from "../../../contract/admin/usage.ts";
 import {
   type UsageDimension,
   type UsagePage,
@@ -125,7 +126,7 @@ export function usageRoutes({ queries, keyNames, now }: AdminDependencies): read
       ...route,
       path: "/usage",
       summary: "Show usage by period and group.",
-      response: "UsagePage",
+      response: usagePageSchema,
       handle: list,
     },
     {

@@ -1,4 +1,6 @@
 /** /users: the users who may sign in to the console. */
+import { pageSchema } from "../../../contract/admin/page.ts";
+import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -123,7 +125,7 @@ export function userRoutes({
       role: "admin",
       scope: "all-projects",
       summary: "List the users of the console.",
-      response: "Page<User>",
+      response: pageSchema(userSchema),
       handle: list,
     },
     {
@@ -133,7 +135,7 @@ export function userRoutes({
       scope: "all-projects",
       summary: "Create a user with a password.",
       body: newUserBody,
-      response: "User",
+      response: userSchema,
       status: 201,
       handle: create,
     },
@@ -144,7 +146,7 @@ export function userRoutes({
       scope: "all-projects",
       summary: "Change a user. The sessions of the user end, except the session of this request.",
       body: changedUserBody,
-      response: "User",
+      response: userSchema,
       handle: update,
     },
     {

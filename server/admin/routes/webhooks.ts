@@ -1,5 +1,7 @@
 /** /webhooks: the webhooks with the state of their deliveries, and a test delivery. */
 import { z } from "zod";
+import { webhookEntitySchema } from "../../../contract/admin/entities.ts";
+import { webhookTestSchema } from "../../../contract/admin/events.ts";
 import type { ShownWebhook, WebhookEntity, WebhookValue } from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -36,7 +38,7 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
     changes: entityChanges("webhook", options),
     path: "/webhooks",
     noun: "a webhook",
-    type: "WebhookEntity",
+    entity: webhookEntitySchema,
     body,
     scope: "all-projects",
     show,
@@ -54,7 +56,7 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
       role: "admin",
       scope: "all-projects",
       summary: "Send an event of type webhook.test to one webhook now.",
-      response: "WebhookTest",
+      response: webhookTestSchema,
       handle: testOne,
     },
   ];
