@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { createAdminApi } from "../../server/admin/admin-api.ts";
 import { createAudit } from "../../server/admin/audit.ts";
+import { buildAdminOpenapi } from "../../server/admin/openapi/admin-openapi.ts";
 import { sessionRoutes } from "../../server/admin/routes/session.ts";
 import { userRoutes } from "../../server/admin/routes/users.ts";
 import { Passwords } from "../../server/admin/sign-in/passwords.ts";
@@ -15,6 +16,7 @@ import { createUserStore } from "../../server/storage/sql/user-store.ts";
 import { migrate } from "../../server/storage/sqlite/migrate.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway.ts";
 import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
+import { type AdminApiDocument, checkResponsesBy } from "./documented-responses.ts";
 
 export const origin = "http://gateway.test";
 export const password = "correct horse battery";
@@ -45,7 +47,10 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     now,
   };
   const routes = [...sessionRoutes(dependencies), ...userRoutes(dependencies)];
-  const app = createAdminApi({ routes, sessions, adminToken: "admin-token" });
+  const { fetch } = createAdminApi({ routes, sessions, adminToken: "admin-token" });
+  const description = { operations: routes, serverUrl: origin, version: "1.0.0" };
+  const document = buildAdminOpenapi(description) as unknown as AdminApiDocument;
+  const app = { fetch, checkResponse: checkResponsesBy(document) };
   return { app, clock, users, auditLog, setupToken };
 }
 
@@ -100,6 +105,7 @@ export class TestBrowser {
     for (const set of response.headers.getSetCookie()) this.#keep(set.split(";")[0] ?? "");
     const text = await response.text();
     const json = text === "" ? undefined : JSON.parse(text);
+    this.#app.checkResponse({ method, path: `/admin/api${path}`, status: response.status, json });
     if (json?.csrf_token) this.csrfToken = json.csrf_token;
     return { status: response.status, json, headers: response.headers };
   }

@@ -12,6 +12,7 @@ import { buildBuiltInModels } from "../../server/wiring/built-in-models.ts";
 import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/secret-box.ts";
 import { temporaryFolder } from "../harness.ts";
+import { asDocumented } from "./documented-responses.ts";
 
 export const adminToken = "admin-token-0123456789";
 
@@ -109,6 +110,7 @@ export async function startEntityGateway({
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    await asDocumented(response, method, settings.VEXEL_ADMIN_TOKEN);
     const text = await response.text();
     const json = (text === "" ? {} : JSON.parse(text)) as AdminJson;
     return { status: response.status, headers: response.headers, text, json };

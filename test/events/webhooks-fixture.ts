@@ -1,5 +1,6 @@
 /** Fixture for events and webhooks: a real receiver, a gateway that sends to it, and the admin API. */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { asDocumented } from "../admin/documented-responses.ts";
 import { type GatewayOptions, startGateway, type TestGateway, testKey } from "../harness.ts";
 
 export const adminToken = "admin-0123456789abcdef";
@@ -106,17 +107,19 @@ export async function getAdmin<T>(url: string, path: string, method = "GET"): Pr
 }
 
 /** A request with the admin token. `body`: sent as JSON. */
-export const asOperator = (
+export async function asOperator(
   url: string,
   path: string,
   method = "GET",
   body?: object,
-): Promise<Response> =>
-  fetch(`${url}${path}`, {
+): Promise<Response> {
+  const response = await fetch(`${url}${path}`, {
     method,
     headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
   });
+  return asDocumented(response, method, adminToken);
+}
 
 /** A numbered event without side effects. */
 export const emitEvent = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>

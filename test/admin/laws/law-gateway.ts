@@ -5,6 +5,11 @@
 import type { CreatedApiKey, Role, Session, User } from "../../../contract/admin.ts";
 import { startFake } from "../../fake-upstream.ts";
 import { post } from "../../harness.ts";
+import {
+  type AdminApiDocument,
+  asDocumented,
+  type DocumentedOperation,
+} from "../documented-responses.ts";
 import { startEntityGateway } from "../entities-fixture.ts";
 
 export const password = "planted-password-1234";
@@ -33,16 +38,18 @@ export interface Operation {
   readonly hasBody: boolean;
   /** The path with the query parameters that are required. */
   readonly address: string;
-  readonly responses: Readonly<
-    Record<string, { content?: Readonly<Record<string, { schema?: object }>> }>
-  >;
+  readonly responses: DocumentedOperation["responses"];
 }
 
 export const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 
-export interface AdminDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
-  readonly components: object;
+export interface AdminDocument extends AdminApiDocument {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<Record<string, DocumentedOperation & Readonly<Record<string, unknown>>>>
+    >
+  >;
 }
 
 export type LawGateway = Awaited<ReturnType<typeof startLawGateway>>;
@@ -139,7 +146,7 @@ function operationsOf({ paths }: AdminDocument): readonly Operation[] {
       scope: operation["x-scope"] as Operation["scope"],
       hasBody: operation.requestBody !== undefined,
       address: `${path}${requiredQuery(path, operation)}`,
-      responses: operation.responses as Operation["responses"],
+      responses: operation.responses,
     })),
   );
 }
@@ -166,19 +173,20 @@ export interface SendOptions {
 }
 
 /** `path`: below /admin/api, or a whole path of the document. */
-export function send(
+export async function send(
   url: string,
   path: string,
   { method = "GET", body, headers = {} }: SendOptions,
 ): Promise<Response> {
   const whole = path.startsWith("/admin/api") ? path : `/admin/api${path}`;
   const isChange = method !== "GET";
-  return fetch(`${url}${whole}`, {
+  const response = await fetch(`${url}${whole}`, {
     method,
     headers: { ...(isChange && { "content-type": "application/json" }), ...headers },
     redirect: "manual",
     ...(isChange && body !== undefined && { body: JSON.stringify(body) }),
   });
+  return asDocumented(response, method, secrets.adminToken);
 }
 
 /** A user's browser. */
