@@ -250,6 +250,9 @@ export const zhServer: Readonly<Record<string, string>> = {
   "This key is defined in the configuration file. Change it there.":
     "此密钥在配置文件中定义。请在那里更改。",
   "There is no project {}.": "没有项目 {1}。",
+  "The URL contains the character U+0000 (null).": "URL 包含字符 U+0000（空字符）。",
+  "The body contains the character U+0000 (null), which cannot be stored.":
+    "请求正文包含无法存储的字符 U+0000（空字符）。",
   "Invalid '{}': it is in the URL twice.": "“{1}” 无效：它在 URL 中出现了两次。",
   "it must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z":
     "必须是日期（例如 2027-01-31）或时间（例如 2027-01-31T12:00:00Z）",

@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
 import {
   type AdminApiContext,
@@ -33,6 +34,7 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
     methodsOfPath.add("GET", `/admin/api${route.path}`, route.method);
     app.on(route.method, route.path, async (context) => {
       const { req, env } = context;
+      refuseNull(req.url);
       if (route.method !== "GET") checkOrigin((name) => req.header(name), env.incoming.publicUrl);
       if (route.role === "anyone") return route.handle(context);
       const { actor, session } = await authenticate(context, options);
@@ -58,6 +60,12 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
     throw error;
   });
   return app;
+}
+
+/** PostgreSQL cannot store the character U+0000, and refuses a query with it. */
+function refuseNull(url: string): void {
+  if (!url.includes("%00")) return;
+  throw new GatewayError("invalid_value", "The URL contains the character U+0000 (null).");
 }
 
 /** Sets the actor of the request, or throws. */

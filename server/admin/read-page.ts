@@ -31,7 +31,7 @@ export const nextCursor = ({ req }: AdminApiContext, next: string | undefined): 
 function readCursor({ req }: AdminApiContext, cursor: string): string {
   try {
     const [path, next]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    if (path === req.path && typeof next === "string") return next;
+    if (path === req.path && typeof next === "string" && !next.includes("\0")) return next;
   } catch {
     // Refused below.
   }

@@ -79,6 +79,22 @@ test("a date that does not exist is refused, and the error shows a valid one", a
   expect(message).toContain("it must be a date such as 2027-01-31");
 });
 
+test("the character U+0000 is refused in the URL, in a cursor and in a body", async () => {
+  for (const path of ["/keys?search=a%00", "/requests/%00", "/requests?model=%00"]) {
+    await expectError(await send(`/admin/api${path}`, "GET"), "invalid_value");
+  }
+  const cursor = Buffer.from(JSON.stringify(["/admin/api/keys", "1 \0"])).toString("base64url");
+  await expectError(
+    await send(`/admin/api/keys?cursor=${cursor}`, "GET"),
+    "invalid_value",
+    "cursor",
+  );
+  for (const body of [{ name: "a\0" }, { name: "a", "\0": 1 }, { limits: { a: ["\0"] } }]) {
+    const response = await send("/admin/api/webhooks", "POST", JSON.stringify(body));
+    await expectError(response, "invalid_value");
+  }
+});
+
 describe("a JSON body", () => {
   test.each([
     [{ models: ["*"] }, "missing_parameter", "name"],

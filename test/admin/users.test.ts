@@ -61,6 +61,19 @@ test("the last administrator can neither be deleted nor lose the role", async ()
   expect((await users.findByName("Ada"))?.role).toBe("admin");
 });
 
+test("of two administrators who lose their roles at the same time, one keeps it", async () => {
+  const { browser, users } = await signedInFixture();
+  const { json: bob } = await create(browser, "Bob", "admin");
+  const ada = await users.findByName("Ada");
+  const demote = (id: string | undefined) =>
+    browser.call(`/users/${id}`, { method: "PATCH", body: { role: "viewer" } });
+  const statuses = (await Promise.all([demote(ada?.id), demote(bob.id)])).map(
+    ({ status }) => status,
+  );
+  expect(statuses).toContain(400);
+  expect((await users.list()).filter(({ role }) => role === "admin")).toHaveLength(1);
+});
+
 test("a new password ends the other sessions of the user", async () => {
   const { app, browser } = await signedInFixture();
   const { json: bob } = await create(browser, "Bob", "viewer");

@@ -10,6 +10,7 @@ import { configuredLimits } from "../../config/limit-scopes.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { createSerialize } from "../../lib/tasks.ts";
 import type { KeySettings, StoredKey } from "../../storage/ports/key-store.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -104,8 +105,15 @@ export function keyRoutes({
     return context.json(shown);
   };
 
+  /** One rotation at a time: a key that is rotated twice at the same time has one successor. */
+  const inTurn = createSerialize();
+
   const rotate = async (context: AdminApiContext): Promise<Response> => {
     const { overlapHours } = await readBody(context, rotationBody);
+    return inTurn(() => replaceKey(context, overlapHours));
+  };
+
+  const replaceKey = async (context: AdminApiContext, overlapHours: number): Promise<Response> => {
     const before = await findActive(context);
     const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } = before;
     // The new key is valid for as long as the old one was, and not only until the old one ends.

@@ -1,9 +1,11 @@
 /** /users: the users who may sign in to the console. */
+import type { z } from "zod";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { createSerialize } from "../../lib/tasks.ts";
 import type { StoredUser, UserChanges } from "../../storage/ports/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
@@ -18,6 +20,9 @@ export function userRoutes({
   audit,
   now,
 }: SignInDependencies): readonly AdminRoute[] {
+  /** One change at a time: of two administrators who are removed at the same time, the second is the last one. */
+  const inTurn = createSerialize();
+
   const record = (
     context: AdminApiContext,
     action: string,
@@ -64,7 +69,15 @@ export function userRoutes({
   const update = async (context: AdminApiContext): Promise<Response> => {
     const { password, name, ...access } = await readBody(context, changedUserBody);
     const passwordHash = password === undefined ? undefined : await passwords.hash(password);
-    // Read after the slow hash: the role may have changed in the meantime.
+    // After the slow hash: the role may have changed in the meantime.
+    return inTurn(() => change(context, { name, ...access }, passwordHash));
+  };
+
+  const change = async (
+    context: AdminApiContext,
+    { name, ...access }: Omit<z.output<typeof changedUserBody>, "password">,
+    passwordHash: string | undefined,
+  ): Promise<Response> => {
     const user = await find(context);
     // The user may still belong to a project that the configuration file no longer has.
     requireProjects(access.projects, user.projects ?? []);
@@ -85,13 +98,14 @@ export function userRoutes({
     return context.json(shownUser(changed));
   };
 
-  const remove = async (context: AdminApiContext): Promise<Response> => {
-    const user = await find(context);
-    await requireAnotherAdmin(user);
-    await users.delete(user.id);
-    await record(context, "user.deleted", user);
-    return context.body(null, 204);
-  };
+  const remove = (context: AdminApiContext): Promise<Response> =>
+    inTurn(async () => {
+      const user = await find(context);
+      await requireAnotherAdmin(user);
+      await users.delete(user.id);
+      await record(context, "user.deleted", user);
+      return context.body(null, 204);
+    });
 
   const requireProjects = (given: User["projects"] = [], before: readonly string[]): void => {
     const known = [...(snapshot().projects?.keys() ?? []), ...before];
