@@ -2,6 +2,7 @@
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
+import { asDocumented } from "./documented-responses.ts";
 
 const password = "correct horse battery";
 
@@ -86,5 +87,6 @@ export async function signInAs(
     .getSetCookie()
     .map((each) => each.split(";")[0])
     .join("; ");
-  return (path: string): Promise<Response> => fetch(`${api}${path}`, { headers: { cookie } });
+  return async (path: string): Promise<Response> =>
+    asDocumented(await fetch(`${api}${path}`, { headers: { cookie } }), "GET", adminToken);
 }
