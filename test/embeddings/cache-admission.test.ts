@@ -1,4 +1,4 @@
-/** Admission policy of the embedding cache: one bulk request does not evict the entries of interactive requests. */
+/** Scan resistance of the embedding cache: requests for many new texts do not evict the entries that are used. */
 import { describe, expect, test } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
@@ -14,8 +14,10 @@ interface Setup {
   readonly capacity: number;
 }
 
-function setUpCache(make: (maxBytes: number) => EmbeddingCache): Setup {
-  const cache = make(2 * 1024 * 1024);
+const MiB = 1024 * 1024;
+
+function setUpCache(make: (maxBytes: number) => EmbeddingCache, maxBytes = 2 * MiB): Setup {
+  const cache = make(maxBytes);
   let capacity = 0;
   for (;;) {
     cache.set(`probe ${capacity}`, { vector: vectorOf(1, 256), tokens: 1 });
@@ -62,7 +64,7 @@ describe.each(caches)("%s", (_, make) => {
     fill(setup);
     addBulk(setup, 10 * setup.capacity);
     expect(hitRate(setup)).toBeWithin(0.9, 1);
-    expect(setup.cache.bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(setup.cache.bytes).toBeLessThanOrEqual(2 * MiB);
   });
 
   test.each([64, 1536])("even if the vectors of the batch have %i numbers", (length) => {
@@ -121,10 +123,66 @@ describe.each(caches)("%s", (_, make) => {
   });
 });
 
+describe("scan resistance", () => {
+  /** Gets each key, and sets it if it is not cached. Returns the share of hits. */
+  const use = (cache: EmbeddingCache, name: string, count: number, length = 256): number => {
+    let hits = 0;
+    for (let at = 0; at < count; at++) {
+      if (cache.get(`${name} ${at}`, "base64")) hits++;
+      else cache.set(`${name} ${at}`, { vector: vectorOf(at, length), tokens: at });
+    }
+    return hits / count;
+  };
+  const shareOf = (cache: EmbeddingCache, name: string, count: number): number => {
+    let held = 0;
+    for (let at = 0; at < count; at++) if (cache.has(`${name} ${at}`)) held++;
+    return held / count;
+  };
+
+  test.each([256, 64, 384, 1536])(
+    "keeps entries with two hits among others through a scan of vectors of %i numbers",
+    (length) => {
+      const { cache, capacity } = setUpCache(caches[0]![1]);
+      const count = Math.floor(capacity * 0.7);
+      // The entries share slabs with others.
+      for (let at = 0; at < count; at++) {
+        cache.set(`used ${at}`, { vector: vectorOf(at, 256), tokens: at });
+        if (at % 3 === 0) cache.set(`other ${at}`, { vector: vectorOf(0, 256), tokens: 0 });
+      }
+      for (let round = 0; round < 2; round++) use(cache, "used", count);
+      use(cache, "scan", 10 * capacity, length);
+      expect(shareOf(cache, "used", count)).toBeWithin(0.9, 1.01);
+      for (let at = 0; at < count; at++) {
+        const known = cache.get(`used ${at}`, "float");
+        if (known) expect(known).toEqual({ vector: vectorOf(at, 256), tokens: at });
+      }
+      expect(cache.bytes).toBeLessThanOrEqual(2 * MiB);
+    },
+  );
+
+  test("leaves space for new entries when all entries were used", () => {
+    const { cache, capacity } = setUpCache(caches[0]![1]);
+    for (let round = 0; round < 3; round++) use(cache, "used", capacity);
+    const count = Math.floor(capacity / 6);
+    use(cache, "new", count);
+    expect(shareOf(cache, "new", count)).toBe(1);
+  });
+
+  test("a scan that is repeated does not evict entries that are used meanwhile", () => {
+    const { cache, capacity } = setUpCache(caches[0]![1]);
+    const count = Math.floor(capacity / 2);
+    for (let round = 0; round < 3; round++) use(cache, "used", count);
+    for (let round = 0; round < 4; round++) {
+      use(cache, "scan", 10 * capacity);
+      expect(use(cache, "used", count)).toBeGreaterThan(0.9);
+    }
+  });
+});
+
 describe("the cache stage", () => {
   /** Sends requests through the stage, and counts the inputs that reach the upstream. */
-  function setUpStage() {
-    const setup = setUpCache(caches[0]![1]);
+  function setUpStage(maxBytes?: number) {
+    const setup = setUpCache(caches[0]![1], maxBytes);
     let sent = 0;
     const send = cacheStage({
       cache: setup.cache,
@@ -172,6 +230,29 @@ describe("the cache stage", () => {
     const misses = await embed(used);
     expect(misses / capacity).toBeLessThan(0.1);
   });
+
+  test.each([50, 1])(
+    "keeps a working set with two hits through 30,000 new texts in interactive requests of %i inputs, and adapts to a new working set",
+    async (inputs) => {
+      const { embed, texts } = setUpStage(8 * MiB);
+      /** Returns the share of inputs that were not cached. */
+      const embedAll = async (all: readonly string[]): Promise<number> => {
+        let misses = 0;
+        for (let at = 0; at < all.length; at += inputs)
+          misses += await embed(all.slice(at, at + inputs));
+        return misses / all.length;
+      };
+      const used = texts("used", 4000);
+      for (let round = 0; round < 3; round++) await embedAll(used);
+      expect(await embedAll(texts("document", 30_000))).toBe(1);
+      // In one request, which is a bulk request and does not count as a use.
+      expect((await embed(used)) / used.length).toBeLessThan(0.1);
+
+      const changed = texts("changed", 4000);
+      for (let round = 0; round < 4; round++) await embedAll(changed);
+      expect(await embedAll(changed)).toBeLessThan(0.1);
+    },
+  );
 
   test("evicts the working set for ordinary requests", async () => {
     const { capacity, embed, texts } = setUpStage();

@@ -1,6 +1,6 @@
-/** When a target turns out to have drifted, all cached vectors are cleared. */
+/** When a target turns out to have drifted, all cached vectors are cleared, and their memory is freed. */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { copyFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
@@ -98,4 +98,49 @@ test("a file that is not used any more after an error is cleared as well, also b
   await fourth.close();
   expect(found).toEqual([keyFor("new")]);
   expect(reports).toEqual([expect.stringContaining("disk is full")]);
+});
+
+describe("the memory of a cleared cache", () => {
+  const MiB = 1024 * 1024;
+  const fill = (cache: EmbeddingCache, name: string, count: number): void => {
+    for (let at = 0; at < count; at++) cache.set(`${name} ${at}`, { vector, tokens: 1 });
+  };
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  test("returns to the operating system, in steps", async () => {
+    const cache = new EmbeddingCache({ maxBytes: 256 * MiB });
+    fill(cache, "key", 125_000);
+    const [bytes, resident] = [cache.bytes, process.memoryUsage.rss()];
+    expect(bytes).toBeGreaterThan(200 * MiB);
+    void cache.clear();
+    expect(cache.size).toBe(0);
+    const steps: number[] = [];
+    do {
+      steps.push(cache.bytes);
+      await turn();
+    } while (cache.bytes > 0);
+    // One step frees a few slabs only, so that the event loop is not blocked.
+    expect(steps.length).toBeGreaterThan(8);
+    expect(steps[0]).toBeGreaterThan(bytes / 2);
+    await until(() => process.memoryUsage.rss() < resident - 128 * MiB);
+  });
+
+  test("is used for new vectors meanwhile, within the limit", async () => {
+    const maxBytes = 64 * MiB;
+    const cache = new EmbeddingCache({ maxBytes });
+    fill(cache, "old", 40_000);
+    cache.clearMemory();
+    for (let step = 0; step < 10; step++) {
+      if (step === 5) cache.clearMemory();
+      fill(cache, `step ${step}`, 5000);
+      expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+      await turn();
+    }
+    for (let step = 5; step < 10; step++) {
+      for (let at = 0; at < 5000; at += 50)
+        expect(cache.get(`step ${step} ${at}`, "float")).toMatchObject({ vector });
+    }
+    expect(cache.size).toBe(25_000);
+    expect(cache.get("old 39999", "float")).toBeUndefined();
+  });
 });

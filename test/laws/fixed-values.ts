@@ -7,7 +7,7 @@ import { streamTimes } from "../../server/app.ts";
 import { keyRandomBytes } from "../../server/auth/generate-key.ts";
 import { batchDefaults } from "../../server/embeddings/batch.ts";
 import { maxInteractiveInputs } from "../../server/embeddings/cache/cache-stage.ts";
-import { bulkShare } from "../../server/embeddings/cache/embedding-cache.ts";
+import { bulkShare, protectedShare } from "../../server/embeddings/cache/embedding-cache.ts";
 import { minSimilarity } from "../../server/embeddings/drift-canary.ts";
 import { maxParallelSubRequests } from "../../server/embeddings/split.ts";
 import { deliveryTimeoutMs, retryJitter } from "../../server/events/delivery-queue.ts";
@@ -172,6 +172,11 @@ export const fixedValues: readonly (readonly [page: string, label: string, value
     "docs/caching-and-batching.md",
     "Share of a full cache for vectors of bulk requests",
     fraction(bulkShare),
+  ],
+  [
+    "docs/caching-and-batching.md",
+    "Share of a full cache for vectors with two hits",
+    `${protectedShare * 100} %`,
   ],
   [
     "docs/caching-and-batching.md",

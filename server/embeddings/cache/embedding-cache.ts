@@ -1,17 +1,24 @@
 /**
  * Embedding cache in memory, bounded by bytes, with a time to live (TTL) and LRU eviction. The least recently used
- * entry of the right size class is evicted first; if none of the old entries has that size, all entries in the slab of
- * the oldest entry are evicted.
+ * entry of the right size class is evicted first; if none of the old entries has that size, the slab of the oldest
+ * entry is cleared.
  *
- * Entries of bulk requests are in a list of their own (a probation segment, as in segmented LRU). Once the cache is
- * full, that list has a small share of the cache, so one bulk request does not evict the entries of interactive
- * requests.
+ * Scan resistance (segmented LRU): each entry is in one of three lists. New entries are in the main list (probation);
+ * the second hit moves an entry to the protected list. While the protected list has no more than its share, new entries
+ * evict entries of the main list only, so a scan of many new texts does not evict the entries that are used. Entries
+ * of bulk requests have a list with a small share, so that they do not evict the main list either.
  */
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
-import { LruList, type Slab, SlabAllocator, slotSizeClassOf } from "./slab-allocator.ts";
+import {
+  EvictedKeys,
+  LruList,
+  type Slab,
+  SlabAllocator,
+  slotSizeClassOf,
+} from "./slab-allocator.ts";
 
 export interface CachedEmbedding {
   readonly vector: Vector;
@@ -57,6 +64,8 @@ const usualSlabs = 32;
  */
 const oldestOf = 64;
 const maxSearched = 256;
+/** How many old entries are searched for slots of protected entries when a slab is cleared. */
+const maxReplaced = 4096;
 /**
  * Cache operations between two hints to the garbage collector. It counts the slabs as heap growth, and without hints
  * lets twice as much garbage accumulate.
@@ -64,6 +73,15 @@ const maxSearched = 256;
 const operationsBetweenHints = 4096;
 /** The share of a full cache that the entries of bulk requests may have. */
 export const bulkShare = 1 / 16;
+/** The share of a full cache that protected entries may have. */
+export const protectedShare = 4 / 5;
+/** A smaller cache is a plain LRU: too few entries would stay long enough for a second hit. */
+const minSegmentedBytes = 16 * 1024;
+/** For this many bytes of the cache, the hash of one evicted key is kept, in four bytes. */
+const bytesPerEvictedKey = 2048;
+
+/** Slabs that are freed in one turn of the event loop after a clear. */
+const slabsPerStep = 64;
 
 /** The number of hot entries whose base64 text is kept, in addition to `maxBytes`. */
 const maxHotEntries = 1024;
@@ -72,8 +90,8 @@ class CacheEntry {
   readonly key: string;
   /** The list that the entry is in. */
   list: LruList<CacheEntry>;
-  readonly slab: Slab<CacheEntry>;
-  readonly slot: number;
+  slab: Slab<CacheEntry>;
+  slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
   /** Unix milliseconds. 0 in a cache without expiry. */
@@ -109,18 +127,25 @@ export class EmbeddingCache {
   readonly #persistence: CachePersistence | undefined;
   readonly #expiry: EmbeddingCacheOptions["expiry"];
   readonly #allocator: SlabAllocator<CacheEntry>;
-  readonly #entries = new Map<string, CacheEntry>();
+  #entries = new Map<string, CacheEntry>();
+  /** New entries, and entries with one hit: the probation segment. */
   readonly #main = new LruList<CacheEntry>();
+  /** Entries with several hits of interactive requests. In a small cache, the same list as `#main`. */
+  readonly #protected: LruList<CacheEntry>;
   /** Entries of bulk requests that no interactive request has used. */
   readonly #bulk = new LruList<CacheEntry>();
+  /** Undefined until the first eviction. */
+  #evictedKeys: EvictedKeys | undefined;
   #operations = 0;
   #generation = 0;
+  #isShrinking = false;
   /** Ring buffer of the hot entries; the oldest is replaced next. */
   readonly #hot: (CacheEntry | undefined)[] = [];
   #nextHot = 0;
 
   constructor({ maxBytes, persistence, slabBytes, expiry }: EmbeddingCacheOptions) {
     this.#maxBytes = maxBytes;
+    this.#protected = maxBytes < minSegmentedBytes ? this.#main : new LruList();
     this.#persistence = persistence;
     this.#expiry = expiry;
     this.#allocator = new SlabAllocator(slabBytes ?? slabBytesFor(maxBytes));
@@ -152,17 +177,23 @@ export class EmbeddingCache {
   get(key: string, encoding: "float" | "base64", isBulk = false): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || this.#isExpired(entry.madeAt)) return undefined;
-    const list = isBulk ? this.#bulk : this.#main;
-    if (entry !== list.newest && !(isBulk && entry.list === this.#main)) {
-      entry.list.remove(entry);
-      entry.list = list;
-      list.addNewest(entry);
-    }
+    const { list } = entry;
+    const isPromoted = !isBulk && (list === this.#main ? entry.wasRequested : list === this.#bulk);
+    if (isPromoted) this.#promote(entry);
+    else if (!isBulk || list === this.#bulk) list.renew(entry);
     if (!isBulk) this.#persistence?.touch(key);
     this.#countOperation();
     if (encoding === "base64" && entry.wasRequested) return entry.encoded ?? this.#makeHot(entry);
     entry.wasRequested = true;
     return read(entry, encoding);
+  }
+
+  /** From the bulk list to the main list, or from there to the protected list. */
+  #promote(entry: CacheEntry): void {
+    const { list } = entry;
+    list.remove(entry);
+    entry.list = list === this.#bulk ? this.#main : this.#protected;
+    entry.list.addNewest(entry);
   }
 
   #makeHot(entry: CacheEntry): CachedEmbedding {
@@ -184,7 +215,7 @@ export class EmbeddingCache {
   /** Takes a vector from the cache that replicas share. It is not persisted. */
   adopt(key: string, { vector, tokens, madeAt }: SharedEmbedding, isBulk: boolean): void {
     if (this.#entries.has(key) || this.#isExpired(madeAt)) return;
-    const list = isBulk ? this.#bulk : this.#main;
+    const list = this.#listFor(key, isBulk);
     const { length } = vector;
     const slab = this.#makeSpace(slotSizeClassOf(vector.byteLength), list);
     if (!slab?.write(slab.nextSlot, vector, length)) return;
@@ -196,8 +227,9 @@ export class EmbeddingCache {
     const length = dimensionsOf(vector);
     if (length < 0) return false;
     const before = this.#entries.get(key);
-    // A bulk request that refreshes an entry leaves it in the list of interactive requests.
-    const list = isBulk && before?.list !== this.#main ? this.#bulk : this.#main;
+    // A refreshed entry stays in its list, unless an interactive request refreshes an entry of a bulk request.
+    const staysInList = before && before.list !== this.#bulk;
+    const list = staysInList ? before.list : this.#listFor(key, isBulk);
     if (before) this.#remove(before);
     const slab = this.#makeSpace(slotSizeClassOf(length * 4), list);
     if (!slab) return inspectVector(vector) !== undefined;
@@ -225,10 +257,28 @@ export class EmbeddingCache {
     await this.#persistence?.clear();
   }
 
+  /** The entries are gone when this returns. Their memory is freed in steps. */
   clearMemory(): void {
     this.#generation++;
-    for (const entry of this.#entries.values()) this.#remove(entry);
+    // A new map: `clear` would keep a reference to the table of the old one.
+    this.#entries = new Map();
+    for (const list of [this.#main, this.#protected, this.#bulk]) list.clear();
+    this.#evictedKeys = undefined;
+    this.#hot.length = 0;
+    this.#nextHot = 0;
+    this.#allocator.freeAll();
+    if (this.#isShrinking) return;
+    this.#isShrinking = true;
+    this.#shrink();
   }
+
+  /** Returns empty slabs to the operating system, in steps: a cache of gigabytes would block the event loop. */
+  readonly #shrink = (): void => {
+    let slabs = 0;
+    while (slabs < slabsPerStep && this.#allocator.shrink()) slabs++;
+    this.#isShrinking = slabs === slabsPerStep;
+    if (this.#isShrinking) setImmediate(this.#shrink);
+  };
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
@@ -240,6 +290,15 @@ export class EmbeddingCache {
     const entry = this.#enter(key, this.#main, slab, { length, tokens, madeAt });
     this.#main.addOldest(entry);
     return true;
+  }
+
+  /**
+   * The list of a new entry. A key that was evicted recently and is requested again is protected at once (2Q). So a new
+   * working set replaces the protected entries even if it is too large to get two hits in the main list.
+   */
+  #listFor(key: string, isBulk: boolean): LruList<CacheEntry> {
+    if (isBulk) return this.#bulk;
+    return this.#evictedKeys?.has(key) ? this.#protected : this.#main;
   }
 
   #isExpired(madeAt: number): boolean {
@@ -268,7 +327,7 @@ export class EmbeddingCache {
     // Shorter vectors mean more entries, whose overhead reduces the number of slabs.
     if (!this.#hasSpace(0) && !this.#allocator.shrink()) {
       const { oldest } = this.#evictedList(slotBytes, list);
-      if (oldest) this.#remove(oldest);
+      if (oldest) this.#evict(oldest);
     }
     const free = this.#freeSlab(slotBytes);
     if (free) return free;
@@ -276,26 +335,56 @@ export class EmbeddingCache {
     return this.#allocator.slabWith(slotBytes);
   }
 
-  /** The list that frees space for an entry of `list`: that of bulk requests, if it has more than its share. */
+  /** The list that frees space for an entry of `list`: one that has more than its share, or the main list. */
   #evictedList(slotBytes: number, list: LruList<CacheEntry>): LruList<CacheEntry> {
-    const added = list === this.#bulk ? slotBytes + entryOverhead : 0;
-    const exceedsShare = this.#bulk.bytes + added > this.#maxBytes * bulkShare;
-    const isBulkEvicted = this.#main.oldest === undefined || exceedsShare;
-    return isBulkEvicted && this.#bulk.oldest ? this.#bulk : this.#main;
+    const main = this.#main;
+    const bulk = this.#bulk;
+    const protectedList = this.#protected;
+    const added = slotBytes + entryOverhead;
+    const bulkBytes = bulk.bytes + (list === bulk ? added : 0);
+    if (bulk.oldest && bulkBytes > this.#maxBytes * bulkShare) return bulk;
+    // A share of the entries, not of the slabs: otherwise, in slabs with unused space, protected entries would leave
+    // no space for new ones.
+    const protectedBytes = protectedList.bytes + (list === protectedList ? added : 0);
+    const maxProtectedBytes = (main.bytes + bulkBytes + protectedBytes) * protectedShare;
+    if (protectedList.oldest && protectedBytes > maxProtectedBytes) return protectedList;
+    if (main.oldest) return main;
+    return bulk.oldest ? bulk : protectedList;
   }
 
-  /** Evicts the oldest entry of that size class, or, where none is old, all entries in the slab of the oldest entry. */
-  #freeSlot(slotBytes: number, { oldest }: LruList<CacheEntry>): void {
-    let entry = oldest;
+  /** Evicts the oldest entry of that size class, or, where none is old, clears the slab of the oldest entry. */
+  #freeSlot(slotBytes: number, list: LruList<CacheEntry>): void {
+    let entry = list.oldest;
     const limit = Math.min(maxSearched, 1 + this.#entries.size / oldestOf);
     for (let searched = 0; entry && searched < limit; searched++) {
       if (entry.slab.slotBytes === slotBytes) {
-        this.#remove(entry);
+        this.#evict(entry);
         return;
       }
       entry = entry.newer;
     }
-    for (const owner of oldest?.slab.owners ?? []) this.#remove(owner);
+    if (list.oldest) this.#clearSlab(list.oldest.slab, list);
+  }
+
+  /**
+   * Evicts the entries of a slab. Protected entries move to the slots of old entries of `list` in other slabs, which
+   * are evicted instead.
+   */
+  #clearSlab(slab: Slab<CacheEntry>, list: LruList<CacheEntry>): void {
+    const moved: CacheEntry[] = [];
+    for (const owner of slab.owners) {
+      if (owner.list === this.#protected && owner.list !== list) moved.push(owner);
+      else this.#evict(owner);
+    }
+    let [next, searched] = [list.oldest, 0];
+    for (const entry of moved) {
+      while (next && next.slab.slotBytes !== slab.slotBytes && searched++ < maxReplaced)
+        next = next.newer;
+      const replaced = searched < maxReplaced ? next : undefined;
+      next = next?.newer;
+      if (replaced) exchangeSlots(entry, replaced);
+      this.#evict(replaced ?? entry);
+    }
   }
 
   #countOperation(): void {
@@ -314,12 +403,29 @@ export class EmbeddingCache {
     return entry;
   }
 
+  #evict(entry: CacheEntry): void {
+    if (entry.list !== this.#bulk) {
+      this.#evictedKeys ??= new EvictedKeys(this.#maxBytes / bytesPerEvictedKey);
+      this.#evictedKeys.add(entry.key);
+    }
+    this.#remove(entry);
+  }
+
   #remove(entry: CacheEntry): void {
     entry.encoded = undefined;
     entry.list.remove(entry);
     this.#entries.delete(entry.key);
     this.#allocator.free(entry);
   }
+}
+
+/** Both are of one size class. The vector of `replaced` is lost. */
+function exchangeSlots(moved: CacheEntry, replaced: CacheEntry): void {
+  const { slab, slot, length } = moved;
+  replaced.slab.write(replaced.slot, slab.view(slot, length), length);
+  [moved.slab, moved.slot] = [replaced.slab, replaced.slot];
+  [replaced.slab, replaced.slot] = [slab, slot];
+  for (const entry of [moved, replaced]) entry.slab.replaceOwner(entry.slot, entry);
 }
 
 const read = (

@@ -72,6 +72,11 @@ export class Slab<T> {
     this.#owners[this.#free.pop() as number] = owner;
   }
 
+  /** Gives an allocated slot to another owner. */
+  replaceOwner(slot: number, owner: T): void {
+    this.#owners[slot] = owner;
+  }
+
   free(slot: number): void {
     this.#owners[slot] = undefined;
     this.#free.push(slot);
@@ -111,6 +116,13 @@ export class Slab<T> {
     return this.#floats.subarray(from, from + length);
   }
 
+  /** Frees all slots. The slab has no size class until it is divided. */
+  freeAll(): void {
+    this.#slotBytes = 0;
+    this.#owners = [];
+    this.#free = [];
+  }
+
   /** Frees the memory of an empty slab immediately, without the garbage collector. */
   discard(): void {
     this.#memory.transfer(0);
@@ -125,7 +137,7 @@ export class Slab<T> {
  */
 export class SlabAllocator<T extends SlotOwner<T>> {
   readonly slabBytes: number;
-  #slabs = 0;
+  readonly #slabs: Slab<T>[] = [];
   readonly #empty: Slab<T>[] = [];
   /** Partly filled slabs, by size class. */
   readonly #open = new Map<number, Slab<T>[]>();
@@ -135,7 +147,7 @@ export class SlabAllocator<T extends SlotOwner<T>> {
   }
 
   get bytes(): number {
-    return this.#slabs * this.slabBytes;
+    return this.#slabs.length * this.slabBytes;
   }
 
   /** A slab with a free slot of this size class. */
@@ -148,8 +160,9 @@ export class SlabAllocator<T extends SlotOwner<T>> {
   }
 
   grow(): void {
-    this.#empty.push(new Slab(this.slabBytes));
-    this.#slabs++;
+    const slab = new Slab<T>(this.slabBytes);
+    this.#slabs.push(slab);
+    this.#empty.push(slab);
   }
 
   /** False when no slab is empty. */
@@ -157,8 +170,18 @@ export class SlabAllocator<T extends SlotOwner<T>> {
     const slab = this.#empty.pop();
     if (!slab) return false;
     slab.discard();
-    this.#slabs--;
+    drop(this.#slabs, slab);
     return true;
+  }
+
+  /** Frees the slots of all owners, without a step for each owner. All slabs are empty then. */
+  freeAll(): void {
+    this.#open.clear();
+    this.#empty.length = 0;
+    for (const slab of this.#slabs) {
+      slab.freeAll();
+      this.#empty.push(slab);
+    }
   }
 
   allocate(owner: T): void {
@@ -232,6 +255,19 @@ export class LruList<E extends LruEntry<E>> {
     this.bytes += entry.bytes;
   }
 
+  /** Makes an entry of this list the newest. */
+  renew(entry: E): void {
+    if (entry === this.newest) return;
+    this.remove(entry);
+    this.addNewest(entry);
+  }
+
+  clear(): void {
+    this.newest = undefined;
+    this.oldest = undefined;
+    this.bytes = 0;
+  }
+
   remove(entry: E): void {
     const { newer, older } = entry;
     if (newer) newer.older = older;
@@ -240,4 +276,36 @@ export class LruList<E extends LruEntry<E>> {
     else this.oldest = newer;
     this.bytes -= entry.bytes;
   }
+}
+
+/**
+ * The keys that were evicted last (ghost entries), as a table of their hashes. A newer key replaces one with the same
+ * index, so the table forgets by itself. Two keys with the same hash are taken for each other, which changes only the
+ * order of evictions.
+ */
+export class EvictedKeys {
+  readonly #hashes: Uint32Array;
+
+  constructor(count: number) {
+    this.#hashes = new Uint32Array(Math.ceil(count));
+  }
+
+  add(key: string): void {
+    const hash = hashOf(key);
+    this.#hashes[hash % this.#hashes.length] = hash;
+  }
+
+  has(key: string): boolean {
+    const hash = hashOf(key);
+    return this.#hashes[hash % this.#hashes.length] === hash;
+  }
+}
+
+/** Of the last characters only: keys are base64 of SHA-256, so these are as random as the whole key. */
+function hashOf(key: string): number {
+  let hash = 0;
+  for (let at = key.length - 8; at < key.length; at++)
+    hash = Math.imul(hash ^ key.charCodeAt(at), 0x9e3779b1);
+  // The high bits of a product depend on all characters, the low bits do not.
+  return (hash ^ (hash >>> 15)) >>> 0;
 }
