@@ -250,6 +250,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "This key is defined in the configuration file. Change it there.":
     "此密钥在配置文件中定义。请在那里更改。",
   "There is no project {}.": "没有项目 {1}。",
+  "Invalid '{}': in a URL, '.' and '..' mean another path. Choose another one.":
+    "“{1}” 无效：在 URL 中，“.” 和 “..” 表示其他路径。请另选一个。",
   "The URL contains the character U+0000 (null).": "URL 包含字符 U+0000（空字符）。",
   "The body contains the character U+0000 (null), which cannot be stored.":
     "请求正文包含无法存储的字符 U+0000（空字符）。",

@@ -79,6 +79,22 @@ test("a date that does not exist is refused, and the error shows a valid one", a
   expect(message).toContain("it must be a date such as 2027-01-31");
 });
 
+test("an id that no URL can have, and a webhook name that no page can show, are refused", async () => {
+  const target = { upstream: "vexel-minilm", model: "all-minilm-l6-v2" };
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const webhook = { url: "http://127.0.0.1:1/", secret };
+  for (const [path, param, body] of [
+    ["projects", "name", { name: ".." }],
+    ["models", "id", { id: ".", kind: "embedding", targets: [target] }],
+    ["webhooks", "name", { ...webhook, name: "" }],
+    ["webhooks", "name", { ...webhook, name: "a\nb" }],
+    ["webhooks", "name", { ...webhook, name: "x".repeat(201) }],
+  ] as const) {
+    const response = await send(`/admin/api/${path}`, "POST", JSON.stringify(body));
+    await expectError(response, "invalid_value", param);
+  }
+});
+
 test("the character U+0000 is refused in the URL, in a cursor and in a body", async () => {
   for (const path of ["/keys?search=a%00", "/requests/%00", "/requests?model=%00"]) {
     await expectError(await send(`/admin/api${path}`, "GET"), "invalid_value");

@@ -4,9 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { name } from "../../../contract/schemas/names.ts";
 import { EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
+import { validate } from "../../http/read-body.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type JsonObject, VersionConflict } from "../../storage/ports/config-entity-store.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -138,7 +140,10 @@ function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: Jso
   const { [identity]: given, ...value } = body;
   // Webhooks have no names in vexel.yaml, so the name is optional here.
   const id = given ?? (kind === "webhook" ? `webhook-${randomBytes(4).toString("hex")}` : given);
-  if (typeof id === "string") return { id, value };
+  if (typeof id === "string") {
+    refuseUnusableId(kind, identity, id);
+    return { id, value };
+  }
   throw id === undefined
     ? new GatewayError("missing_parameter", `Missing required parameter: '${identity}'.`, {
         param: identity,
@@ -148,9 +153,20 @@ function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: Jso
       });
 }
 
+/** The id is a segment of the entity's URL. The schemas of the other kinds validate their ids. */
+function refuseUnusableId(kind: EntityKind, identity: string, id: string): void {
+  if (kind === "webhook") validate(z.object({ name }), { name: id });
+  if (id !== "." && id !== "..") return;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid '${identity}': in a URL, '.' and '..' mean another path. Choose another one.`,
+    { param: identity },
+  );
+}
+
 /** Removes the name of a webhook: the store keeps the name as its id, not as a member. */
-function ownMembers(kind: EntityKind, { name, ...value }: JsonObject): JsonObject {
-  return kind === "webhook" || name === undefined ? value : { name, ...value };
+function ownMembers(kind: EntityKind, { name: given, ...value }: JsonObject): JsonObject {
+  return kind === "webhook" || given === undefined ? value : { name: given, ...value };
 }
 
 /** The version in `if-match`, such as `"3"`. Undefined: the change replaces any version. */
