@@ -150,7 +150,7 @@ export class IdempotentRequest {
   recordStream(body: AsyncIterable<StreamChunk>, headers: Headers): AsyncIterable<StreamChunk> {
     const request = this.#request;
     if (!request || (!this.finishesOnDisconnect && !request.hasIdempotencyKey)) return body;
-    const { chunks } = detachableStream(body, {
+    return detachableStream(body, {
       continueDetached: this.finishesOnDisconnect,
       onDetach: () => void this.#detach(),
       onChunk: (chunk) => request.append(chunk),
@@ -162,7 +162,6 @@ export class IdempotentRequest {
         this.#stopListening();
       },
     });
-    return chunks;
   }
 
   /**

@@ -1,12 +1,6 @@
 /** A stream that can be detached from its reader: after the reader has left, it is still read to its end. */
 import { ignoreRejection } from "./tasks.ts";
 
-interface DetachableStream<Chunk> {
-  readonly chunks: AsyncIterable<Chunk>;
-  /** The reader left before the end of the stream. */
-  readonly isDetached: () => boolean;
-}
-
 interface StreamCallbacks<Chunk> {
   /** True: the stream is read to its end without a reader. False: it is canceled. */
   readonly continueDetached: boolean;
@@ -21,7 +15,7 @@ interface StreamCallbacks<Chunk> {
 export function detachableStream<Chunk>(
   source: AsyncIterable<Chunk>,
   callbacks: StreamCallbacks<Chunk>,
-): DetachableStream<Chunk> {
+): AsyncIterable<Chunk> {
   const iterator = source[Symbol.asyncIterator]();
   let detached = false;
   let ended = false;
@@ -34,7 +28,7 @@ export function detachableStream<Chunk>(
       if (!result.done) callbacks.onChunk(result.value);
       return result;
     } finally {
-      // Also after a failure: identical requests may wait until `onEnd` releases them.
+      // Also after a failure: others may wait for `onEnd`.
       if ((result === undefined || result.done) && !ended) {
         ended = true;
         await callbacks.onEnd();
@@ -55,7 +49,7 @@ export function detachableStream<Chunk>(
     try {
       await iterator.return?.();
     } finally {
-      // Also after a failure: identical requests may wait until `onEnd` releases them.
+      // Also after a failure: others may wait for `onEnd`.
       ended = true;
       await callbacks.onEnd();
     }
@@ -66,7 +60,7 @@ export function detachableStream<Chunk>(
       detached = true;
       if (callbacks.continueDetached) {
         callbacks.onDetach();
-        // A failure is in the request record already.
+        // No reader is left to get a failure. `onEnd` is called after it as well.
         ignoreRejection(readToEnd());
       } else {
         await cancel();
@@ -75,8 +69,5 @@ export function detachableStream<Chunk>(
     return { done: true, value: undefined };
   };
 
-  return {
-    chunks: { [Symbol.asyncIterator]: () => ({ next, return: detach }) },
-    isDetached: () => detached,
-  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: detach }) };
 }

@@ -11,7 +11,6 @@ import {
 } from "../../server/idempotency/idempotency-store.ts";
 import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
-import { detachableStream } from "../../server/lib/detachable-stream.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
@@ -436,25 +435,4 @@ test("an identical request gets an error if the undelivered response it waits fo
     { reason: { kind: "storage_unavailable" } },
   ]);
   expect(await store.findById("", requestId)).toBeUndefined();
-});
-
-test("a detached stream ends once when its source fails", async () => {
-  async function* breaking(): AsyncGenerator<string> {
-    yield "one";
-    throw new Error("broken");
-  }
-  let ended = 0;
-  const { chunks } = detachableStream(breaking(), {
-    continueDetached: true,
-    onDetach: () => undefined,
-    onChunk: () => undefined,
-    onEnd: async () => {
-      ended++;
-    },
-  });
-  const reading = (async () => {
-    for await (const chunk of chunks) expect(chunk).toBe("one");
-  })();
-  await expect(reading).rejects.toThrow("broken");
-  expect(ended).toBe(1);
 });
