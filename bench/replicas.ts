@@ -9,7 +9,7 @@ import { LedgerForwarder } from "../server/ledger/forward-ledger.ts";
 import { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../server/storage/postgres/ledger-store.ts";
 import { RedisConnection } from "../server/storage/redis/client.ts";
-import { leaseFromRedis } from "../server/storage/redis/lease-script.ts";
+import { redisLeases } from "../server/storage/redis/lease-script.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { sharedPostgres } from "../test/storage/postgres-server.ts";
 import { startRedis } from "../test/storage/redis-server.ts";
@@ -71,7 +71,7 @@ async function measureLeases(): Promise<void> {
   const redis = await startRedis();
   const connection = new RedisConnection({ url: redis.url });
   await connection.attempted();
-  const send = leaseFromRedis(connection);
+  const leases = redisLeases(connection);
   const [calls, replicas, pools] = [40_000, 100, 20] as const;
   const redisCpuMs = async (): Promise<number> => {
     const text = String(await redis.command("INFO", "cpu"));
@@ -83,7 +83,7 @@ async function measureLeases(): Promise<void> {
   for (let at = 0; at < calls; at += 200) {
     await Promise.all(
       Array.from({ length: 200 }, (_, number) =>
-        send({
+        leases.lease({
           pool: `rate:${(at + number) % pools}`,
           holder: `${(at / 20 + number) % replicas}`,
           limit: 60_000,

@@ -3,14 +3,13 @@
  * shared pool and spends them synchronously, without I/O. Slices are renewed and refilled in the background and given
  * back when they are not used. The slice of a replica that dies expires.
  */
-import type { LeaseReply, LeaseRequest, SendLease } from "../storage/ports/lease-request.ts";
+import type { LeaseReply, LeaseRequest, SharedLeases } from "../storage/ports/shared-leases.ts";
 import { PoolEstimate } from "./pool-estimate.ts";
 
 /** The connection of all pools of a replica to the shared state. */
-export interface SharedPools {
+export interface SharedPools extends SharedLeases {
   /** A name of this process that no other process has. */
   readonly replica: string;
-  readonly send: SendLease;
   /** False: the shared state is unreachable, and each replica uses its share of the limits. */
   readonly isReachable: () => boolean;
   /** The number of replicas, as last known. */
@@ -245,8 +244,7 @@ export class LeasedPool {
 
   /** Never rejects: without a reply, nothing was leased. */
   async #sendLeaseRequest(): Promise<void> {
-    const { send, clock } = this.#shared;
-    const sentAt = clock();
+    const sentAt = this.#shared.clock();
     const held = Math.max(this.held(sentAt), -this.#reserved);
     const needed = Math.max(0, this.#needed - held);
     const leastHeld = Math.min(this.#least, this.#needed);
@@ -256,7 +254,7 @@ export class LeasedPool {
     this.#least = Number.POSITIVE_INFINITY;
     const { pool, unit, refills, isSemaphore, retentionMs, onReply } = this.#options;
     try {
-      const reply = await send({
+      const reply = await this.#shared.lease({
         pool,
         unit,
         refills,

@@ -2,7 +2,7 @@
  * A replica's estimate of a shared pool between two replies: the state at the last reply, plus the refill since then.
  * Amounts are in parts, except `limit` and `unreported`, which are items.
  */
-import type { LeaseReply, LeaseRequest } from "../storage/ports/lease-request.ts";
+import type { LeaseReply, LeaseRequest } from "../storage/ports/shared-leases.ts";
 
 export class PoolEstimate {
   readonly #unit: number;

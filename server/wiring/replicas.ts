@@ -11,7 +11,7 @@ import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
-import { leaseFromRedis } from "../storage/redis/lease-script.ts";
+import { redisLeases } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
@@ -53,7 +53,7 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
     for (const pool of scheduled) if (!pool.tick(now)) scheduled.delete(pool);
   }, tickMs);
 
-  const lease = leaseFromRedis(redis);
+  const leases = redisLeases(redis);
   let reportedAt = Number.NEGATIVE_INFINITY;
   /**
    * Logs why a lease failed, except for an outage of Redis, which `reportUnavailable` logs. Requests are refused after
@@ -88,8 +88,8 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
   return {
     pools: {
       replica,
-      send: (request) =>
-        lease(request).catch((error: unknown) => {
+      lease: (request) =>
+        leases.lease(request).catch((error: unknown) => {
           reportFailedLease(error);
           throw error;
         }),

@@ -26,6 +26,7 @@ const suiteOf: Readonly<Record<string, string>> = {
   ResponseStore: "response-store",
   SessionStore: "console-stores",
   SharedEmbeddings: "shared-embeddings",
+  SharedLeases: "shared-leases",
   SharedResponses: "shared-responses",
   SpendSums: "ledger-store",
   UserStore: "console-stores",

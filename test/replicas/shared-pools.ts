@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { LeasedPool, SharedPools } from "../../server/limits/leased-pool.ts";
 import type { RedisConnection } from "../../server/storage/redis/client.ts";
-import { leaseFromRedis } from "../../server/storage/redis/lease-script.ts";
+import { redisLeases } from "../../server/storage/redis/lease-script.ts";
 
 export interface TestReplica extends SharedPools {
   /** The number of calls of Redis so far. */
@@ -22,7 +22,7 @@ export interface TestReplicasOptions {
 export function testReplicas(count: number, options: TestReplicasOptions): TestReplica[] {
   const { redis, now, isReachable = () => true } = options;
   const group = randomUUID();
-  const send = leaseFromRedis(redis, () => Math.floor(now()));
+  const leases = redisLeases(redis, () => Math.floor(now()));
   return Array.from({ length: count }, (_, number): TestReplica => {
     const scheduled = new Set<LeasedPool>();
     const calls = new Set<Promise<unknown>>();
@@ -32,9 +32,9 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
         return sent;
       },
       replica: String(number),
-      send: (request) => {
+      lease: (request) => {
         sent++;
-        const call = send({ ...request, pool: `${group}:${request.pool}` });
+        const call = leases.lease({ ...request, pool: `${group}:${request.pool}` });
         calls.add(call);
         return call;
       },

@@ -6,7 +6,7 @@
  * field `@replica` for each replica that holds a slice: granted, spent, expiry, sequence number, and whether it waits
  * for more. Granted and spent are running totals, so a repeated or lost message changes nothing.
  */
-import type { LeaseReply, LeaseRequest, SendLease } from "../ports/lease-request.ts";
+import type { SharedLeases } from "../ports/shared-leases.ts";
 import { type RedisConnection, redisScript } from "./client.ts";
 
 const script = redisScript(`
@@ -124,9 +124,8 @@ return { text(granted), text(available), text(unspent), epoch, math.max(1, holde
 `);
 
 /** `now`: Unix milliseconds of the pools; the default is the clock of Redis. */
-export const leaseFromRedis =
-  (redis: RedisConnection, now?: () => number): SendLease =>
-  async (request: LeaseRequest): Promise<LeaseReply> => {
+export const redisLeases = (redis: RedisConnection, now?: () => number): SharedLeases => ({
+  lease: async (request) => {
     const reply = await redis.evaluate(
       script,
       [`vexel:lease:${request.pool}`],
@@ -142,4 +141,5 @@ export const leaseFromRedis =
       holders: Number(holders),
       othersWait: othersWait === 1,
     };
-  };
+  },
+});

@@ -1,5 +1,6 @@
 /** The Redis implementation of each storage port. The location of a storage is the URL of a database of its own. */
 import { RedisConnection } from "../../../server/storage/redis/client.ts";
+import { redisLeases } from "../../../server/storage/redis/lease-script.ts";
 import { RedisRequestClaims } from "../../../server/storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
 import { freePort } from "../postgres-server.ts";
@@ -7,6 +8,7 @@ import { RedisServer } from "../redis-server.ts";
 import type { Implementation } from "./backend.ts";
 import { type ClaimsReplica, claimLeaseMs } from "./request-claims.laws.ts";
 import type { EmbeddingsReplica } from "./shared-embeddings.laws.ts";
+import type { LeasesReplica } from "./shared-leases.laws.ts";
 
 /** One server for all laws of the test process. It ends with the process. */
 let started: Promise<RedisServer> | undefined;
@@ -44,5 +46,10 @@ export const redisRequestClaims = inRedis<ClaimsReplica>((redis) => ({
 /** Never misses because of a busy machine. */
 export const redisEmbeddings = inRedis<EmbeddingsReplica>((redis, now) => ({
   cache: new RedisEmbeddings(redis, { ttlMs: 60_000, now, timeoutMs: 20_000 }),
+  close: async () => redis.close(),
+}));
+
+export const redisSharedLeases = inRedis<LeasesReplica>((redis, now) => ({
+  leases: redisLeases(redis, now),
   close: async () => redis.close(),
 }));

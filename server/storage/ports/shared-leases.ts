@@ -1,4 +1,4 @@
-/** The messages between a replica and the shared state of a leased pool. */
+/** Port: the pools behind limits and budgets that replicas share. A replica leases slices of a pool. */
 
 export interface LeaseRequest {
   readonly pool: string;
@@ -46,4 +46,10 @@ export interface LeaseReply {
   readonly othersWait: boolean;
 }
 
-export type SendLease = (request: LeaseRequest) => Promise<LeaseReply>;
+export interface SharedLeases {
+  /**
+   * Reports what a replica has spent, renews its lease, and grants it more items. The first request creates the pool.
+   * Rejects a request that arrives after a later one of the same holder, and changes nothing then.
+   */
+  lease(request: LeaseRequest): Promise<LeaseReply>;
+}
