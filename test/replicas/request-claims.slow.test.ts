@@ -161,3 +161,27 @@ testWithRedis(
     requestOf(await b.claim("proceeds"));
   },
 );
+
+testWithRedis(
+  "claims that cannot be settled cause no work until Redis responds again",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    const request = requestOf(await a.claim("waits"));
+    server.pause();
+    await a.claim("ends the wait for a short outage");
+    await request.release();
+    await Promise.all(Array.from({ length: 50 }, (_, at) => a.claim(`outage ${at}`)));
+    const evaluate = a.redis.evaluate.bind(a.redis);
+    let commands = 0;
+    a.redis.evaluate = (...command) => {
+      commands++;
+      return evaluate(...command);
+    };
+    await Bun.sleep(1200);
+    expect(commands).toBe(0);
+    server.resume();
+    requestOf(await b.claim("waits"));
+    // The two claims that were sent.
+    await until(() => commands === 2);
+  },
+);

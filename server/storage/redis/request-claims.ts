@@ -54,8 +54,8 @@ const failureMs = 10_000;
  */
 const outageMs = 3000;
 const retryMs = 50;
-/** The interval at which claims are settled that ended while Redis was unavailable. */
-const settleRetryMs = 500;
+/** The bound of claims that wait to be settled. Further ones are abandoned, and block their keys. */
+const maxUnsettled = 16_384;
 
 export interface RedisRequestClaimsOptions {
   /** As long as responses are stored. */
@@ -64,11 +64,19 @@ export interface RedisRequestClaimsOptions {
   readonly leaseMs?: number;
 }
 
+interface Settlement {
+  readonly key: string;
+  readonly token: string;
+  readonly outcome: ClaimOutcome;
+}
+
 export class RedisRequestClaims implements RequestClaims {
   readonly #redis: RedisConnection;
   readonly #retentionMs: number;
   readonly #leaseMs: number;
   #isShortOutage = false;
+  /** Claims that ended while Redis was unavailable. */
+  readonly #unsettled = new Set<Settlement>();
 
   constructor(redis: RedisConnection, options: RedisRequestClaimsOptions) {
     this.#redis = redis;
@@ -76,7 +84,9 @@ export class RedisRequestClaims implements RequestClaims {
     this.#leaseMs = options.leaseMs ?? 10_000;
     redis.onChange(({ isAvailable }) => {
       this.#isShortOutage = !isAvailable;
-      if (!isAvailable) {
+      if (isAvailable) {
+        ignoreRejection(this.#settlePending());
+      } else {
         setTimeout(() => {
           this.#isShortOutage = false;
         }, outageMs).unref();
@@ -89,10 +99,11 @@ export class RedisRequestClaims implements RequestClaims {
     const key = `vexel:claim:${name}`;
     const token = randomUUID();
     const args = [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs];
+    const mayBeSent = this.#redis.isAvailable || this.#isShortOutage;
     const reply = await this.#evaluate(key, args);
     if (reply === undefined) {
       // A server that was paused may still execute the script, and nobody would settle that claim.
-      ignoreRejection(this.#settle(key, token, { kind: "released" }));
+      if (mayBeSent) ignoreRejection(this.#settle({ key, token, outcome: { kind: "released" } }));
       return undefined;
     }
     const [state, heldBy, theirFingerprint, theirRequest, error] = (reply as unknown[]).map(String);
@@ -127,24 +138,38 @@ export class RedisRequestClaims implements RequestClaims {
     renewing.unref();
     return (outcome) => {
       clearInterval(renewing);
-      return this.#settle(key, token, outcome);
+      return this.#settle({ key, token, outcome });
     };
   }
 
-  /** Retried while Redis is unavailable: a claim that is not settled would be abandoned, and would block its key. */
-  async #settle(key: string, token: string, outcome: ClaimOutcome): Promise<void> {
+  /** While Redis is unavailable, the claim waits: if it were not settled, it would be abandoned, and block its key. */
+  async #settle(settlement: Settlement): Promise<void> {
+    try {
+      await this.#sendSettlement(settlement);
+    } catch (error) {
+      const isFull = this.#unsettled.size >= maxUnsettled;
+      if (isFull || !(error instanceof RedisUnavailableError)) throw error;
+      this.#unsettled.add(settlement);
+      // The command failed with an earlier connection.
+      if (this.#redis.isAvailable) await this.#settlePending();
+    }
+  }
+
+  async #settlePending(): Promise<void> {
+    for (const settlement of this.#unsettled) {
+      try {
+        await this.#sendSettlement(settlement);
+      } catch (error) {
+        // The others are settled when Redis is available again.
+        if (error instanceof RedisUnavailableError) return;
+      }
+      this.#unsettled.delete(settlement);
+    }
+  }
+
+  async #sendSettlement({ key, token, outcome }: Settlement): Promise<void> {
     const error = outcome.kind === "failed" ? outcome.error : "";
     const keptMs = outcome.kind === "failed" ? failureMs : this.#retentionMs;
-    for (let waitedMs = 0; ; waitedMs += settleRetryMs) {
-      try {
-        await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
-        return;
-      } catch (failure) {
-        // The claim has expired by then.
-        const isOver = waitedMs >= this.#retentionMs;
-        if (isOver || !(failure instanceof RedisUnavailableError)) throw failure;
-      }
-      await new Promise((resolve) => setTimeout(resolve, settleRetryMs).unref());
-    }
+    await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
   }
 }
