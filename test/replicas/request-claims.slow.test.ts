@@ -163,12 +163,30 @@ testWithRedis(
 );
 
 testWithRedis(
+  "a request that proceeds while Redis does not respond keeps its key until it ends",
+  async () => {
+    const [a, b] = [await replica(), await replica()];
+    server.pause();
+    const request = requestOf(await a.claim("keeps"));
+    server.resume();
+    await until(() => a.redis.isAvailable && b.redis.isAvailable);
+    const equal = b.claim("keeps");
+    await until(b.isWaiting);
+    // Longer than the other replica takes to settle claims.
+    await Bun.sleep(500);
+    request.append("the images");
+    await request.store({});
+    expect((await equal).kind).toBe("replay");
+  },
+);
+
+testWithRedis(
   "claims that cannot be settled cause no work until Redis responds again",
   async () => {
     const [a, b] = [await replica(), await replica()];
     const request = requestOf(await a.claim("waits"));
     server.pause();
-    await a.claim("ends the wait for a short outage");
+    await requestOf(await a.claim("ends the wait for a short outage")).release();
     await request.release();
     await Promise.all(Array.from({ length: 50 }, (_, at) => a.claim(`outage ${at}`)));
     const evaluate = a.redis.evaluate.bind(a.redis);

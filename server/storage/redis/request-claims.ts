@@ -102,8 +102,12 @@ export class RedisRequestClaims implements RequestClaims {
     const mayBeSent = this.#redis.isAvailable || this.#isShortOutage;
     const reply = await this.#evaluate(key, args);
     if (reply === undefined) {
-      // A server that was paused may still execute the script, and nobody would settle that claim.
-      if (mayBeSent) ignoreRejection(this.#settle({ key, token, outcome: { kind: "released" } }));
+      if (!mayBeSent) return undefined;
+      // A server that was paused may still execute the script. Then the claim must last as long as the request, so that
+      // no other replica sends it meanwhile, and must be settled.
+      const settle = this.#hold(key, token);
+      if (waitsFor === "") return { kind: "claimed", settle };
+      ignoreRejection(settle({ kind: "released" }));
       return undefined;
     }
     const [state, heldBy, theirFingerprint, theirRequest, error] = (reply as unknown[]).map(String);
