@@ -34,10 +34,11 @@ export function sendResponse(
   if (isInMemory(body)) return sendInMemory(body, head, isHeadOnly, writer);
   const length = "length" in body ? body.length : undefined;
   const framing = length === undefined && supportsChunked ? "chunked" : length;
-  const count = new SentCount(writer);
+  const text = head(framing);
   const streamed = "open" in body ? body : undefined;
   const inMemory = isHeadOnly ? undefined : streamed?.chunksInMemory?.();
-  const headSent = count.write(head(framing));
+  const count = new SentCount(writer);
+  const headSent = count.write(text);
   if (isHeadOnly) return sendHeadOnly(headSent, body);
   if (streamed && inMemory) return sendFromMemory(headSent, inMemory, streamed, count);
   return sendChunks(headSent, body, framing, writer, count);
@@ -138,7 +139,10 @@ async function sendChunks(
   }
 }
 
-/** The next chunk is requested after the last one is sent. `holder`: holds the rest of the body in memory. */
+/**
+ * The next chunk is requested after the last one is sent. `holder`: counts the rest of the body, which is in memory.
+ * Undefined: the rest is not in memory.
+ */
 async function sendEach(
   iterator: AsyncIterator<StreamChunk>,
   framing: Framing | undefined,
@@ -146,7 +150,8 @@ async function sendEach(
   holder: SocketWriter | undefined,
 ): Promise<void> {
   const write = framing === "chunked" ? writeChunk : writeUnframed;
-  const announced = typeof framing === "number" ? framing : Infinity;
+  // Without an announced length, the body may have any length.
+  const maxLength = typeof framing === "number" ? framing : Infinity;
   let length = 0;
   for (;;) {
     const next = await iterator.next();
@@ -154,13 +159,13 @@ async function sendEach(
     const value = asBodyChunk(next.value);
     if (value.length === 0) continue;
     length += Buffer.byteLength(value);
-    if (length > announced) throw lengthMismatch(length, announced);
-    if (holder) holder.heldBytes = announced - length;
+    if (length > maxLength) throw lengthMismatch(length, maxLength);
+    if (holder) holder.heldBytes = maxLength - length;
     const written = write(value, count);
     if (written) await written;
     count.check();
   }
-  if (length < announced && announced !== Infinity) throw lengthMismatch(length, announced);
+  if (typeof framing === "number" && length < framing) throw lengthMismatch(length, framing);
 }
 
 const asBodyChunk = (chunk: StreamChunk): BodyChunk =>

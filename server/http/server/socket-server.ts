@@ -73,7 +73,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
       context.isStopping = true;
       stopped = true;
       listener.stop(false);
-      for (const { connection } of limit.open) closeUnlessServing(connection, now);
+      for (const { connection } of limit.open) stopConnection(connection, now);
       if (limit.open.size > 0 && now)
         await Promise.race([allClosed.promise, Bun.sleep(shutdownLingerMs)]);
       if (now) for (const { connection } of limit.open) connection.socket.end();
@@ -84,8 +84,8 @@ export function startServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** `now`: connections that serve a request are closed as well. */
-function closeUnlessServing(connection: ClientConnection, now: boolean): void {
+/** Closes a connection that serves no request. `now`: also one that does. */
+function stopConnection(connection: ClientConnection, now: boolean): void {
   const { isBusy, isInHandshake, isIdle } = connection.socket;
   if (isInHandshake || (now && isBusy)) connection.socket.reset();
   else if (isIdle) connection.linger();
