@@ -107,7 +107,7 @@ export function selectRetryTarget({
     const silentMs = context.now - at;
     // A clock that jumps back must not make the wait longer than it would be from now.
     if (silentMs < 0) attemptedAt.set(candidate, context.now);
-    return silentMs >= repeatDelayMs(candidate.health, at, context.sizeClass, peers);
+    return silentMs >= maxSilenceMs(candidate.health, at, context.sizeClass, peers);
   };
   const tried = candidates.filter((candidate) => !isDue(candidate));
   if (tried.length === candidates.length) return undefined;
@@ -117,8 +117,11 @@ export function selectRetryTarget({
     : undefined;
 }
 
-/** The delay before the same target gets the request again. Shorter if it has responded to other requests meanwhile. */
-function repeatDelayMs(
+/**
+ * How long a target may be silent before it gets the same request again. Shorter if it has responded to other requests
+ * meanwhile.
+ */
+function maxSilenceMs(
   health: TargetHealth,
   at: number,
   size: number,

@@ -160,7 +160,7 @@ class RoutedRequest<Q, A>
     if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
     this.#readClock();
     const other = selectTarget(this, this, this.#probeMode);
-    const waitMs = other ? this.#failoverDelayMs(error) : this.#repeatDelayMs(error);
+    const waitMs = other ? this.#failoverDelayMs(error) : this.#backoffMs(error);
     this.#hasTakenRetry = false;
     if (waitMs === undefined) throw error;
     // The image stages record failed attempts themselves.
@@ -184,7 +184,7 @@ class RoutedRequest<Q, A>
   }
 
   /** The backoff before a candidate is tried again. Undefined: none is available, or no further attempt is allowed. */
-  #repeatDelayMs(error: unknown): number | undefined {
+  #backoffMs(error: unknown): number | undefined {
     if (this.candidates.every(({ health }) => health.breaker.open)) return undefined;
     const delayMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
     if (delayMs === undefined || this.#hasTakenRetry) return delayMs;

@@ -87,6 +87,7 @@ const stateOf = (
 ): ReturnType<TargetHealth["state"]> =>
   hasCapacity(capacity, target) ? health.state(now, candidates.length === 1) : "unavailable";
 
+/** Adds the candidate to the scratch array of its load. */
 function addAvailable(
   candidate: Candidate,
   capacity: TargetCapacity | undefined,
@@ -100,7 +101,10 @@ function addAvailable(
   else busy.push(candidate);
 }
 
-/** A busy tier is not a failed one: the next tier may cost more. */
+/**
+ * Chooses among the idle candidates of the tier or, if there are none, among the busy ones: a busy tier is not a failed
+ * one, and the next tier may cost more.
+ */
 function chooseInTier(selection: Selection, context: SelectionContext): Candidate | undefined {
   if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
     selection.skippedAny = true;
