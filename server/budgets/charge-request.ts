@@ -178,10 +178,10 @@ export function createRequestCharging({
     caller: BudgetedCaller,
     estimated: Estimated,
   ): Promise<ReserveOutcome> => {
-    const lacking = [caller.budgets, estimated.estimate, request.record.at] as const;
     // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
-    for (let leases = 0; leases < maxLeases && budgets.mustLease(...lacking); leases++) {
-      await budgets.lease(...lacking);
+    for (let leases = 0; leases < maxLeases; leases++) {
+      if (!budgets.mustLease(caller.budgets, estimated.estimate, request.record.at)) break;
+      await budgets.lease(caller.budgets, estimated.estimate, request.record.at);
     }
     return reserveOrWait(request, caller, estimated);
   };

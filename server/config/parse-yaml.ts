@@ -236,7 +236,7 @@ function offsetOf(document: Document.Parsed, { path, on }: Note): number {
   return offset;
 }
 
-/** The entry of a mapping or of a list. In a list, the key stands for the value. */
+/** The entry of a mapping or of a list. An entry of a list has no key, so `key` is its value too. */
 function childOf(
   node: unknown,
   step: string | number,

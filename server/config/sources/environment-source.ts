@@ -90,7 +90,7 @@ function provision(
   };
 }
 
-/** The variables of a value that the upstream needs and that none of them sets. */
+/** The variables of a value that the upstream needs, if none of them is set. */
 function missingVariables(
   { kind, apiKey = [], baseUrl, options = {} }: Provider,
   env: Environment,
