@@ -166,7 +166,8 @@ test("events are sent one at a time, also while the configuration is reloaded", 
 
 test("the receiver's retry-after holds, also after a configuration reload", async () => {
   const simulation = startSimulation({
-    respond: (count) => (count === 1 ? { status: 429, retryAfterMs: 10 * minute } : { status: 200 }),
+    respond: (count) =>
+      count === 1 ? { status: 429, retryAfterMs: 10 * minute } : { status: 200 },
   });
   simulation.emit();
   await simulation.pass(second);
