@@ -92,6 +92,7 @@ export const embeddingsStages = (
         registry,
         canServe,
         sizeClassOf: requestSizeClassOf,
+        isBuiltIn: ({ upstream: { kind } }) => batching.selfBatching?.has(kind) === true,
         priceOf: expectedEmbeddingPrice,
         capacity,
         queue,

@@ -195,9 +195,11 @@ class RoutedRequest<Q, A>
   #attemptWithHedge(candidate: Candidate): Promise<A> {
     const role = this.tried?.includes(candidate) ? "repeat" : "first";
     this.#addTried(candidate);
-    // Time in the target's queue is not latency, so a busy target is not hedged.
     const attempt = new TargetAttempt(this, candidate, role);
-    return !this.stage.sizeClassOf || isBusy(this.capacity, candidate.target)
+    const { sizeClassOf, isBuiltIn } = this.stage;
+    const { target } = candidate;
+    // Time in the target's queue is not latency, so a busy target is not hedged.
+    return !sizeClassOf || isBuiltIn?.(target) || isBusy(this.capacity, target)
       ? attempt.run(this.signal)
       : hedgedRequest(attempt, this);
   }

@@ -29,6 +29,11 @@ export interface RouteRequestOptions<Q, A> {
   readonly canServe?: (request: StageRequest<Q>, target: Target) => boolean;
   /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
+  /**
+   * Whether the target is a built-in model. A slow one is busy, and a second request would make it slower: its requests
+   * are neither hedged nor sent again. Absent: no target is.
+   */
+  readonly isBuiltIn?: (target: Target) => boolean;
   /** The price of a request at a target, if known. */
   readonly priceOf?: (request: StageRequest<Q>, target: Target) => number | undefined;
   /** The gateway's own limits of targets. Absent: there are none. */

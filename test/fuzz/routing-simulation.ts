@@ -134,7 +134,11 @@ export interface RoutingSimulationOptions {
   readonly clientTimeoutMs?: number;
   readonly operation?: "embeddings" | "generations";
   /** True: no request queues for a target at its hard limit. */
+  /** The targets are built-in models. */
+  readonly isBuiltIn?: true;
   readonly noQueue?: true;
+  /** The targets are built-in models. */
+  readonly areBuiltIn?: true;
   /** The result of the free health check of image targets. Absent: a target that accepts connections is up. */
   readonly isUp?: (target: Target, now: number) => boolean;
 }
@@ -165,6 +169,7 @@ export class RoutingSimulation {
       registry: this.registry,
       ...(!options.noQueue && { queue: targetQueue(admissionIn(this.time)) }),
       ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf: requestSizeClassOf }),
+      ...(options.areBuiltIn && { isBuiltIn: () => true }),
     });
     this.#send = stage(this.#visit);
   }

@@ -12,7 +12,7 @@ const well: TargetBehavior = { kind: "well", ms: 10 };
 const hangs: TargetBehavior = { kind: "hangs" };
 const fails: TargetBehavior = { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" };
 
-type Plan = Pick<RoutingSimulationOptions, "seed" | "model" | "behaviorOf"> & {
+type Plan = Pick<RoutingSimulationOptions, "seed" | "model" | "behaviorOf" | "areBuiltIn"> & {
   readonly clientTimeoutMs?: number;
 };
 
@@ -127,6 +127,22 @@ describe("waiting requests, without any new request, are served within five seco
 });
 
 describe("a request that is slow on a healthy target", () => {
+  test("is sent once to a built-in model, which stays available for other requests", async () => {
+    const simulation = simulationOf({
+      seed: 1,
+      model: modelWithTargets(a),
+      behaviorOf: (_, now) => (now < 3000 ? well : { kind: "well", ms: 30_000 }),
+      areBuiltIn: true,
+    });
+    simulation.steady(0, 3000, 30);
+    simulation.time.start(4000, () => simulation.sendRequest());
+    simulation.time.start(20_000, () => simulation.sendRequest());
+    await simulation.time.run();
+    expect(simulation.attempts.filter(({ at }) => at >= 4000)).toHaveLength(2);
+    for (const { errorKind } of simulation.outcomes.slice(-2)) expect(errorKind).toBe(undefined);
+    expectNothingLeft(simulation);
+  });
+
   test("is served: its first attempt is never canceled", async () => {
     for (const targets of [[a], [a, b]]) {
       const simulation = simulationOf({
