@@ -167,7 +167,7 @@ browserTest(
     // The project of a new key is chosen already: a key without a project would be refused.
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog");
-    expect(await form.getByLabel("Project").textContent()).toBe("search");
+    await form.getByLabel("Project").getByText("search", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     // The menu has no page for administrators, and the server refuses the requests of the page.
     expect(await page.getByRole("link", { name: "Users" }).count()).toBe(0);
