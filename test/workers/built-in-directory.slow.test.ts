@@ -225,7 +225,7 @@ test("at most maxModels models are loaded; the least recently used one is evicte
   const ready: string[] = [];
   const few = createLocal({ maxModels: 1, onReady: (model) => ready.push(model) });
   const first = embed(few, ["a"], at(whole));
-  await expectError(embed(few, ["a"], at(whole, { pooling: "cls" })), "upstream_overloaded");
+  await expectError(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");
   await first;
   expect((await embed(few, ["a"], at(whole, { pooling: "cls" }))).vectors).toHaveLength(1);
   // The name of the model at its upstream.

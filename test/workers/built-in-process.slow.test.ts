@@ -169,10 +169,11 @@ test.each(["idle", "busy"])(
 test("inputs beyond the queue limit are rejected as overload, until the queue has capacity", async () => {
   const minilm = start({ maxQueued: 10 });
   const first = embed(minilm, sentences(8));
-  const { details } = await expectError(embed(minilm, sentences(3)), "upstream_overloaded");
+  const { details, definition } = await expectError(embed(minilm, sentences(3)), "overloaded");
   expect(details.retryAfterMs).toBeGreaterThan(0);
   // Another target of the model may be tried, and an earlier attempt at this model goes on.
   expect(details.notSent).toBe(true);
+  expect(definition.retry).toBe("elsewhere");
   const second = embed(minilm, sentences(2));
   await Promise.all([first, second]);
   expect((await embed(minilm, sentences(10))).vectors).toHaveLength(10);

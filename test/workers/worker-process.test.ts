@@ -1,6 +1,7 @@
 /** How the gateway handles a failing worker process, with a fake process. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { classifyOutcome } from "../../server/routing/health/classify-outcome.ts";
 import { readSettings } from "../../server/settings.ts";
 import { planBatch } from "../../server/workers/embedding/child/batch-scheduler.ts";
 import { createEmbedder } from "../../server/workers/embedding/embedder.ts";
@@ -73,6 +74,23 @@ test("parts of a response arrive in order and the last one ends the request", as
   expect(await Promise.all([sendText("abc"), sendText("de")])).toEqual(["abc", "de"]);
   expect(link.state()).toEqual({ pid: 1, metadata: { runtime: "native" }, requests: 0, weight: 0 });
   await link.close();
+});
+
+test("a full queue refuses a request for another target, and does not eject the model", async () => {
+  const { link, sendText } = pretend(() => {});
+  const pending = sendText("12345678");
+  const error = await expectError(sendText("12345"), "overloaded", /limit of pending requests/);
+  expect(error.definition).toMatchObject({ status: 503, retry: "elsewhere" });
+  const ended = {
+    aborted: false,
+    cutOff: false,
+    durationMs: 1,
+    timeoutMs: 1000,
+    abandonedMs: 1000,
+  };
+  expect(classifyOutcome(error, ended)).toEqual({ kind: "neutral" });
+  await link.close();
+  await expectError(pending, "shutting_down");
 });
 
 test("a model that cannot be loaded fails fast during the backoff, then is started again", async () => {

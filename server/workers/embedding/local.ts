@@ -6,6 +6,7 @@ import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { BuiltInModel, Target } from "../../upstream/contract.ts";
+import { fullQueueError } from "../process/worker-process.ts";
 import { createEmbedder, type Embedder, type EmbedderOptions } from "./embedder.ts";
 import type { DirectorySpec } from "./messages.ts";
 
@@ -48,10 +49,7 @@ export function createLocal({
     const unused = [...embedders].find(([, embedder]) => embedder.state().requests === 0);
     if (!unused) {
       const message = `The maximum of ${maxModels} local models is in use. Please try again later.`;
-      throw new GatewayError("upstream_overloaded", message, {
-        retryAfterMs: 1_000,
-        notSent: true,
-      });
+      throw fullQueueError(message);
     }
     embedders.delete(unused[0]);
     void unused[1].close();

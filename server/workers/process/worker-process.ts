@@ -107,10 +107,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     throwIfAborted(signal);
     if (this.#weight + weight > maxWeight) {
       const message = `${name} has reached its limit of pending requests. Please try again later.`;
-      throw new GatewayError("upstream_overloaded", message, {
-        retryAfterMs: 1_000,
-        notSent: true,
-      });
+      throw fullQueueError(message);
     }
     if (this.#failure && now() < this.#failure.until) throw this.#failure.error;
 
@@ -219,6 +216,17 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     return new GatewayError("upstream_unreachable", message, { notSent: true });
   }
 }
+
+/**
+ * Another target may serve the request. It is no error of an upstream: the target goes on, and smaller requests still
+ * fit into its queue, so it must not cool down or be ejected.
+ */
+export const fullQueueError = (message: string): GatewayError =>
+  new GatewayError("overloaded", message, {
+    retryAfterMs: 1_000,
+    notSent: true,
+    overrides: { retry: "elsewhere" },
+  });
 
 function workerErrorToGatewayError(
   { error: kind, message, param }: Extract<ToParent<never>, { error: unknown }>,
