@@ -11,6 +11,7 @@ import { slotSizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts
 import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { temporaryFolder } from "../harness.ts";
 import { keyFor, openCacheFile } from "./cache-file-fixture.ts";
 
@@ -161,6 +162,33 @@ describe("with vectors of any length", () => {
       }),
       tries(1500),
     );
+  });
+
+  test("a key returns its own vector while used entries move out of the slabs that are cleared", () => {
+    for (const [run, maxBytes] of [20_000, 70_000, 300_000].entries()) {
+      const random = randomFrom(run + 1);
+      const pick = (count: number): number => Math.floor(random() * count);
+      const cache = new EmbeddingCache({ maxBytes, slabBytes: 8 * KiB });
+      const latest = new Map<string, string>();
+      let hits = 0;
+      for (let at = 1; at <= 12_000; at++) {
+        // Some keys are used again and again. The lengths in demand change, so that slabs are cleared.
+        const key = random() < 0.5 ? `used ${pick(60)}` : `new ${pick(5000)}`;
+        const length = lengths[(Math.floor(at / 2000) + pick(2)) % lengths.length] as number;
+        if (random() < 0.4) {
+          const vector = vectorOf(at, length);
+          cache.set(key, { vector, tokens: at }, random() < 0.1);
+          latest.set(key, encodeVector(vector));
+        } else {
+          const known = cache.get(key, encodings[pick(2)] as "float" | "base64");
+          if (!known) continue;
+          hits++;
+          expect(bitsOf(known.vector)).toBe(latest.get(key));
+        }
+        expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+      }
+      expect(hits).toBeGreaterThan(500);
+    }
   });
 
   test("at most one slab's entries are evicted for one vector, and that vector is cached", () => {
