@@ -20,8 +20,12 @@ export async function openBody(body: StreamedResponseBody): Promise<StreamedResp
         yield* { [Symbol.asyncIterator]: () => chunks };
       },
       close: async (isComplete) => {
-        // Also closes a body that was not sent.
-        await chunks.return?.();
+        try {
+          // Also closes a body that was not sent.
+          await chunks.return?.();
+        } catch {
+          // Nobody reads the rest, so its errors do not matter.
+        }
         await body.close(isComplete);
       },
     };
