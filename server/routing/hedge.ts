@@ -8,6 +8,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
+import { minTimeoutMs } from "./health/latency-stats.ts";
 import { isUnsent } from "./retry-policy.ts";
 
 /** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
@@ -15,15 +16,16 @@ const minHedgeDelayMs = 2;
 /** How often the gateway looks again for an available target after all running attempts have timed out. */
 const pollMs = 250;
 /**
- * The interval at which the timeout is computed again. After a start no latency is known, and each first attempt would
- * keep the long timeout that covers loading a model.
+ * The interval at which the timeout is computed. It is the shortest timeout, so a request with the usual latency
+ * computes none. Computed again, because after a start no latency is known, and each first attempt would keep the long
+ * timeout that covers loading a model.
  */
-const timeoutRecheckMs = 1000;
+const timeoutCheckMs = minTimeoutMs;
 
 export interface HedgedAttempt<T> {
   /** After this a hedge may start. Undefined: the latency is not known, so none does. */
   readonly hedgeAfterMs: number | undefined;
-  /** The attempt timeout. Computed again during a long wait: more latencies may be known by then. */
+  /** The attempt timeout, at least `minTimeoutMs`. More latencies may be known when it is computed again. */
   timeoutMs(): number;
   /**
    * How long the attempt may continue after another has won, because its outcome is a probe result. 0: the attempt is
@@ -103,7 +105,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const first = this.#first;
     const { signal, timers, hasOneTarget } = this.#options;
     const running = this.#launch(first, hasOneTarget ? undefined : this.#newController());
-    if (first.hedgeAfterMs === undefined) this.#armTimeout(running, 0);
+    if (first.hedgeAfterMs === undefined) this.#checkTimeoutIn(timeoutCheckMs, running, 0);
     else {
       const hedgeDelayMs = Math.max(minHedgeDelayMs, first.hedgeAfterMs);
       running.timer = timers.start(hedgeDelayMs, () => this.#onSlow(running, hedgeDelayMs));
@@ -131,19 +133,22 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   }
 
   /** `elapsedMs`: the milliseconds that the attempt has already run. */
-  #armTimeout(running: RunningAttempt<R>, elapsedMs: number): void {
+  #checkTimeoutIn(ms: number, running: RunningAttempt<R>, elapsedMs: number): void {
+    running.timer = this.#options.timers.start(ms, () =>
+      this.#checkTimeout(running, elapsedMs + ms),
+    );
+  }
+
+  #checkTimeout(running: RunningAttempt<R>, elapsedMs: number): void {
     const leftMs = running.attempt.timeoutMs() - elapsedMs;
-    const ms = Math.min(leftMs, timeoutRecheckMs);
-    running.timer = this.#options.timers.start(Math.max(0, ms), () => {
-      if (leftMs <= timeoutRecheckMs) this.#onTimeout(running);
-      else this.#armTimeout(running, elapsedMs + ms);
-    });
+    if (leftMs <= 0) this.#onTimeout(running);
+    else this.#checkTimeoutIn(Math.min(leftMs, timeoutCheckMs), running, elapsedMs);
   }
 
   #onSlow(running: RunningAttempt<R>, elapsedMs: number): void {
-    this.#armTimeout(running, elapsedMs);
+    this.#checkTimeout(running, elapsedMs);
     const other = this.#options.hedge();
-    if (other) this.#armTimeout(this.#launch(other, this.#newController()), 0);
+    if (other) this.#checkTimeout(this.#launch(other, this.#newController()), 0);
   }
 
   #onTimeout(running: RunningAttempt<R>): void {
@@ -162,7 +167,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     if (!more) return;
     // The oldest attempt is never canceled: the request itself may be slow, and not the target.
     for (const { cancel } of this.#running.slice(1)) cancel?.abort(attemptTimeout());
-    this.#armTimeout(this.#launch(more, this.#newController()), 0);
+    this.#checkTimeout(this.#launch(more, this.#newController()), 0);
   }
 
   #onSuccess(running: RunningAttempt<R>, response: T): void {
