@@ -199,7 +199,8 @@ class RoutedRequest<Q, A>
     const { sizeClassOf, isBuiltIn } = this.stage;
     const { target } = candidate;
     // Time in the target's queue is not latency, so a busy target is not hedged.
-    return !sizeClassOf || isBuiltIn?.(target) || isBusy(this.capacity, target)
+    const isOnlyBuiltIn = this.hasOneTarget && isBuiltIn?.(target);
+    return !sizeClassOf || isOnlyBuiltIn || isBusy(this.capacity, target)
       ? attempt.run(this.signal)
       : hedgedRequest(attempt, this);
   }

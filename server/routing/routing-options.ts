@@ -30,8 +30,8 @@ export interface RouteRequestOptions<Q, A> {
   /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
   /**
-   * Whether the target is a built-in model. A slow one is busy, and a second request would make it slower: its requests
-   * are neither hedged nor sent again. Absent: no target is.
+   * Whether the target is a built-in model. A slow one is busy, and a second request would make it slower: if it is the
+   * only target, its requests are not sent again. Absent: no target is.
    */
   readonly isBuiltIn?: (target: Target) => boolean;
   /** The price of a request at a target, if known. */
