@@ -24,7 +24,7 @@ export async function openBody(body: StreamedResponseBody): Promise<StreamedResp
           // Also closes a body that was not sent.
           await chunks.return?.();
         } catch {
-          // Nobody reads the rest, so its errors do not matter.
+          // The client does not get the rest, so an error of the storage changes nothing.
         }
         await body.close(isComplete);
       },
