@@ -55,7 +55,8 @@ testWithPostgres(
       "SELECT sum(requests)::text AS requests FROM vexel.usage_by_hour",
     );
     expect(usage?.requests).toBe(String(completed.length));
-    expect(replicas.every((gateway) => gateway.output().includes("database-recovered"))).toBe(true);
+    // The log line follows the last row.
+    await until(() => replicas.every((gateway) => gateway.output().includes("database-recovered")));
   },
 );
 
