@@ -41,9 +41,9 @@ const account = (id: string, claims: Readonly<Record<string, unknown>> = {}) =>
 const isConsole = (url: string): boolean => url.startsWith(`${gateway.url}/console`);
 
 /** The browser, and the page of the console at which the sign-in ends. */
-async function signIn(login: string) {
+async function signIn(login: string, search = "") {
   const browser = new CookieBrowser();
-  const start = `${gateway.url}/admin/api/session/oidc`;
+  const start = `${gateway.url}/admin/api/session/oidc${search}`;
   const page = (await browser.follow(start, isConsole, login)).slice(gateway.url.length);
   return { browser, page };
 }
@@ -66,6 +66,14 @@ test("a user with an allowed address signs in, with the role and the projects of
     role: "developer",
     projects: ["images", "search"],
   });
+}, 30_000);
+
+test("a link to the sign-in with an issuer leads to no other site", async () => {
+  await account("nora", { groups: ["ml"] });
+  for (const next of ["https://evil.example", "//evil.example", "/\\evil.example"]) {
+    const { page } = await signIn("nora", `?next=${encodeURIComponent(next)}`);
+    expect(page).toBe("/console/");
+  }
 }, 30_000);
 
 test("role and projects follow the groups at the next sign-in", async () => {

@@ -117,6 +117,47 @@ browserTest(
 );
 
 browserTest(
+  "a link to the sign-in page leads to no other site",
+  async ({ page, context, url, admin, problems }) => {
+    await admin("POST", "/users", { name: "nora", role: "viewer", password: adminPassword });
+    const requested: string[] = [];
+    await context.route(
+      ({ hostname }) => hostname === "evil.example",
+      (route) => {
+        requested.push(route.request().url());
+        return route.abort();
+      },
+    );
+    problems.expectFailure(/^401 GET /);
+    const links = [
+      ...[
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "/\t/evil.example",
+        "/%2f/evil.example",
+        "/sign-in?next=https://evil.example",
+      ].map((next) => `next=${encodeURIComponent(next)}`),
+      "next=/keys&next=https://evil.example",
+    ];
+    for (const link of links) {
+      await page.goto(`/console/sign-in?${link}`);
+      await signIn(page, "nora", adminPassword);
+      // The link that names the sign-in page shows it again, without its own `next`.
+      if (link.includes("sign-in")) {
+        await page.waitForURL(`${url}/console/sign-in`);
+        await signIn(page, "nora", adminPassword);
+      }
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      expect(page.url()).toStartWith(`${url}/console`);
+      await context.clearCookies();
+    }
+    expect(requested).toEqual([]);
+  },
+  { as: "visitor" },
+);
+
+browserTest(
   "the overview says that the connection is lost, and goes on by itself when it is back",
   async ({ page, open, problems }) => {
     problems.expectFailure(/^failed GET \S*\/overview/);
