@@ -11,6 +11,7 @@ import {
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
 import { itemsOf } from "../embeddings/split.ts";
+import { refuseOtherEncodings } from "../embeddings/vector-encoding.ts";
 import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { describeType, refused } from "../http/validation-error.ts";
@@ -167,6 +168,7 @@ function toQuery(known: ParsedBody, extraFields: ExtraFields): EmbeddingsQuery {
   const query = { model, input, single, encoding, extraFields };
   const isPlain = dimensions === undefined && user === undefined && extraFields === noExtraFields;
   if (isPlain) return query;
+  refuseOtherEncodings(extraFields);
   return {
     ...query,
     ...(dimensions !== undefined && { dimensions }),
