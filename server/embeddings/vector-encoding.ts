@@ -1,6 +1,7 @@
 /**
- * Refuses passthrough fields that change the encoding of an upstream's vectors. Adapters read vectors as float32: int8
- * numbers, reversed bytes or several vectors for one input would be misread, or fail as an invalid response.
+ * Refuses passthrough fields that change the encoding of an upstream's vectors, such as those that request quantized
+ * embeddings. Adapters read vectors as float32: int8 numbers, reversed bytes or several vectors for one input would be
+ * misread, or fail as an invalid response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
