@@ -46,6 +46,8 @@ interface TargetRequest<Q> {
 interface TargetImageRequest<Q> extends TargetRequest<Q> {
   /** Temp storage for large parts of a response. */
   readonly temp: RequestTemp;
+  /** Names the API key. Absent: a request of the gateway itself. */
+  readonly record?: { readonly caller: { readonly id: string } | undefined };
 }
 
 export type UpstreamClient = {
@@ -149,13 +151,13 @@ export function createUpstreamClient({
     operation: "generations" | "edits",
     request: TargetImageRequest<Q>,
   ): Promise<ImageResponse> => {
-    const { query, signal, temp, traceHeaders } = request;
+    const { query, signal, temp, record, traceHeaders } = request;
     const target = targetOf(request);
     // `operation` decides the type of the query.
     const builtInModel = builtInModels.get(target.upstream.kind)?.[operation] as
       | BuiltInModel["generations"]
       | undefined;
-    if (builtInModel) return builtInModel(query, target, signal);
+    if (builtInModel) return builtInModel(query, target, signal, record?.caller?.id);
     const adapter = adapters.get(target.upstream.kind);
     const endpoint = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!endpoint || !adapter) throw unsupported(query.model);

@@ -297,11 +297,13 @@ export interface BuiltInModel {
     query: GenerationQuery,
     target: Target,
     signal: AbortSignal,
+    key?: string,
   ) => Promise<ImageResponse>;
   readonly edits?: (
     query: EditQuery,
     target: Target,
     signal: AbortSignal,
+    key?: string,
   ) => Promise<ImageResponse>;
   close?(): Promise<void>;
 }

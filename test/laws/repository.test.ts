@@ -526,4 +526,5 @@ const ownClock: Readonly<Record<string, string>> = {
   "server/workers/process/worker-process.ts": "takes its clock as an option; this is the default",
   "server/workers/embedding/child/": "is a separate process",
   "server/workers/inpainting/child/": "is a separate process",
+  "server/workers/sketch/child.ts": "is a separate process",
 };

@@ -14,6 +14,8 @@ import type {
 } from "../../server/upstream/contract.ts";
 import { sketchErrorToGatewayError } from "../../server/workers/sketch/error-mapping.ts";
 import { createSketchWorker } from "../../server/workers/sketch/sketch-worker.ts";
+import { startGateway } from "../harness.ts";
+import { until } from "../until.ts";
 import { expectError, never, targetOf } from "./built-in-fixture.ts";
 import { upload } from "./image-worker-fixture.ts";
 
@@ -102,6 +104,55 @@ test("a client that disconnects ends the drawing", async () => {
   expect(error).toBeInstanceOf(GatewayError);
   // Without the abort, ten images would take ten times as long as one.
   expect(performance.now() - began).toBeLessThan(500 + 3 * oneImageMs);
+});
+
+test("an image of one key overtakes ten heavy edits of another", async () => {
+  const keys = { heavy: "sk-heavy-0123456789abcdef", light: "sk-light-0123456789abcdef" };
+  const gateway = startGateway({
+    yaml: `
+upstreams: [{ id: here, kind: sketch }]
+models: [{ id: vexel-sketch, kind: image, targets: [{ upstream: here, model: vexel-sketch }] }]
+keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
+`,
+  });
+  const ended = new AbortController();
+  const send = async (
+    name: keyof typeof keys,
+    path: string,
+    fields: Record<string, string | Blob>,
+  ): Promise<void> => {
+    const body = new FormData();
+    for (const [field, value] of Object.entries(fields)) body.set(field, value);
+    const response = await fetch(`${gateway.baseURL}/images/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${keys[name]}` },
+      body,
+      signal: ended.signal,
+    });
+    await response.arrayBuffer();
+    expect(response.status).toBe(200);
+  };
+  const photo = await sharp(await plain("#3060c0"))
+    .resize(1024)
+    .toBuffer();
+  const model = { model: "vexel-sketch" };
+  let edited = 0;
+  const heavy = Array.from({ length: 10 }, async () => {
+    const image = new File([photo as Uint8Array<ArrayBuffer>], "photo.png");
+    await send("heavy", "edits", { ...model, prompt: "an oil painting", image });
+    edited++;
+  });
+  await until(() => edited > 0);
+  const before = edited;
+  // A finished image is delivered while others are drawn.
+  expect(before).toBeLessThan(5);
+  const image = new File([(await plain("#ff0000")) as Uint8Array<ArrayBuffer>], "small.png");
+  await send("light", "edits", { ...model, prompt: "a touch", image });
+  // At most two edits were running when the image was requested: it is next.
+  expect(edited - before).toBeLessThanOrEqual(2);
+  ended.abort();
+  await Promise.allSettled(heavy);
+  await gateway.close();
 });
 
 test("a whole response has every image, their metadata and the sum of their usage", async () => {

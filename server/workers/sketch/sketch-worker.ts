@@ -18,6 +18,7 @@ import type {
 } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
+import type { SketchJob } from "./sketch-job.ts";
 
 interface SketchWorkerOptions {
   /** How long the process stays without requests. */
@@ -34,7 +35,7 @@ const modelId = "vexel-sketch";
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
 export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
-  const worker = new WorkerProcess<Record<string, never>, SketchRequest, SketchEvent | undefined>({
+  const worker = new WorkerProcess<Record<string, never>, SketchJob, SketchEvent | undefined>({
     name: `The drawing program ${modelId}`,
     entry,
     spec: () => ({}),
@@ -60,21 +61,23 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     return { kind: "stream", events: items };
   };
   const send = async (outgoing: OutgoingRequest): Promise<ImageResponse> =>
-    outgoing.request.stream === true ? sendStreamed(outgoing) : sendBuffered(outgoing);
+    outgoing.request.request.stream === true ? sendStreamed(outgoing) : sendBuffered(outgoing);
 
   return {
     close: () => worker.close(),
-    generations: (query, _target, signal) =>
-      send({ request: generationRequest(query), weight: query.prompt.length, signal }),
-    edits: async (query, _target, signal) => {
+    generations: (query, _target, signal, key = "") => {
+      const job = { request: generationRequest(query), key };
+      return send({ request: job, weight: query.prompt.length, signal });
+    },
+    edits: async (query, _target, signal, key = "") => {
       const weight = query.prompt.length + uploadBytes(query);
-      return send({ request: await editRequest(query), weight, signal });
+      return send({ request: { request: await editRequest(query), key }, weight, signal });
     },
   };
 }
 
 interface OutgoingRequest {
-  readonly request: SketchRequest;
+  readonly request: SketchJob;
   readonly weight: number;
   readonly signal: AbortSignal;
 }

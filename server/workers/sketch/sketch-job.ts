@@ -1,0 +1,8 @@
+/** The message that the gateway sends to the process of the drawing program. */
+import type { SketchRequest } from "@vexel/sketch";
+
+export interface SketchJob {
+  readonly request: SketchRequest;
+  /** The API key. Keys share the process by the time that their images take (fair queueing). */
+  readonly key: string;
+}
