@@ -2,16 +2,20 @@
 import type { z } from "zod";
 import { validate } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Actor } from "./actor.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 
-/** Also bounds bodies of clients that are not signed in. */
 const maxBytes = 1024 * 1024;
+/** For clients that are not signed in: enough for a name, a password and a token. */
+const maxAnonymousBytes = 16 * 1024;
 
 export async function readBody<Schema extends z.ZodType>(
   context: AdminApiContext,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const body = await context.env.incoming.json("admin", maxBytes);
+  // Only routes for anyone are handled without an actor.
+  const isAnonymous = (context.get("actor") as Actor | undefined) === undefined;
+  const body = await context.env.incoming.json("admin", isAnonymous ? maxAnonymousBytes : maxBytes);
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError("invalid_json", "The body must be a JSON object.");
   }

@@ -47,6 +47,16 @@ export function scanWithinBounds(bytes: BorrowedBytes, scan = new JsonScan()): v
   }
 }
 
+/** Memory that JavaScriptCore takes for each value, besides the characters of a string. */
+const valueBytes = { entry: 8, container: 64, string: 48 } as const;
+
+/** The memory of a body of `bytes` bytes and of the values that it is parsed into. */
+export const parsedMemory = (bytes: number, { entries, containers, strings }: JsonScan): number =>
+  bytes +
+  entries * valueBytes.entry +
+  containers * valueBytes.container +
+  strings * valueBytes.string;
+
 /** The limits of one slice of a large body. 1,048,576 escape sequences are more text than any model accepts. */
 const sliceLimits: SliceLimits = { wideCharacters: maxTextLength, escapes: 1_048_576 };
 

@@ -8,11 +8,11 @@ import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { mayExceedDepth } from "../lib/json-scan.ts";
+import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
 import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import { checkSlice, jsonBounds, scanWithinBounds } from "./json-bounds.ts";
+import { checkSlice, jsonBounds, parsedMemory, scanWithinBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 
@@ -22,11 +22,12 @@ const smallBytes = 16 * 1024;
 /** Parsing a body of this size takes milliseconds: larger ones are parsed in slices, while they arrive. */
 const slicedBytes = 256 * 1024;
 
-/** The memory of a body without an announced length is reserved in steps of this size. */
+/** The memory of a body without an announced length is reserved in steps of at least this size. */
 const reservedBytes = 1024 * 1024;
 
 /**
- * Bodies of at least this size count against the memory for JSON bodies; the number of connections bounds smaller ones.
+ * Bodies that take at least this much memory count against the memory for JSON bodies; the number of connections bounds
+ * smaller ones.
  */
 const countedBytes = 128 * 1024;
 
@@ -62,10 +63,12 @@ export async function readJson(
   if (!bytes) return readStreamedJson(incoming, maxBytes, context);
   context.countReceived(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (bytes.length >= countedBytes) context.reserveMemory(bytes.length);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
-    scanWithinBounds(bytes);
+    const scan = new JsonScan();
+    scanWithinBounds(bytes, scan);
+    const memory = parsedMemory(bytes.length, scan);
+    if (memory >= countedBytes) context.reserveMemory(memory);
     return parseJson(decode(bytes, headers), headers);
   }
   const text = decode(bytes, headers);
@@ -83,21 +86,14 @@ async function readStreamedJson(
   checkEncoding(headers);
   const announced = Number(headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
-  let reserved = 0;
+  const reserve = memoryReserver(announced > 0 ? 0 : reservedBytes, context);
   // Memory is reserved before the body is read: a client that is refused does not have to send the body.
-  if (announced >= countedBytes) {
-    context.reserveMemory(announced);
-    reserved = announced;
-  }
+  reserve(announced);
   using slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
   try {
     for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
       scanWithinBounds(chunk, slices);
-      if (slices.length > reserved && slices.length >= countedBytes) {
-        const step = Math.max(slices.length - reserved, reservedBytes);
-        context.reserveMemory(step);
-        reserved += step;
-      }
+      reserve(parsedMemory(slices.length, slices));
       if (slices.readyBytes >= slicedBytes) await context.parseInTurns(slices.parseReady());
     }
     if (slices.length < slicedBytes) return parseJson(decode(slices.whole, headers), headers);
@@ -106,6 +102,17 @@ async function readStreamedJson(
     if (error instanceof SyntaxError) throw invalidJson(error, headers);
     throw error instanceof InvalidUtf8 ? invalidUtf8(headers) : error;
   }
+}
+
+/** Returns a function that reserves the memory that a body takes so far, in steps of at least `minStep` bytes. */
+function memoryReserver(minStep: number, context: JsonBodyContext): (memory: number) => void {
+  let reserved = 0;
+  return (memory) => {
+    if (memory <= reserved || memory < countedBytes) return;
+    const step = Math.max(memory - reserved, minStep);
+    context.reserveMemory(step);
+    reserved += step;
+  };
 }
 
 function invalidUtf8(headers: RequestHeaders): GatewayError {

@@ -26,6 +26,8 @@ export class JsonScan {
   /** Arrays and objects. */
   containers = 0;
   fields = 0;
+  /** Strings, the names of fields included. */
+  strings = 0;
   /** Backslashes in strings. */
   escapes = 0;
   /** Bytes outside of strings. */
@@ -65,6 +67,7 @@ export class JsonScan {
       if (counted[byte] === 0) continue;
       if (byte === quote) {
         this.#inString = true;
+        this.strings++;
         this.plainBytes += at - from;
         return at + 1;
       }

@@ -36,9 +36,9 @@ export function startListener(
     mounts,
     cors: createCors(settings.VEXEL_CORS_ORIGINS),
     maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
-    // One key may hold half of the memory, which must be enough for the largest body.
+    // One key may hold half of the memory, which must be enough for the largest body and its values.
     jsonMemory: new MemoryShares(
-      Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 2 * settings.VEXEL_MAX_BODY_BYTES),
+      Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 4 * settings.VEXEL_MAX_BODY_BYTES),
     ),
     form: {
       folder: temp.folder,

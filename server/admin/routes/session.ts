@@ -20,8 +20,10 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
   const { users, sessions, passwords, throttle, setupToken, audit, oidc, now } = options;
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
-    const { name, password } = await readBody(context, signInBody);
     const address = context.env.address;
+    // A device cookie belongs to a user, whose name is in the body.
+    if (readDeviceCookie(context) === undefined) throttle.check({ address });
+    const { name, password } = await readBody(context, signInBody);
     const user = await users.findByName(name);
     const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
     const attempt = { name, address, device };
@@ -41,9 +43,9 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
-    const { name, password, token } = await readBody(context, setupBody);
     const address = context.env.address;
     throttle.check({ address });
+    const { name, password, token } = await readBody(context, setupBody);
     if (!setupToken.matches(token)) {
       throttle.fail({ address });
       throw new GatewayError(
