@@ -278,6 +278,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "There is no {} {}.": "没有 {1} {2}。",
   "Too many sign-ins at the same time. Try again soon.": "同时登录的次数过多。请稍后重试。",
   "Too many failed sign-ins. Try again in {} seconds.": "登录失败次数过多。请在 {1} 秒后重试。",
+  "Too many requests with a wrong admin token. Try again in {} seconds.":
+    "使用错误管理令牌的请求过多。请在 {1} 秒后重试。",
   "No webhook has this ID.": "没有 Webhook 使用此 ID。",
   "Invalid '{}': it must be a string.": "“{1}” 无效：必须是字符串。",
   "Invalid 'if-match': it must be the version of the entity, such as \"3\".":

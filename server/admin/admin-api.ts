@@ -73,8 +73,12 @@ async function authenticate(
   context: AdminApiContext,
   options: AdminApiOptions,
 ): Promise<Authenticated> {
-  const { req } = context;
-  const request = { method: req.method, header: (name: string) => req.header(name) };
+  const { req, env } = context;
+  const request = {
+    method: req.method,
+    header: (name: string) => req.header(name),
+    address: env.address,
+  };
   const authenticated = await authenticateActor(request, options);
   context.set("actor", authenticated.actor);
   context.set("session", authenticated.session);

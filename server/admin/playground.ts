@@ -18,6 +18,7 @@ import { checkOrigin } from "./sign-in/check-origin.ts";
 export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
 
 export interface PlaygroundOptions extends AuthenticationOptions {
+  readonly clientAddress: (incoming: IncomingRequest) => string;
   readonly snapshot: () => Snapshot;
   readonly serve: {
     readonly embeddings: ServeAs;
@@ -48,7 +49,12 @@ export const playgroundOperations: readonly AdminOperation[] = [
 export const isPlaygroundPath = (path: string): boolean =>
   path === prefix || path.startsWith(`${prefix}/`);
 
-export function createPlayground({ snapshot, serve, ...options }: PlaygroundOptions) {
+export function createPlayground({
+  clientAddress,
+  snapshot,
+  serve,
+  ...options
+}: PlaygroundOptions) {
   const endpoints: ReadonlyMap<string, ServeAs> = new Map([
     [`${prefix}/embeddings`, serve.embeddings],
     [`${prefix}/images/generations`, serve.generations],
@@ -59,7 +65,11 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
     const endpoint = endpoints.get(path);
     if (!endpoint) throw unknownUrl(method, path, adminApiDocument);
     if (method !== "POST") return refuseMethod(method, path, ["POST"]);
-    const request = { method, header: (name: string) => headers.get(name) ?? undefined };
+    const request = {
+      method,
+      header: (name: string) => headers.get(name) ?? undefined,
+      address: clientAddress(incoming),
+    };
     checkOrigin(request.header, incoming.publicUrl);
     const { actor } = await authenticateActor(request, options);
     requireRole(actor, "developer");

@@ -66,15 +66,22 @@ export function createAdminApiHandler(
 ): Mount["handle"] {
   const { settings } = runtime;
   const { snapshot, serve, signIn } = options;
-  const authentication = { sessions: signIn?.sessions, adminToken: settings.VEXEL_ADMIN_TOKEN };
-  const playground = createPlayground({ snapshot, serve, ...authentication });
-  const routes = adminRoutes(runtime, options);
+  const audit = createAudit(options.auditLog, options.now);
+  const throttle = new SignInThrottle(options.now);
+  const authentication = {
+    sessions: signIn?.sessions,
+    adminToken: settings.VEXEL_ADMIN_TOKEN,
+    throttle,
+    audit,
+  };
+  const clientAddress = createClientAddress(settings.VEXEL_TRUSTED_PROXIES);
+  const playground = createPlayground({ snapshot, serve, clientAddress, ...authentication });
+  const routes = adminRoutes(runtime, { ...options, audit, throttle });
   const operations = [...routes, ...playgroundOperations];
   const api = createAdminApi({
     routes: [...routes, ...openapiRoutes({ operations, version })],
     ...authentication,
   });
-  const clientAddress = createClientAddress(settings.VEXEL_TRUSTED_PROXIES);
   return async (incoming) => {
     if (isPlaygroundPath(incoming.path)) return playground(incoming);
     const address = clientAddress(incoming);
@@ -88,11 +95,12 @@ export function createAdminApiHandler(
   };
 }
 
-function adminRoutes(runtime: Runtime, options: AdminApiWiringOptions): readonly AdminRoute[] {
+type RouteOptions = AdminApiWiringOptions & Pick<SignInDependencies, "audit" | "throttle">;
+
+function adminRoutes(runtime: Runtime, options: RouteOptions): readonly AdminRoute[] {
   const { snapshot, users, keys, now, auditLog, signIn, capabilitiesOf } = options;
   const dependencies: AdminDependencies = {
     ...options,
-    audit: createAudit(auditLog, now),
     queries: readableQueries(options.queries),
     keyNames: createKeyNames(snapshot, users, keys, now),
   };
@@ -125,7 +133,7 @@ function adminRoutes(runtime: Runtime, options: AdminApiWiringOptions): readonly
 /** Users and their sessions. */
 function signInRoutes(
   { log }: Runtime,
-  options: AdminDependencies & SignInOptions & Pick<AdminApiWiringOptions, "passwordCost">,
+  options: AdminDependencies & SignInOptions & Pick<RouteOptions, "passwordCost" | "throttle">,
 ): readonly AdminRoute[] {
   const { oidcSettings: settings } = options;
   const onFailure = (reason: string) => log.warn("oidc-sign-in-failed", { reason });
@@ -133,7 +141,6 @@ function signInRoutes(
   const dependencies: SignInDependencies = {
     ...options,
     passwords: new Passwords(options.passwordCost),
-    throttle: new SignInThrottle(options.now),
     oidc,
   };
   return [

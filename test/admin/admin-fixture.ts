@@ -47,7 +47,7 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     now,
   };
   const routes = [...sessionRoutes(dependencies), ...userRoutes(dependencies)];
-  const { fetch } = createAdminApi({ routes, sessions, adminToken: "admin-token" });
+  const { fetch } = createAdminApi({ ...dependencies, routes, adminToken: "admin-token" });
   const description = { operations: routes, serverUrl: origin, version: "1.0.0" };
   const document = buildAdminOpenapi(description) as unknown as AdminApiDocument;
   const app = { fetch, checkResponse: checkResponsesBy(document) };

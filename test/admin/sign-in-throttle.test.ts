@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
 
-/** Whether 25 failures from `first` make an attempt from `second` wait. */
+/** Whether 100 failures from `first` make an attempt from `second` wait. */
 function countTogether(first: string, second: string): boolean {
   const throttle = new SignInThrottle(() => 0);
-  for (let failure = 0; failure < 25; failure++) throttle.fail({ address: first });
+  for (let failure = 0; failure < 100; failure++) throttle.fail({ address: first });
   try {
     throttle.check({ address: second });
     return false;

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { createClientAddress } from "../../server/admin/client-address.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root } from "../harness.ts";
@@ -14,10 +15,16 @@ interface ComposeService {
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;
   readonly stop_grace_period?: string;
+  readonly networks?: { readonly default: { readonly ipv4_address: string } };
 }
 
 const compose = parse(textOf("deploy/compose.yaml"), { merge: true }) as {
   readonly services: Readonly<Record<string, ComposeService>>;
+  readonly networks: {
+    readonly default: {
+      readonly ipam: { readonly config: readonly { readonly gateway: string }[] };
+    };
+  };
 };
 const values = parse(textOf("deploy/helm/values.yaml")) as Record<string, unknown>;
 const templates = readdirSync(join(root, "deploy/helm/templates")).map((name) =>
@@ -58,6 +65,18 @@ describe("deployment files", () => {
     expect(Number(values.terminationGracePeriodSeconds)).toBeGreaterThanOrEqual(
       Number(values.preStopSeconds) + drainSeconds + 10,
     );
+  });
+
+  test("a client of compose cannot choose its address in X-Forwarded-For", () => {
+    const nginx = compose.services.nginx?.networks?.default.ipv4_address ?? "";
+    const gateway = compose.networks.default.ipam.config[0]?.gateway ?? "";
+    // nginx appends the address of Docker's gateway, from which it gets the connections of clients.
+    const headers = new Headers({ "x-forwarded-for": `203.0.113.9, ${gateway}` });
+    for (const [, { environment }] of replicas) {
+      const clientAddress = createClientAddress(environment?.VEXEL_TRUSTED_PROXIES ?? "");
+      expect(clientAddress({ remoteAddress: nginx, headers })).toBe(gateway);
+      expect(clientAddress({ remoteAddress: gateway, headers })).toBe(gateway);
+    }
   });
 
   test("nginx accepts its configuration, which names the replicas of compose", () => {

@@ -6,7 +6,9 @@ import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
+import type { Audit } from "../audit.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
+import type { SignInThrottle } from "./sign-in-throttle.ts";
 
 export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
@@ -16,12 +18,16 @@ export interface AuthenticationOptions {
   readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;
+  readonly throttle: SignInThrottle;
+  readonly audit: Audit;
 }
 
 /** The parts of a request that authenticate it. */
 export interface RequestCredentials {
   readonly method: string;
   header(name: string): string | undefined;
+  /** The client's IP address. */
+  readonly address: string;
 }
 
 export interface Authenticated {
@@ -37,12 +43,23 @@ export async function authenticateActor(
 ): Promise<Authenticated> {
   const token = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "")?.[1];
   if (token === undefined) return authenticateSession(request, options);
-  checkAdminToken(token, options.adminToken);
+  await checkAdminToken(token, request, options);
   return { actor: adminTokenActor, session: undefined };
 }
 
-function checkAdminToken(presented: string, adminToken: string): void {
-  if (adminToken !== "" && isSameSecret(presented, adminToken)) return;
+async function checkAdminToken(
+  presented: string,
+  { address }: RequestCredentials,
+  { adminToken, throttle, audit }: AuthenticationOptions,
+): Promise<void> {
+  const attempt = { address, isAdminToken: true };
+  throttle.check(attempt);
+  if (adminToken !== "" && isSameSecret(presented, adminToken)) {
+    throttle.succeed(attempt);
+    return;
+  }
+  throttle.fail(attempt);
+  await audit.record({ actor: adminTokenActor.name, action: "admin_token.refused", address });
   throw new GatewayError(
     "invalid_api_key",
     "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.",

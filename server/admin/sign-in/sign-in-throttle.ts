@@ -1,12 +1,14 @@
 /**
- * Sign-in throttle against guessed passwords (brute force): after a few failures a name, and an address, must wait
+ * Sign-in throttle against guessed passwords and admin tokens (brute force): after a few failures a name must wait
  * before the next attempt. The wait doubles with each failure. A browser in which the user has signed in before (device
- * cookie) is counted on its own, so guesses of others do not lock the user out.
+ * cookie) is counted on its own, so guesses of others do not lock the user out. An address has a higher bound and a
+ * short wait: behind a proxy, it may be the address of all users.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 const firstWaitMs = 1_000;
-const maxWaitMs = 15 * 60_000;
+const maxNameWaitMs = 15 * 60_000;
+const maxAddressWaitMs = 1_000;
 /** Failures expire after this time without another failure. */
 const expireAfterMs = 60 * 60_000;
 const maxEntries = 10_000;
@@ -16,8 +18,10 @@ interface Failures {
   lastAt: number;
 }
 
-/** A sign-in attempt. Failures are counted by browser, or by name and address. */
+/** A sign-in attempt, or a request with an admin token. Failures are counted by browser, or by name and address. */
 export interface Attempt {
+  /** The attempt is with an admin token. Wrong tokens and wrong passwords count apart. */
+  readonly isAdminToken?: boolean;
   /** Absent: the attempt is not for a user, such as one with the one-time link. */
   readonly name?: string;
   readonly address: string;
@@ -29,6 +33,7 @@ interface Counter {
   readonly key: string;
   /** The number of failures before the first wait. */
   readonly freeFailures: number;
+  readonly maxWaitMs: number;
 }
 
 export class SignInThrottle {
@@ -44,9 +49,12 @@ export class SignInThrottle {
   check(attempt: Attempt): void {
     const waitMs = Math.max(...countersOf(attempt).map((counter) => this.#waitMs(counter)));
     if (waitMs <= 0) return;
+    const seconds = Math.ceil(waitMs / 1000);
     throw new GatewayError(
       "rate_limited",
-      `Too many failed sign-ins. Try again in ${Math.ceil(waitMs / 1000)} seconds.`,
+      attempt.isAdminToken === true
+        ? `Too many requests with a wrong admin token. Try again in ${seconds} seconds.`
+        : `Too many failed sign-ins. Try again in ${seconds} seconds.`,
       { retryAfterMs: waitMs },
     );
   }
@@ -67,8 +75,8 @@ export class SignInThrottle {
   }
 
   /**
-   * The attempt that was counted by `fail` has succeeded: clears the name and the device. The address keeps its other
-   * failures, because it may be guessing other names.
+   * The attempt that was counted by `fail` has succeeded: clears the name, the device or the admin token. The address
+   * keeps its other failures, because it may be guessing other names.
    */
   succeed(attempt: Attempt): void {
     for (const { key } of countersOf(attempt)) {
@@ -83,7 +91,7 @@ export class SignInThrottle {
     return failures && this.#now() - failures.lastAt < expireAfterMs ? failures : undefined;
   }
 
-  #waitMs({ key, freeFailures }: Counter): number {
+  #waitMs({ key, freeFailures, maxWaitMs }: Counter): number {
     const failures = this.#current(key);
     if (!failures || failures.count < freeFailures) return 0;
     const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
@@ -91,14 +99,25 @@ export class SignInThrottle {
   }
 }
 
-function countersOf({ name, address, device }: Attempt): readonly Counter[] {
-  if (device !== undefined) return [{ key: `device:${device}`, freeFailures: 5 }];
-  return [
-    ...(name === undefined ? [] : [{ key: `name:${name.toLowerCase()}`, freeFailures: 5 }]),
-    // Several people may share an address.
-    { key: `address:${networkOf(address)}`, freeFailures: 20 },
-  ];
+function countersOf({ name, address, device, isAdminToken }: Attempt): readonly Counter[] {
+  if (device !== undefined) return [userCounter(`device:${device}`)];
+  const network = networkOf(address);
+  if (isAdminToken === true) return [addressCounter(`token:${network}`)];
+  const byAddress = addressCounter(`address:${network}`);
+  return name === undefined ? [byAddress] : [userCounter(`name:${name.toLowerCase()}`), byAddress];
 }
+
+const userCounter = (key: string): Counter => ({
+  key,
+  freeFailures: 5,
+  maxWaitMs: maxNameWaitMs,
+});
+
+const addressCounter = (key: string): Counter => ({
+  key,
+  freeFailures: 100,
+  maxWaitMs: maxAddressWaitMs,
+});
 
 /** One person can use any address of a /64 IPv6 network, so the network counts as one address. */
 function networkOf(address: string): string {
