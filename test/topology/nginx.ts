@@ -1,4 +1,8 @@
-/** nginx as the load balancer of the replicas, from Debian's package. */
+/**
+ * nginx as a proxy and as the load balancer of the replicas, from Debian's package. Where it is not installed, its own
+ * tests are skipped; in CI they fail.
+ */
+import { test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../storage/postgres-server.ts";
@@ -6,13 +10,14 @@ import { until } from "../until.ts";
 
 // On Debian it is in a folder that only root's PATH has.
 const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
+const advice =
+  "nginx was not found, so its tests were skipped. Install it with `apt-get install nginx`.";
+const isSkipped = binary === null && process.env.CI !== "true";
 
-/**
- * Round robin: with `least_conn`, a replica that refuses requests at once would get most of them. A POST that was sent
- * to a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped,
- * and not tried again for a second.
- */
-const configuration = (folder: string, port: number, replicas: readonly string[]): string => `
+/** Declares a test that needs nginx. In CI a missing nginx fails the test instead of skipping it. */
+export const testWithNginx = isSkipped ? test.skip : test;
+
+const configuration = (folder: string, port: number, http: string, server: string): string => `
 daemon off;
 ${process.getuid?.() === 0 ? "user root;" : ""}
 worker_processes 1;
@@ -29,13 +34,27 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  upstream replicas {
-    ${replicas.map((address) => `server ${address} max_fails=1 fail_timeout=1s;`).join("\n    ")}
-    keepalive 64;
-  }
+  ${http}
   server {
     listen 127.0.0.1:${port};
     location = /nginx-ready { return 200; }
+    ${server}
+  }
+}
+`;
+
+/**
+ * Round robin: with `least_conn`, a replica that refuses requests at once would get most of them. A POST that was sent
+ * to a replica is not sent to another one, which is nginx's default. A replica that refuses the connection is skipped,
+ * and not tried again for a second.
+ */
+const upstreamOf = (replicas: readonly string[]): string => `
+  upstream replicas {
+    ${replicas.map((address) => `server ${address} max_fails=1 fail_timeout=1s;`).join("\n    ")}
+    keepalive 64;
+  }`;
+
+const balance = `
     location / {
       proxy_pass http://replicas;
       proxy_http_version 1.1;
@@ -45,10 +64,7 @@ http {
       proxy_request_buffering off;
       proxy_connect_timeout 2s;
       proxy_read_timeout 620s;
-    }
-  }
-}
-`;
+    }`;
 
 export interface LoadBalancer {
   readonly url: string;
@@ -56,16 +72,19 @@ export interface LoadBalancer {
 }
 
 /** `replicas`: addresses with ports. */
-export async function startLoadBalancer(
+export const startLoadBalancer = (
   parent: string,
   replicas: readonly string[],
-): Promise<LoadBalancer> {
-  if (binary === null) throw new Error("nginx was not found: `apt-get install nginx`.");
+): Promise<LoadBalancer> => startNginx(parent, balance, upstreamOf(replicas));
+
+/** `server`: directives of the server. `http`: directives beside it. */
+export async function startNginx(parent: string, server: string, http = ""): Promise<LoadBalancer> {
+  if (binary === null) throw new Error(advice);
   const folder = join(parent, "nginx");
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const file = join(folder, "nginx.conf");
-  writeFileSync(file, configuration(folder, port, replicas));
+  writeFileSync(file, configuration(folder, port, http, server));
   const child = Bun.spawn(
     [
       // The server ends with the test process, also after kill -9.

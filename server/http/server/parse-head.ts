@@ -61,7 +61,7 @@ export class ParsedHead {
     const path = pathOf(target);
     const mark = path.indexOf("?");
     this.search = mark < 0 ? "" : path.slice(mark);
-    this.path = withoutTrailingSlash(withoutDotSegments(mark < 0 ? path : path.slice(0, mark)));
+    this.path = withoutTrailingSlash(refuseDotSegments(mark < 0 ? path : path.slice(0, mark)));
     this.supportsChunked = minor === "1";
     this.framing = this.#framing();
     const connection = this.get("connection")?.toLowerCase() ?? "";
@@ -158,15 +158,15 @@ function pathOf(target: string): string {
   return /[\x80-\xff]/.test(whole) ? Buffer.from(whole, "latin1").toString("utf8") : whole;
 }
 
-/** Removes dot segments. Most clients do so themselves; `curl --path-as-is` does not. */
-function withoutDotSegments(path: string): string {
-  if (!path.includes("/.")) return path;
-  const kept: string[] = [];
-  for (const part of path.slice(1).split("/")) {
-    if (part === "..") kept.pop();
-    else if (part !== ".") kept.push(part);
-  }
-  return `/${kept.join("/")}`;
+/**
+ * A dot segment, also percent-encoded or between backslashes. Most clients remove dot segments themselves. A proxy that
+ * protects /admin and does not remove them would let /./admin through.
+ */
+const dotSegment = /(?:\/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:\/|\\|%2f|%5c|$)/i;
+
+function refuseDotSegments(path: string): string {
+  if (!dotSegment.test(path)) return path;
+  throw invalidHttp("its path has the segment '.' or '..'; send the path without it");
 }
 
 const withoutTrailingSlash = (path: string): string =>
