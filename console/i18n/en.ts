@@ -166,6 +166,8 @@ export const en = {
   "keys.modelsUnknown":
     "No model matches {models} at present. The key can use such a model once it exists.",
   "keys.expires": "Expires",
+  "keys.locked":
+    "An administrator set limits or a budget of this key. You may lower them, remove models and choose an earlier expiry; only an administrator may do the opposite or change the project.",
   "keys.expiresHint": "The key works until the end of this day in your time zone, {zone}.",
   "keys.edit.title": "Change the key {name}",
   "keys.rotate": "Rotate",
@@ -338,6 +340,8 @@ export const en = {
   "limits.imagesPerMinute": "Images per minute",
   "limits.megapixelsPerMinute": "Megapixels per minute",
   "limits.concurrent": "Concurrent requests",
+  "limits.locked": "Set by an administrator.",
+  "limits.lockedAt": "Set by an administrator: at most {value}.",
   "budget.title": "Budget (US dollars)",
   "budget.day": "Budget per day",
   "budget.month": "Budget per month",

@@ -261,6 +261,13 @@ export const zhServer: Readonly<Record<string, string>> = {
   "You are not a member of a project to which the key can belong. An administrator can add you to one.":
     "您不是任何可拥有该密钥的项目的成员。管理员可以将您加入项目。",
   "There is no project {}. Create it first.": "没有项目 {1}。请先创建。",
+  "An administrator set '{}' of this key to {}. Only an administrator may raise or remove it.":
+    "管理员已将此密钥的 “{1}” 设置为 {2}。只有管理员可以提高或移除它。",
+  "An administrator set a limit or a budget of this key. Only an administrator may {}.":
+    "管理员为此密钥设置了限制或预算。只有管理员可以{1}。",
+  "change its project": "更改其项目",
+  "let it expire later": "延后其过期时间",
+  "add the models {}": "添加模型 {1}",
   "Choose one of your projects for the key: {}.": "请为密钥选择您的一个项目：{1}。",
   "The key would have expired already. Choose a time in the future for 'expires'; a date means its start in UTC.":
     "密钥会立即过期。请为 “expires” 选择将来的时间；日期表示其 UTC 零点。",

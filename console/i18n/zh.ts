@@ -159,6 +159,8 @@ export const zh: Messages = {
   "keys.modelsHint": "模型名称，以逗号分隔。* 匹配任意字符。",
   "keys.modelsUnknown": "目前没有与 {models} 匹配的模型。模型创建后，密钥即可使用。",
   "keys.expires": "过期时间",
+  "keys.locked":
+    "管理员为此密钥设置了限制或预算。您可以降低它们、移除模型或提前过期时间；只有管理员可以反向更改或更改项目。",
   "keys.expiresHint": "密钥在您所在时区（{zone}）的这一天结束前有效。",
   "keys.edit.title": "修改密钥 {name}",
   "keys.rotate": "轮换",
@@ -323,6 +325,8 @@ export const zh: Messages = {
   "limits.imagesPerMinute": "每分钟图像数",
   "limits.megapixelsPerMinute": "每分钟百万像素",
   "limits.concurrent": "并发请求数",
+  "limits.locked": "由管理员设置。",
+  "limits.lockedAt": "由管理员设置：最多 {value}。",
   "budget.title": "预算（美元）",
   "budget.day": "每日预算",
   "budget.month": "每月预算",

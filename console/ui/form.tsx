@@ -72,6 +72,7 @@ export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Va
           await save(values);
         } catch (error) {
           const name = error instanceof ApiError ? fieldOf(element, error.param ?? "") : undefined;
+          if (name !== undefined) openGroup(element, name);
           form.setError((name as Path<Values>) ?? "root", { message: errorText(error) });
         }
       },
@@ -79,8 +80,7 @@ export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Va
         for (const [name, message] of messagesIn(invalid)) {
           const field = fieldOf(element, name);
           if (field === undefined) form.setError("root", { message: `${name}: ${message}` });
-          // A closed group would hide the message.
-          else controlOf(element, field)?.closest("details")?.setAttribute("open", "");
+          else openGroup(element, field);
         }
       },
     );
@@ -115,6 +115,10 @@ export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Va
 
 const controlOf = (form: HTMLFormElement, name: string): Element | undefined =>
   [...form.elements].find((element) => element.getAttribute("name") === name);
+
+/** A closed group would hide the message of the field. */
+const openGroup = (form: HTMLFormElement, name: string): void =>
+  controlOf(form, name)?.closest("details")?.setAttribute("open", "");
 
 /** The field that shows an error of `path`, such as `targets[0].model`. Undefined: no field of the form. */
 function fieldOf(form: HTMLFormElement, path: string): string | undefined {

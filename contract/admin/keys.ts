@@ -14,6 +14,11 @@ export const apiKeySchema = z
     models: z.array(z.string()).describe("Globs over model ids."),
     limits: limitsValueSchema.nullable(),
     budget: budgetValueSchema.nullable(),
+    locked: z
+      .record(z.string(), z.union([z.number(), z.literal("refuse")]))
+      .describe(
+        "The limits and budgets that an administrator set, by field, such as `budget.day`. Developers may not raise or remove them.",
+      ),
     priority: z
       .literal("batch")
       .nullable()

@@ -253,3 +253,44 @@ browserTest("the limits of a key are changed in place, and are in force at once"
   await row.getByText("no-such-*").waitFor();
   await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 404 });
 });
+
+browserTest(
+  "a developer sees which limits an administrator set, cannot raise them, and can lower them",
+  async ({ page, admin, problems }) => {
+    await admin("POST", "/users", {
+      name: "lola",
+      role: "developer",
+      projects: "all",
+      password: adminPassword,
+    });
+    await admin("POST", "/keys", { name: "bounded", models: ["*"], budget: { day: 0.001 } });
+    problems.expectFailure(/^401 GET /);
+    problems.expectFailure(/^403 PUT \S*\/keys\//);
+    await page.goto("/console/keys");
+    await signIn(page, "lola", adminPassword);
+    const row = page.getByRole("row").filter({ hasText: "bounded" });
+    await row.getByRole("button", { name: "Edit" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByText(/^An administrator set limits or a budget of this key/).waitFor();
+    expect(await form.getByLabel("Project").isDisabled()).toBe(true);
+    const group = form.getByText("Limits and options");
+    await group.click();
+    await form.getByText("Set by an administrator: at most 0.001.").waitFor();
+    const save = form.getByRole("button", { name: "Save" });
+    for (const value of ["1000", ""]) {
+      await form.getByLabel("Budget per day").fill(value);
+      await group.click();
+      const refused = page.waitForResponse((response) => response.status() === 403);
+      await save.click();
+      await refused;
+      // The closed group opens, so that the message is seen.
+      await form.getByText(/^An administrator set 'budget.day' of this key to 0.001/).waitFor();
+    }
+    await form.getByLabel("Budget per day").fill("0.0005");
+    await save.click();
+    await form.waitFor({ state: "detached" });
+    await row.getByRole("button", { name: "Edit" }).click();
+    expect(await form.getByLabel("Budget per day").inputValue()).toBe("0.0005");
+  },
+  { as: "visitor" },
+);

@@ -50,6 +50,9 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   const { data: session } = useSuspenseQuery(sessionQuery);
   // A key of a user who is restricted to projects must belong to one of them.
   const [ownProject] = session?.user.projects ?? [];
+  // What an administrator set is an upper bound for other users. The lock also holds the project, models and expiry.
+  const locked = session?.user.role === "admin" ? {} : (apiKey?.locked ?? {});
+  const isLocked = Object.keys(locked).length > 0;
   const form = useSchemaForm(
     keyBody,
     apiKey ? valuesOf(apiKey) : { models: ["*"], project: ownProject },
@@ -76,9 +79,11 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
         await onSaved(await saved);
       }}
     >
+      {isLocked && <p className="rounded-md bg-sunken p-3 text-muted">{t("keys.locked")}</p>}
       <TextField name="name" label={t("keys.name")} required />
       <SelectField
         name="project"
+        disabled={isLocked}
         label={t("keys.project")}
         options={[
           ...(ownProject === undefined ? [{ value: "", label: t("keys.noProject") }] : []),
@@ -106,8 +111,8 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
         min={expires === dayOf(apiKey) ? undefined : localDay(new Date())}
       />
       <More label={t("keys.more")}>
-        <LimitFields />
-        <BudgetFields />
+        <LimitFields locked={locked} />
+        <BudgetFields locked={locked} />
         <SelectField
           name="priority"
           label={t("keys.priority")}

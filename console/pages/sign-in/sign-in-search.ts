@@ -14,7 +14,7 @@ export const readSignInSearch = ({ next, oidc }: Record<string, unknown>): SignI
 
 const origin = "http://console.invalid";
 
-/** A link to another site must not work as a redirect. The URL is parsed, because browsers ignore tabs in it, for example. */
+/** A link to another site must not work as a redirect. The URL is parsed, because browsers ignore tabs in URLs. */
 function consolePath(next: unknown): string | undefined {
   if (typeof next !== "string" || !next.startsWith("/") || !URL.canParse(next, origin)) return;
   const url = new URL(next, origin);

@@ -16,6 +16,7 @@ import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
+import { isUnlocked, locksAfter, locksOf, requireWithinLocks } from "../key-locks.ts";
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
@@ -80,7 +81,13 @@ export function keyRoutes({
     const settings = settingsOf(body);
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
-    return store(context, { action: "key.created", name, models, settings });
+    const locked = locksAfter(context.get("actor").role, undefined, settings);
+    return store(context, {
+      action: "key.created",
+      name,
+      models,
+      settings: { ...settings, locked },
+    });
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
@@ -88,7 +95,10 @@ export function keyRoutes({
     const body = await readBody(context, keyBody);
     if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
     const { id, hash, hint, createdAt } = before;
-    const changed = { name: body.name, models: body.models, ...settingsOf(body) };
+    const { role } = context.get("actor");
+    const requested = { name: body.name, models: body.models, ...settingsOf(body) };
+    requireWithinLocks(role, before, requested);
+    const changed = { ...requested, locked: locksAfter(role, before, requested) };
     // The other settings of an expired key can be changed.
     if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());
     if (!(await keys.update(id, changed))) throw noActiveKey();
@@ -118,7 +128,12 @@ export function keyRoutes({
     const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } = before;
     // The new key is valid for as long as the old one was, and not only until the old one ends.
     const lifetimeMs = settings.expiresAt === undefined ? 0 : settings.expiresAt - createdAt;
-    const renewed = { ...settings, ...(lifetimeMs > 0 && { expiresAt: now() + lifetimeMs }) };
+    const isRenewed = lifetimeMs > 0 && isUnlocked(context.get("actor").role, before);
+    const renewed = {
+      ...settings,
+      ...(isRenewed && { expiresAt: now() + lifetimeMs }),
+      locked: locksOf(before),
+    };
     const response = await store(context, {
       action: "key.rotated",
       name,
@@ -340,6 +355,7 @@ const shownKey = (
   models: key.models,
   limits: key.limits ?? null,
   budget: key.budget ?? null,
+  locked: locksOf(key),
   priority: key.priority ?? null,
   parameters: key.parameters ?? null,
   defaults: shownDefaults(key.defaults),

@@ -18,6 +18,11 @@ export interface KeySettings {
   readonly priority?: "batch";
   /** Unix milliseconds. */
   readonly expiresAt?: number;
+  /**
+   * The limits and budgets that an administrator set, by field, such as `budget.day`: developers may not exceed them.
+   * Absent: an administrator set all of them.
+   */
+  readonly locked?: Readonly<Record<string, number | "refuse">>;
 }
 
 /** What can be changed in a key. A setting that is absent is removed. */

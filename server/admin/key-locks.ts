@@ -1,0 +1,78 @@
+/**
+ * Locked limits of API keys: a limit or a budget that an administrator set on a key is an upper bound for developers.
+ * They may lower it, and return to it; only an administrator raises or removes it. A key with such a bound also keeps
+ * its project and its end, and gets no further models: otherwise its requests would leave the bound.
+ */
+import type { Role } from "../../contract/admin.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { matchesGlob } from "../lib/glob.ts";
+import type { KeySettings, KeyUpdate } from "../storage/ports/key-store.ts";
+
+type Locks = NonNullable<KeySettings["locked"]>;
+type Bounded = Pick<KeySettings, "limits" | "budget" | "locked">;
+
+/** The limits and budgets of a key by the names of their fields, such as `budget.day`. */
+function boundsOf({ limits = {}, budget }: Bounded): Locks {
+  const { unknownPrice, ...amounts } = budget ?? {};
+  const named = (group: string, values: object): [string, number][] =>
+    Object.entries(values).map(([name, value]) => [`${group}.${name}`, value]);
+  return {
+    ...Object.fromEntries([...named("limits", limits), ...named("budget", amounts)]),
+    ...(unknownPrice === "refuse" && { "budget.unknownPrice": unknownPrice }),
+  };
+}
+
+/** A key without `locked` is of an earlier version or of the command line: all of its bounds are locked. */
+export const locksOf = (key: Bounded): Locks => key.locked ?? boundsOf(key);
+
+/** The locks of a key that is created, or changed from `before`, by a user with this role. */
+export function locksAfter(role: Role, before: Bounded | undefined, after: Bounded): Locks {
+  const locks = before ? locksOf(before) : {};
+  if (role !== "admin") return locks;
+  const bounds = before ? boundsOf(before) : {};
+  // A value that the administrator left as it was keeps its lock, or stays the developer's.
+  const entries = Object.entries(boundsOf(after)).map(
+    ([name, value]) => [name, value === bounds[name] ? locks[name] : value] as const,
+  );
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Locks;
+}
+
+/** Throws if a developer would get around a lock with this change. */
+export function requireWithinLocks(role: Role, before: KeyUpdate, after: KeyUpdate): void {
+  if (isUnlocked(role, before)) return;
+  const bounds = boundsOf(after);
+  for (const [name, locked] of Object.entries(locksOf(before))) {
+    if (isWithin(bounds[name], locked)) continue;
+    throw refused(
+      name,
+      `An administrator set '${name}' of this key to ${locked}. Only an administrator may raise or remove it.`,
+    );
+  }
+  if (after.project !== before.project) throw refusedFor("project", "change its project");
+  if (expiryOf(after) > expiryOf(before)) throw refusedFor("expires", "let it expire later");
+  const added = after.models.find((pattern) => !isCovered(pattern, before.models));
+  if (added !== undefined) throw refusedFor("models", `add the models ${JSON.stringify(added)}`);
+}
+
+/** Whether the user may change everything of the key. */
+export const isUnlocked = (role: Role, key: Bounded): boolean =>
+  role === "admin" || Object.keys(locksOf(key)).length === 0;
+
+const isWithin = (value: Locks[string] | undefined, locked: Locks[string]): boolean =>
+  typeof value === "number" && typeof locked === "number" ? value <= locked : value === locked;
+
+const expiryOf = ({ expiresAt }: KeyUpdate): number => expiresAt ?? Number.POSITIVE_INFINITY;
+
+const isCovered = (pattern: string, patterns: readonly string[]): boolean =>
+  patterns.includes(pattern) ||
+  patterns.includes("*") ||
+  (!/[*?]/.test(pattern) && patterns.some((each) => matchesGlob(each, pattern)));
+
+const refused = (param: string, message: string): GatewayError =>
+  new GatewayError("permission_denied", message, { param });
+
+const refusedFor = (param: string, change: string): GatewayError =>
+  refused(
+    param,
+    `An administrator set a limit or a budget of this key. Only an administrator may ${change}.`,
+  );
