@@ -2,8 +2,11 @@
  * Upstream probe (active health check): sends a request that costs nothing, such as one for the list of models, to
  * check that the upstream is reachable and accepts the API key.
  */
+import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Adapter, UpstreamResponse } from "./adapter.ts";
 import { adapters } from "./adapters/index.ts";
+import { messageIn, readErrorBody, redact, replayBody } from "./adapters/wire/error-body.ts";
 import { openaiList } from "./connection-test/list-models.ts";
 import type { Upstream } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
@@ -42,8 +45,13 @@ export async function probe(
       upstream,
       signal,
     );
-    const { status } = await send(authenticated, signal);
-    return { upstream: id, status, ...describeStatus(status) };
+    const response = await send(authenticated, signal);
+    const { status } = response;
+    return {
+      upstream: id,
+      status,
+      ...(describeReachable(status) ?? (await describeFailure(response, adapter, upstream))),
+    };
   } catch (error) {
     if (signal.aborted) {
       const detail = `no response within ${timeoutMs / 1000} s from ${address}`;
@@ -60,15 +68,52 @@ export async function probe(
 export const isReachable = ({ ok, status }: Probe): boolean =>
   ok || (status !== undefined && status < 500 && status !== 429);
 
-function describeStatus(status: number): Pick<Probe, "ok" | "detail"> {
-  if (status === 401 || status === 403) {
-    return { ok: false, detail: `refuses the apiKey (status ${status})` };
-  }
+type Description = Pick<Probe, "ok" | "detail">;
+
+/** Undefined: the status shows a failure. */
+function describeReachable(status: number): Description | undefined {
   // Not every compatible server lists its models; any response shows that it is reachable.
   if (status === 404 || status === 405) {
     return { ok: true, detail: `reachable, but has no list of models (status ${status})` };
   }
-  return status === 200
-    ? { ok: true, detail: "reachable, and accepts the apiKey" }
-    : { ok: false, detail: `status ${status}` };
+  return status === 200 ? { ok: true, detail: "reachable, and accepts the apiKey" } : undefined;
+}
+
+const maxMessageLength = 300;
+
+/** The vendor's message, redacted and on one line, and what to do. */
+async function describeFailure(
+  response: UpstreamResponse,
+  adapter: Adapter,
+  upstream: Upstream,
+): Promise<Description> {
+  const { status } = response;
+  const context = { target: { upstream, model: "" }, model: "" };
+  const body = await readErrorBody(response);
+  const { kind } = await adapter.readError(replayBody(response, body), context);
+  const message = redact(messageIn(body) ?? "", context)
+    .replace(/[\s\p{C}]+/gu, " ")
+    .trim()
+    .slice(0, maxMessageLength);
+  const [problem, advice] = explainFailure(status, kind);
+  const reported = message === "" ? "" : `: ${message.replace(/\.$/, "")}`;
+  return { ok: false, detail: `${problem} (status ${status})${reported}. ${advice}` };
+}
+
+function explainFailure(
+  status: number,
+  kind: ErrorKind,
+): readonly [problem: string, advice: string] {
+  if (status === 401 || status === 403 || kind === "upstream_credentials") {
+    return ["refuses the apiKey", "Check the apiKey of this upstream and its permissions."];
+  }
+  if (status >= 300 && status <= 399) {
+    return ["redirects to another address", "Set the baseUrl of this upstream to that address."];
+  }
+  if (status === 429 || kind === "insufficient_quota") {
+    return ["refuses more requests", "Try again later, or check the quota of the account."];
+  }
+  return status >= 500
+    ? ["has an error", "Try again later, or check that baseUrl is the address of its API."]
+    : ["refuses the request", "Check the baseUrl, the apiKey and the options of this upstream."];
 }
