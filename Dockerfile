@@ -23,7 +23,8 @@ USER 65532:65532
 ENV HOST=0.0.0.0 \
     PORT=8080 \
     VEXEL_DATA=/data \
-    VEXEL_LOG_FORMAT=json
+    VEXEL_LOG_FORMAT=json \
+    VEXEL_COMMAND="docker exec CONTAINER /opt/vexel/node_modules/bun/bin/bun.exe /opt/vexel/node_modules/vexel/cli/main.ts"
 EXPOSE 8080
 VOLUME /data
 # SIGTERM drains the gateway: give it more than VEXEL_DRAIN_TIMEOUT, such as `docker run --stop-timeout 45`.

@@ -5,8 +5,11 @@ import environment from "./environment.json" with { type: "json" };
 const isPrepared = Object.keys(environment).every((name) => process.env[name] !== undefined);
 if (!isPrepared && typeof process.execve === "function") {
   const args = [process.execPath, ...process.argv.slice(2)];
-  process.execve(process.execPath, args, { ...environment, ...process.env });
+  // Hints name the command as the user typed it (server/wiring/own-command.ts).
+  const command = { VEXEL_COMMAND: process.argv0 };
+  process.execve(process.execPath, args, { ...environment, ...process.env, ...command });
 }
+process.env.VEXEL_COMMAND ??= process.argv0;
 if (process.argv[2] === "--integrity-check") {
   process.argv.splice(2, 1);
   await import("../server/storage/sqlite/integrity-check-child.ts");

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The `vexel` command: installs missing dependencies, then runs the CLI with Bun.
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, delimiter, dirname, join, relative } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("run");
@@ -15,6 +15,8 @@ const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slic
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
+  // Hints name the command that the user ran (server/wiring/own-command.ts).
+  VEXEL_COMMAND: ownCommand(process.argv[1] ?? ""),
 };
 
 // Under npx and in an npm script the parent process is a shell. It exits on a signal without forwarding it, so the
@@ -49,3 +51,20 @@ child.on("exit", (code, signal) => {
   }
   process.exit(code ?? 1);
 });
+
+/** The command that the user ran: `npx vexel`, `vexel`, a path, or `node bin/vexel.mjs`. */
+function ownCommand(script) {
+  if (process.env.npm_lifecycle_event !== undefined) return `npx ${npxPackage(script)}`;
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  if (folders.includes(dirname(script))) return basename(script);
+  const path = relative(process.cwd(), script);
+  const shown = path.startsWith("..") ? script : path;
+  return script.endsWith(".mjs") ? `node ${shown}` : shown;
+}
+
+/** npx installs a package that it was given, such as ./vexel-0.1.0.tgz, in a folder whose manifest names it. */
+function npxPackage(script) {
+  const manifest = join(dirname(script), "..", "..", "package.json");
+  const { _npx } = existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")) : {};
+  return _npx?.packages?.[0] ?? "vexel";
+}

@@ -12,6 +12,7 @@ import {
 } from "../server/storage/backup/manifest.ts";
 import { dumpDatabase, restoreDatabase } from "../server/storage/backup/postgres-tools.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { ownCommand } from "../server/wiring/own-command.ts";
 
 const dumpName = "database.dump";
 
@@ -77,7 +78,7 @@ export async function restore(settings: Settings, source: string): Promise<numbe
     throw new StoreError(
       isDatabase
         ? "This is the backup of a PostgreSQL database. Set DATABASE_URL to an empty database."
-        : 'This is the backup of a data folder. Restore it without DATABASE_URL; "vexel db move" then moves the folder into the database.',
+        : `This is the backup of a data folder. Restore it without DATABASE_URL; "${ownCommand("db move")}" then moves the folder into the database.`,
     );
   }
   if (isDatabase) await restoreDatabase(url, join(source, dumpName));

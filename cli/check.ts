@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 import { CertificateError } from "../server/config/certificate.ts";
 import { fileText } from "../server/config/file-text.ts";
-import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
@@ -16,7 +15,6 @@ import { readConfiguredCertificate } from "../server/wiring/certificate.ts";
 import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
-import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import {
   type Command,
   configNamedBy,
@@ -24,7 +22,7 @@ import {
   settingsOrUsage,
   UsageError,
 } from "./command.ts";
-import { readStored } from "./stored-config.ts";
+import { loadConfig } from "./load-config.ts";
 
 const probeTimeoutMs = 10_000;
 
@@ -45,14 +43,8 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
     const [file] = positionals;
     const settings = settingsOrUsage({ VEXEL_CONFIG: file });
     const path = settings.VEXEL_CONFIG;
-    const loaded = loadSnapshot({
-      path,
-      namedBy: configNamedBy("FILE", file),
-      env: process.env,
-      stored: await readStored(settings),
-      migan: isMiganInstalled(),
+    const loaded = await loadConfig(settings, configNamedBy("", file), {
       inspectFolder: inspectModelDirectory,
-      now: Date.now(),
     });
     const problems = [
       ...(loaded.ok ? [] : [describeProblems(loaded.problems)]),

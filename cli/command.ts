@@ -11,9 +11,15 @@ export interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
-/** Invalid arguments: the help is printed to standard error and the exit code is 2. */
+/** Invalid arguments or settings: one line on standard error, which names the help, and exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+  readonly about: "arguments" | "settings";
+
+  constructor(message: string, about: UsageError["about"] = "arguments") {
+    super(message);
+    this.about = about;
+  }
 }
 
 /** Throws UsageError for an unknown option, a missing value, and a value that the option does not take. */
@@ -90,7 +96,7 @@ export function unknownAction(
 
 /**
  * The argument or the variable that names the configuration file. Undefined: the path is the default. `argument`: the
- * name of the command's argument for it, and `given` its value.
+ * name of the command's option for it (empty: an argument without a name), and `given` its value.
  */
 export function configNamedBy(argument: string, given: string | undefined): string | undefined {
   if (given !== undefined) return given === "" ? undefined : argument;
@@ -103,7 +109,7 @@ export function settingsOrUsage(
   try {
     return readSettings({ ...process.env, ...withoutUndefined(overrides) });
   } catch (error) {
-    if (error instanceof SettingsError) throw new UsageError(error.message);
+    if (error instanceof SettingsError) throw new UsageError(error.message, "settings");
     throw error;
   }
 }

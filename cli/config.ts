@@ -16,6 +16,7 @@ import {
   VersionConflict,
 } from "../server/storage/ports/config-entity-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { ownCommand } from "../server/wiring/own-command.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
@@ -223,7 +224,7 @@ async function reencrypt(entities: ConfigEntities): Promise<number> {
 
 function notFound(kind: string, id: string): number {
   process.stderr.write(
-    `There is no stored ${kind} "${id}". "vexel config list" lists all entities.\n`,
+    `There is no stored ${kind} "${id}". "${ownCommand("config list")}" lists all entities.\n`,
   );
   return 1;
 }

@@ -2,7 +2,9 @@
 
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
+import type { Settings } from "../server/settings.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../server/storage/ports/key-store.ts";
+import { ownCommand } from "../server/wiring/own-command.ts";
 import {
   type Command,
   readArguments,
@@ -58,7 +60,7 @@ here. A running gateway applies changes within a second.`,
     // Only `create` creates the folder: a typo in VEXEL_DATA must not leave an empty folder behind.
     const store = await openKeys(settings, action === "create");
     try {
-      return await runAction(store);
+      return await runAction(store, settings);
     } finally {
       await store.close();
     }
@@ -76,9 +78,9 @@ function readAction(
   action: string | undefined,
   target: string | undefined,
   { name = "default", models = "*", json = false }: Values,
-  settings: KeySettings,
-): (store: KeyStore) => Promise<number> {
-  const [given] = Object.keys(settings);
+  keySettings: KeySettings,
+): (store: KeyStore, settings: Settings) => Promise<number> {
+  const [given] = Object.keys(keySettings);
   if (action !== "create" && given !== undefined) {
     throw new UsageError(
       'a project, limits, a budget, default models, --parameters, --priority and --expires are options of "create".',
@@ -87,8 +89,13 @@ function readAction(
   switch (action) {
     case "create": {
       const globs = readModelGlobs(name, models);
-      checkDefaultModels(settings.defaults, globs);
-      return (store) => create(store, name, globs, settings);
+      checkDefaultModels(keySettings.defaults, globs);
+      return async (store, settings) => {
+        // Loaded on demand: other actions need no configuration.
+        const { warnAboutUnusedGlobs } = await import("./unused-globs.ts");
+        await warnAboutUnusedGlobs(name, globs, settings);
+        return create(store, name, globs, keySettings);
+      };
     }
     case "list":
       return (store) => list(store, json);
@@ -205,7 +212,7 @@ async function revoke(store: KeyStore, target: string): Promise<number> {
   process.stderr.write(
     found.length > 1
       ? `${found.length} keys have the name "${target}". Revoke one of them by its id.\n`
-      : `No active key has the id or name "${target}". "vexel keys list" lists the keys.\n`,
+      : `No active key has the id or name "${target}". "${ownCommand("keys list")}" lists the keys.\n`,
   );
   return 1;
 }

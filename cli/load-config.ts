@@ -1,11 +1,29 @@
-/** The stored entities, for commands that show what a gateway would serve. Creates nothing. */
+/** The configuration that a gateway with these settings would serve, for commands. Creates nothing. */
+import { type Loaded, type LoadOptions, loadSnapshot } from "../server/config/load-snapshot.ts";
 import { readStoredConfig } from "../server/config/sources/store-source.ts";
 import { emptyStoredConfig, type StoredConfig } from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
+import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { hasEntities, openEntities } from "./open-stores.ts";
 
-export async function readStored(settings: Settings): Promise<StoredConfig> {
+/** `namedBy`: the option or setting that names the configuration file, as of `configNamedBy`. */
+export const loadConfig = async (
+  settings: Settings,
+  namedBy: string | undefined,
+  options: Pick<LoadOptions, "inspectFolder"> = {},
+): Promise<Loaded> =>
+  loadSnapshot({
+    path: settings.VEXEL_CONFIG,
+    namedBy,
+    env: process.env,
+    stored: await readStored(settings),
+    migan: isMiganInstalled(),
+    now: Date.now(),
+    ...options,
+  });
+
+async function readStored(settings: Settings): Promise<StoredConfig> {
   if (!hasEntities(settings)) return emptyStoredConfig;
   const store = await openEntities(settings);
   try {

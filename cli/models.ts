@@ -1,7 +1,5 @@
 /** vexel models: lists the models that a gateway with this configuration serves. */
-import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
-import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import {
   type Command,
   configNamedBy,
@@ -10,7 +8,7 @@ import {
   table,
   UsageError,
 } from "./command.ts";
-import { readStored } from "./stored-config.ts";
+import { loadConfig } from "./load-config.ts";
 
 export const models: Command = {
   name: "models",
@@ -29,15 +27,7 @@ built-in models. Exit code 1: the configuration is invalid.`,
       throw new UsageError(`unexpected argument "${positionals[0]}".`);
     }
     const settings = settingsOrUsage({ VEXEL_CONFIG: values.config });
-    const path = settings.VEXEL_CONFIG;
-    const loaded = loadSnapshot({
-      path,
-      namedBy: configNamedBy("--config", values.config),
-      env: process.env,
-      stored: await readStored(settings),
-      migan: isMiganInstalled(),
-      now: Date.now(),
-    });
+    const loaded = await loadConfig(settings, configNamedBy("--config", values.config));
     if (!loaded.ok) {
       process.stderr.write(`${describeProblems(loaded.problems)}\n`);
       return 1;
@@ -56,6 +46,10 @@ built-in models. Exit code 1: the configuration is invalid.`,
           ...rows.map(({ id, kind, source, targets }) => [id, kind, source, targets.join(", ")]),
         ]);
     process.stdout.write(`${text}\n`);
+    // The warnings say why there are no models.
+    for (const warning of rows.length === 0 ? loaded.warnings : []) {
+      process.stderr.write(`warning: ${warning}\n`);
+    }
     return 0;
   },
 };

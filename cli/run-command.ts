@@ -3,6 +3,7 @@
 import { didYouMean } from "../server/lib/edit-distance.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { ownCommand, ownCommandNote } from "../server/wiring/own-command.ts";
 import { type Command, UsageError } from "./command.ts";
 
 /** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */
@@ -19,12 +20,12 @@ async function overview(): Promise<string> {
   const all = await Promise.all([...commands.values()].map((load) => load()));
   return `Vexel, an OpenAI-compatible gateway for embeddings and images.
 
-Usage: vexel [command] [options]        (or: npm start -- [command] [options])
+Usage: ${ownCommand("[command] [options]")}
 
 Commands:
 ${all.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
 
-Without a command, "serve" runs. "vexel <command> --help" describes a command.
+Without a command, "serve" runs. "${ownCommand("<command> --help")}" describes a command.
 Settings are environment variables; docs/settings.md lists them.
 `;
 }
@@ -46,13 +47,14 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   const load = commands.get(name);
   if (!load) {
     const meant = didYouMean(name, commands.keys(), (known) => JSON.stringify(known));
-    process.stderr.write(`vexel: unknown command "${name}"${meant}.\n\n${await overview()}`);
+    const hint = `"${ownCommand("help")}" lists the commands.`;
+    process.stderr.write(`vexel: unknown command "${name}"${meant}. ${hint}\n`);
     return 2;
   }
   const command = await load();
   const args = isServe ? argv : others;
   if (args.some(isHelpOption)) {
-    process.stdout.write(`${command.help}\n`);
+    process.stdout.write(`${command.help}\n${ownCommandNote()}`);
     return 0;
   }
   try {
@@ -63,10 +65,15 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
       return 1;
     }
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`vexel ${command.name}: ${error.message}\n\n${command.help}\n`);
+    process.stderr.write(`vexel ${command.name}: ${error.message} ${hintFor(error, command)}\n`);
     return 2;
   }
 }
+
+const hintFor = ({ about }: UsageError, { name }: Command): string =>
+  about === "settings"
+    ? "docs/settings.md describes the settings."
+    : `Run "${ownCommand(`${name} --help`)}" for help.`;
 
 const isHelpOption = (argument: string | undefined): boolean =>
   argument === "--help" || argument === "-h";

@@ -15,7 +15,7 @@ const isBelowNpm = process.env.npm_lifecycle_event !== undefined;
 const env = {
   ...environment,
   ...process.env,
-  ...(isBelowNpm && { VEXEL_WRAPPER: String(process.ppid) }),
+  ...(isBelowNpm && { VEXEL_WRAPPER: String(process.ppid), VEXEL_COMMAND: "npm start --" }),
 };
 
 if (typeof process.execve === "function" && process.platform !== "win32") {

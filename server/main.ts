@@ -203,7 +203,7 @@ const noSuchAddressCodes: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAI
 function startupError(error: unknown, { HOST, PORT }: Settings): string {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (code === "EADDRINUSE") {
-    return `Port ${PORT} on ${HOST} is already in use. Choose another one: PORT=8081 npm start`;
+    return `Port ${PORT} on ${HOST} is already in use. Set PORT to another one, such as PORT=8081.`;
   }
   if (syscall === "listen" && code === "EACCES") {
     return `Port ${PORT} on ${HOST} cannot be used: permission denied. Choose a port above 1023.`;

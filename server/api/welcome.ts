@@ -88,7 +88,7 @@ function welcomePage(page: WelcomePageData): string {
 <code>${escapeHtml(publicUrl)}/v1</code>.${hasConsole ? consoleLink : ""}</p>
 ${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${escapeHtml(line)}</pre>`).join("")}
 <p class="quiet">The first API key was printed when the gateway started for the first time.
-<code>npm start -- keys create</code> creates another.</p>
+The command <code>keys create</code> creates another.</p>
 <footer><a href="/openapi.json">OpenAPI document</a> · <a href="/healthz">Health</a> ·
 <a href="/readyz">Readiness</a> · Version ${escapeHtml(version)}</footer>
 </main></body></html>`;
@@ -98,6 +98,7 @@ const consoleLink =
   ' <a href="/console">Open the console</a> to try models, create API keys and run the gateway.';
 
 const modelTable = (models: readonly Model[]): string => {
+  if (models.length === 0) return "<p>There is no model that you can use.</p>\n";
   const rows = models.map(
     ({ id, kind, description, ownedBy }) =>
       `<tr><td><code>${escapeHtml(id)}</code></td><td>${kind}</td><td>${escapeHtml(description ?? ownedBy)}</td></tr>`,

@@ -136,7 +136,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   return {
     snapshot: Object.freeze(snapshot),
     warnings: [
-      ...unusedGlobWarnings(configuredKeys, models),
+      ...unusedGlobWarnings(configuredKeys.values(), models),
       ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
       ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : shutdownWarnings(snapshot, now)),

@@ -1,5 +1,5 @@
 /** The built-in models, which need no account. */
-import { hasSources } from "../lib/executable.ts";
+import { missingLib } from "../lib/executable.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
 const builtIn = (
@@ -13,7 +13,7 @@ const builtIn = (
 
 export const builtInUpstreams = (has: {
   readonly migan: boolean;
-}): readonly ProvisionedUpstream[] => (hasSources ? installed(has) : []);
+}): readonly ProvisionedUpstream[] => (missingLib === undefined ? installed(has) : []);
 
 const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
   builtIn("vexel-minilm", "minilm", {

@@ -1,7 +1,8 @@
 /**
- * Configuration warnings, about a configuration that is valid: API keys that name models or projects that do not exist,
- * embedding models whose facts contradict the catalog, and models that their vendors shut down.
+ * Configuration warnings, about a configuration that is valid: missing parts, API keys that name models or projects
+ * that do not exist, embedding models whose facts contradict the catalog, and models that their vendors shut down.
  */
+import { didYouMean } from "../lib/edit-distance.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import { cohere } from "../upstream/catalog/cohere.ts";
 import { google } from "../upstream/catalog/google.ts";
@@ -19,17 +20,40 @@ import type { Key, Model, Snapshot } from "./snapshot.ts";
 /** The most warnings about stored keys. There may be 100,000 keys in a project that was removed. */
 const maxWarnings = 20;
 
-/** Globs of keys in the file that match no model are usually a mistake. */
+/**
+ * What a gateway cannot do at all: without the folder `lib` beside the executable, and without any model. `lib`: the
+ * path of the missing folder.
+ */
+export const missingPartWarnings = (
+  { models }: Pick<Snapshot, "models">,
+  lib: string | undefined,
+): string[] => [
+  ...(lib === undefined
+    ? []
+    : [
+        `the folder ${lib} is missing: there are no built-in models, and image edits and conversions fail. Extract the whole release archive, and keep lib beside the executable`,
+      ]),
+  ...(models.size > 0
+    ? []
+    : [
+        `no model is configured, so requests for a model are refused. Set the API key of a provider, such as OPENAI_API_KEY, add an upstream and a model in the console, or list them in vexel.yaml${lib === undefined ? '; without "builtInModels: false" there are built-in models' : ""}`,
+      ]),
+];
+
+/** Globs of keys that match no model are usually a mistake. */
 export function unusedGlobWarnings(
-  keys: ReadonlyMap<string, Key>,
+  keys: Iterable<Pick<Key, "name" | "models">>,
   models: ReadonlyMap<string, Model>,
 ): string[] {
   const ids = [...models.keys()];
   const isUnused = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
-  return [...keys.values()].flatMap(({ name, models: globs }) =>
+  return [...keys].flatMap(({ name, models: globs }) =>
     globs
       .filter(isUnused)
-      .map((glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model id matches it`),
+      .map(
+        (glob) =>
+          `the key ${JSON.stringify(name)} may use ${glob}, but no model id matches it${didYouMean(glob, ids, (id) => id)}`,
+      ),
   );
 }
 

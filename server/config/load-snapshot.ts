@@ -1,6 +1,9 @@
 /** Builds a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
+
+import { missingLib } from "../lib/executable.ts";
 import { buildSnapshot } from "./build-snapshot.ts";
 import { builtInUpstreams } from "./built-in-upstreams.ts";
+import { missingPartWarnings } from "./config-warnings.ts";
 import { mergeStored } from "./merge-stored.ts";
 import type { Environment } from "./parse-yaml.ts";
 import type { Problem } from "./problem.ts";
@@ -89,6 +92,7 @@ export function composeSnapshot(
     ? environment.warnings.filter(({ id }) => !isConfigured(id))
     : [];
   const warnings = [
+    ...missingPartWarnings(built.snapshot, missingLib),
     ...environmentWarnings.map(({ message }) => message),
     ...leftOut.map(describeLeftOut),
     ...built.warnings,

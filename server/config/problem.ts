@@ -2,7 +2,10 @@
 
 export interface Problem {
   readonly file: string;
-  /** The setting or option that names the file. Only if the problem is that the file cannot be read. */
+  /**
+   * The setting or option that names the file; empty if the file itself is the argument. Only if the problem is that
+   * the file cannot be read.
+   */
   readonly namedBy?: string;
   /** From 1; 0 for the whole file. */
   readonly line: number;
@@ -44,7 +47,7 @@ export function keyOf(path: Path): string {
 
 /** `vexel.yaml:7:5 models[0].kind: must be "embedding" or "image"` */
 function describeProblem({ file, namedBy, line, column, key, message }: Problem): string {
-  if (namedBy !== undefined) return `${namedBy}: ${file} ${message}`;
+  if (namedBy !== undefined) return `${namedBy && `${namedBy}: `}${file} ${message}`;
   const location = line > 0 ? `${file}:${line}:${column}` : file;
   if (key !== "") return `${location} ${key}: ${message}`;
   return line > 0 ? `${location} ${message}` : `${location}: ${message}`;

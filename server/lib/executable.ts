@@ -13,7 +13,9 @@ export const sourceFolder = isExecutable
   ? join(dirname(process.execPath), "lib/node_modules/vexel")
   : join(import.meta.dir, "../..");
 
-export const hasSources = !isExecutable || existsSync(sourceFolder);
+/** The folder `lib`, if it is missing beside the executable. */
+export const missingLib =
+  isExecutable && !existsSync(sourceFolder) ? join(dirname(process.execPath), "lib") : undefined;
 
 /** For child processes that run a source file: the executable then behaves as Bun itself. */
 export const sourceEnvironment: Readonly<Record<string, string>> = isExecutable

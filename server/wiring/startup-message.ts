@@ -1,5 +1,8 @@
 /** Startup message on standard output: base URL, API key, models, and a curl command that works as it is. */
-import type { Snapshot } from "../config/snapshot.ts";
+import { missingPartWarnings } from "../config/config-warnings.ts";
+import type { Model, Snapshot } from "../config/snapshot.ts";
+import { missingLib } from "../lib/executable.ts";
+import { ownCommand } from "./own-command.ts";
 
 export interface StartupMessageOptions {
   readonly url: string;
@@ -18,30 +21,38 @@ export function startupMessage({
 }: StartupMessageOptions): string {
   const clientUrl = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const models = [...snapshot.models.values()];
-  const embeddingModel = models.find(({ kind }) => kind === "embedding");
-  const example = embeddingModel
-    ? { path: "embeddings", body: { model: embeddingModel.id, input: "a red boat" } }
-    : { path: "images/generations", body: { model: models[0]?.id ?? "", prompt: "a red boat" } };
   const apiKey = newKey
     ? `${newKey}   (shown only once)`
-    : `${snapshot.keys.size} in use; create another with "npm start -- keys create"`;
+    : `${snapshot.keys.size} in use; create another with "${ownCommand("keys create")}"`;
   const listed = models.slice(0, 8).map(({ id }) => id);
   const more = models.length > listed.length ? ` and ${models.length - listed.length} more` : "";
+  const warnings = missingPartWarnings(snapshot, missingLib);
   return `
   Vexel is listening.
 
   Base URL  ${clientUrl}/v1
   API key   ${apiKey}
-  Models    ${listed.join(", ")}${more}
+  Models    ${listed.join(", ") || "none"}${more}
   Browser   ${clientUrl}/${consoleLine(clientUrl, consolePath)}
+${warnings.map((warning) => `\n  Warning: ${warning}.\n`).join("")}${tryIt(clientUrl, models, newKey)}
+`;
+}
 
+/** A curl command for the first embedding model, or else for the first model. Without models, there is none. */
+function tryIt(clientUrl: string, models: readonly Model[], newKey: string | undefined): string {
+  const model = models.find(({ kind }) => kind === "embedding") ?? models[0];
+  if (!model) return "";
+  const [path, body] =
+    model.kind === "embedding"
+      ? ["embeddings", { model: model.id, input: "a red boat" }]
+      : ["images/generations", { model: model.id, prompt: "a red boat" }];
+  return `
   Try it:
 
-  curl ${clientUrl}/v1/${example.path} \\
+  curl ${clientUrl}/v1/${path} \\
     -H "Authorization: Bearer ${newKey ?? "$VEXEL_KEY"}" \\
     -H "Content-Type: application/json" \\
-    -d ${shellQuoted(JSON.stringify(example.body))}
-
+    -d ${shellQuoted(JSON.stringify(body))}
 `;
 }
 

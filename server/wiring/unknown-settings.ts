@@ -16,6 +16,7 @@ export interface UnknownSetting {
 const internalVariables: ReadonlySet<string> = new Set([
   "VEXEL_WORKER",
   "VEXEL_WRAPPER",
+  "VEXEL_COMMAND",
   "VEXEL_CRASHES",
   "VEXEL_KEY",
 ]);

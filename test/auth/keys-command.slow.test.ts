@@ -95,6 +95,18 @@ describe("create", () => {
     expect(rows).toContain(new Bun.CryptoHasher("sha256").update(key).digest("hex"));
   });
 
+  test("warns of a pattern that matches no model, and names the nearest model and all others", async () => {
+    const { code, out, err } = await keys("create", "--models", "gpt-imgae-2,text-*");
+    expect(code).toBe(0);
+    expect(out).toStartWith("sk-vx-");
+    expect(err).toStartWith(
+      'warning: the key "default" may use gpt-imgae-2, but no model id matches it (did you mean gpt-image-2?).\nModels that exist: ',
+    );
+    expect(err).toContain("text-embedding-3-small, ");
+    expect((await keys("create", "--models", "gpt-image-2")).err).not.toContain("warning");
+    expect((await keys("create")).err).not.toContain("warning");
+  });
+
   test("refuses invalid arguments with exit code 2", async () => {
     const invalidArguments = [
       ["--name", ""],
@@ -111,7 +123,7 @@ describe("create", () => {
     )) {
       expect({ code, out }).toEqual({ code: 2, out: "" });
       expect(err).toStartWith("vexel keys: ");
-      expect(err).toContain("Usage: vexel keys create");
+      expect(err).toEndWith('Run "vexel keys --help" for help.\n');
     }
   });
 });

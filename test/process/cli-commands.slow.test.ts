@@ -51,13 +51,13 @@ describe("help", () => {
   });
 });
 
-describe("wrong usage gives exit code 2 and the help on standard error:", () => {
+describe("wrong usage gives exit code 2 and one line that names the mistake and the help:", () => {
   test.each<[string, readonly string[], string]>([
     ["an unknown command", ["frobnicate"], 'unknown command "frobnicate"'],
     ["a misspelled command", ["chekc"], 'unknown command "chekc" (did you mean "check"?).'],
     ["a misspelled action", ["keys", "crate"], 'not "crate" (did you mean "create"?).'],
     ["no action", ["keys"], 'vexel keys: expected "create", "list" or "revoke".'],
-    ["an unknown option", ["--frobnicate"], "unknown option --frobnicate.\n"],
+    ["an unknown option", ["--frobnicate"], "unknown option --frobnicate. Run "],
     ["an unknown option of a command", ["check", "--frobnicate"], "unknown option --frobnicate."],
     [
       "a misspelled option",
@@ -80,13 +80,21 @@ describe("wrong usage gives exit code 2 and the help on standard error:", () => 
     ["a word too many", ["serve", "now"], '"now"'],
     ["two files", ["check", "a", "b"], "only one FILE can be checked"],
     ["a word that means nothing", ["models", "all"], '"all"'],
-    ["a setting that cannot be meant", ["serve", "--port", "eighty"], 'PORT="eighty"'],
   ])("%s", async (_, args, text) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(text);
-    expect(err).toContain("Usage: vexel");
-    expect(err).not.toContain("    at ");
+    expect(err).toMatch(
+      /^vexel[^\n]*("vexel [a-z]+ --help" for help|"vexel help" lists the commands)\.\n$/,
+    );
+  });
+
+  test("a setting that cannot be meant, which the page of the settings describes", async () => {
+    expect(await run(["serve", "--port", "eighty"])).toEqual({
+      code: 2,
+      out: "",
+      err: 'vexel serve: PORT="eighty": must be a number. docs/settings.md describes the settings.\n',
+    });
   });
 });
 
@@ -132,18 +140,29 @@ describe("check", () => {
     expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.upstream: /);
   });
 
-  test("fails for a missing file, with exit code 1 and the argument or setting that names it", async () => {
+  test("fails for a missing file, with exit code 1 and the option or setting that names it", async () => {
     const message = "nowhere.yaml does not exist. Create it or correct the path.\n";
     const env = { VEXEL_CONFIG: "nowhere.yaml" };
     for (const [args, variables, name] of [
-      [["check", "nowhere.yaml"], {}, "FILE"],
-      [["check"], env, "VEXEL_CONFIG"],
-      [["models"], env, "VEXEL_CONFIG"],
-      [["models", "--config", "nowhere.yaml"], {}, "--config"],
+      [["check", "nowhere.yaml"], {}, ""],
+      [["check"], env, "VEXEL_CONFIG: "],
+      [["models"], env, "VEXEL_CONFIG: "],
+      [["models", "--config", "nowhere.yaml"], {}, "--config: "],
     ] as const) {
       const { code, err } = await run(args, variables);
-      expect({ code, err }).toEqual({ code: 1, err: `${name}: ${message}` });
+      expect({ code, err }).toEqual({ code: 1, err: `${name}${message}` });
     }
+  });
+
+  test("says that no model is configured, and how to add one", async () => {
+    const path = file("no-models.yaml", "builtInModels: false\n");
+    const checked = await run(["check", path]);
+    expect(checked.code).toBe(0);
+    expect(checked.err).toStartWith("warning: no model is configured");
+    expect(checked.err).toContain("OPENAI_API_KEY");
+    expect(checked.err).toContain('without "builtInModels: false" there are built-in models');
+    const listed = await run(["models", "--config", path]);
+    expect(listed.err).toBe(checked.err);
   });
 
   test("treats a missing optional file like an empty one", async () => {
@@ -184,6 +203,26 @@ describe("check", () => {
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
+  test("--probe prints the vendor's message on one line, without secrets, and what to do", async () => {
+    const path = file("good.yaml", configFor(fake.url));
+    const message = `The project sk-fake has\nno access. ${"x".repeat(1000)}`;
+    const probe = (status: number, body: unknown) => {
+      fake.script({ response: { status, body: JSON.stringify(body) } });
+      return run(["check", path, "--probe"]);
+    };
+    const refused = await probe(400, { error: { message } });
+    expect(refused.code).toBe(1);
+    expect(refused.out).toMatch(
+      /^FAILED fake: refuses the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the baseUrl, the apiKey and the options of this upstream\.$/m,
+    );
+    const limited = await probe(429, { error: { message: "Slow down." } });
+    expect(limited.out).toContain(
+      "FAILED fake: refuses more requests (status 429): Slow down. Try again later, or check the quota of the account.\n",
+    );
+    const silent = await probe(400, null);
+    expect(silent.out).toContain("FAILED fake: refuses the request (status 400). Check the ");
+  });
+
   test("--probe reports an unreachable address", async () => {
     const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
@@ -196,7 +235,9 @@ describe("check", () => {
     fake.script({ fail: "server-error" });
     const failing = await run(["check", path, "--probe"]);
     expect(failing.code).toBe(1);
-    expect(failing.out).toContain("FAILED fake: status 500");
+    expect(failing.out).toContain(
+      "FAILED fake: has an error (status 500): An error occurred while processing your request.",
+    );
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);
     expect(listless.code).toBe(0);

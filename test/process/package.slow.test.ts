@@ -84,7 +84,7 @@ async function withGateway(
     void (async () => {
       for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
     })();
-    await until(() => /Base URL {2}(\S+)\/v1[\s\S]*Try it/.test(output));
+    await until(() => /Base URL {2}(\S+)\/v1[\s\S]*(Try it|Warning: no model)/.test(output));
     await use(/Base URL {2}(\S+)\/v1/.exec(output)?.[1] ?? "", output);
   } finally {
     child.kill("SIGTERM");
@@ -145,6 +145,17 @@ test("the single executable serves gateway and console alone, and built-in model
     expect(await adminDocument(url)).toHaveProperty("components.schemas.ApiKey.properties.name");
   });
   rmSync(join(own, "vexel.yaml"));
+  // Copied without lib: the start and `check` say what is missing.
+  const missing = `the folder ${join(own, "lib")} is missing: `;
+  await withGateway(["./vexel"], own, async (_, output) => {
+    expect(output).toContain(`Warning: ${missing}`);
+    expect(output).toContain("Models    none\n");
+    expect(output).not.toContain('"model":""');
+  });
+  const check = Bun.spawnSync(["./vexel", "check"], { cwd: own, env: path });
+  expect(check.stderr.toString()).toStartWith(`warning: ${missing}`);
+  const mistyped = Bun.spawnSync(["./vexel", "kyes"], { cwd: own, env: path });
+  expect(mistyped.stderr.toString()).toContain('"./vexel help" lists the commands.');
   mkdirSync(join(own, "lib"));
   symlinkSync(join(installed, "node_modules"), join(own, "lib", "node_modules"));
   await withGateway([join(own, "vexel")], own, async (url, output) => {

@@ -222,7 +222,7 @@ test("a port that is in use ends the start with exit code 1 and advice, and no k
   const { code, out, err } = await vexelProcess(["serve"], { cwd: folder.path, env });
   expect({ code, out }).toEqual({ code: 1, out: "" });
   expect(err).toBe(
-    `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
+    `Port ${port} on 127.0.0.1 is already in use. Set PORT to another one, such as PORT=8081.\n`,
   );
   portOwner.close();
   // The generated key is shown by the first start that succeeds; otherwise no client could authenticate.
@@ -316,4 +316,16 @@ models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, 
   const body = text.slice(text.indexOf("-d ") + 3).trim();
   const echoed = Bun.spawnSync(["bash", "-c", `printf %s ${body}`]).stdout.toString();
   expect(JSON.parse(echoed)).toEqual({ model: "it's;$(touch-pwned)", input: "a red boat" });
+});
+
+test("a gateway without models says so at the start, and how to add one, instead of a sample", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start({ folder: folder.path, yaml: "builtInModels: false\n" });
+  const text = gateway.output();
+  expect(text).toContain("  Models    none\n");
+  expect(text).toMatch(
+    /^ {2}Warning: no model is configured, .*OPENAI_API_KEY.*console.*vexel\.yaml/m,
+  );
+  expect(text).not.toContain("Try it");
+  expect(text).not.toContain('"model":""');
 });

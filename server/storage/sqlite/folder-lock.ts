@@ -38,4 +38,4 @@ export function lockFolder(folder: string): FolderLock {
 }
 
 const inUse = (folder: string): string =>
-  `Another gateway is running with the data folder ${folder}. Stop it, or use another folder for this one: VEXEL_DATA=./data-2 npm start`;
+  `Another gateway is running with the data folder ${folder}. Stop it, or set VEXEL_DATA to another folder for this one, such as VEXEL_DATA=./data-2.`;

@@ -5,7 +5,7 @@
 
 import { dirname } from "node:path";
 import { errorTable } from "../../../contract/errors.ts";
-import { sourceEnvironment } from "../../lib/executable.ts";
+import { missingLib, sourceEnvironment } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortError, throwIfAborted } from "../../lib/tasks.ts";
 import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
@@ -279,7 +279,10 @@ export const spawn: Spawn = (entry, onMessage, environment) => {
   try {
     child = run();
   } catch (cause) {
-    const message = "The process of a local model cannot be started.";
+    const message =
+      missingLib === undefined
+        ? "The process of a local model cannot be started."
+        : `The folder ${missingLib} is missing.`;
     throw new GatewayError("upstream_unreachable", message, { cause, notSent: true });
   }
   return {
