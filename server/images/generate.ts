@@ -20,13 +20,14 @@ import type {
 } from "../upstream/contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type { ImageJob } from "../workers/image/image-worker.ts";
+import type { OutputConversion } from "./convert-output.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { RequestedMetadata } from "./image-head.ts";
 import { MissingRecorder } from "./missing-images.ts";
 import type { Plan } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
-import { limitImages, type OutputConversion, postProcess } from "./post-process.ts";
+import { limitImages, postProcess } from "./post-process.ts";
 import type { EditRules } from "./preflight.ts";
 import { prepareSources, type SourceTools } from "./prepare-sources.ts";
 
@@ -230,6 +231,7 @@ async function deliver<Q extends ImageQuery>(
       onFailure: (error) => {
         postProcessError = error;
       },
+      onUnconverted: ({ kind }) => record.addStep(`image not converted: ${kind}`),
       onAdapted,
       onDropped: (name) => {
         record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];

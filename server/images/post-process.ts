@@ -15,11 +15,17 @@ import type {
   StreamedImage,
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
+import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
 import { checkTruncation } from "./check-truncation.ts";
+import {
+  type ConversionTools,
+  convertOutput,
+  isOfGateway,
+  type ProcessedImage,
+} from "./convert-output.ts";
 import {
   commonMetadata,
   ignoredOptions,
-  imageTypeOf,
   type RequestedMetadata,
   readMetadata,
   resolveQuality,
@@ -28,25 +34,14 @@ import {
 import type { PostProcessing } from "./plan/image-plan.ts";
 
 /** The tools for post-processing one request. */
-export interface PostProcessTools {
+export interface PostProcessTools extends ConversionTools {
   download(url: string): Promise<LoadedImage>;
-  convert(image: LoadedImage, to: OutputConversion): Promise<LoadedImage>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   /** Called with the first error where some images of a buffered response could not be processed. */
   onFailure(error: unknown): void;
-  /** Called for each option that the gateway emulated. */
-  onAdapted(name: string): void;
-  /** Called for each option that had no effect. */
-  onDropped(name: string): void;
   /** Called for each stream event that was unusable. */
   onUnusable(event: ImageEvent): void;
-}
-
-export interface OutputConversion {
-  readonly format: "png" | "jpeg" | "webp";
-  readonly quality?: number;
-  readonly flatten?: boolean;
 }
 
 interface PostProcessOptions {
@@ -96,7 +91,7 @@ async function* processEvents(
         if (event.type === "completed") delivered++;
       }
     } catch (error) {
-      failures.push(error);
+      failures.push(markMayBeBilled(error));
       tools.onUnusable(event);
       continue;
     }
@@ -133,7 +128,7 @@ async function processFrame(
   { postProcessing, requested }: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<StreamedImage> {
-  const { image, flattened } = await convertImage(
+  const { image, flattened } = await convertOutput(
     frame.image,
     { postProcessing, requested },
     tools,
@@ -169,7 +164,7 @@ async function processBuffered(
       reportIgnored(requested, metadata, tools);
       inspected = commonMetadata(inspected, metadata);
     } catch (error) {
-      failures.push(error);
+      failures.push(markMayBeBilled(error));
     }
   }
   // Billed images are delivered: one unusable image does not fail the others.
@@ -200,12 +195,6 @@ function reportIgnored(
   for (const name of ignoredOptions(requested, actual)) tools.onDropped(name);
 }
 
-interface ProcessedImage<P extends ImageContent> {
-  readonly image: P;
-  /** The gateway has flattened the image onto white. */
-  readonly flattened: boolean;
-}
-
 async function processImage(
   image: ImageContent,
   options: PostProcessOptions,
@@ -215,7 +204,7 @@ async function processImage(
   await checkTruncation(image);
   const { postProcessing, stream } = options;
   if (postProcessing.deliverAs === "url" && !stream) tools.onAdapted("response_format");
-  return convertImage(image, options, tools);
+  return convertOutput(image, options, tools);
 }
 
 async function processLink(
@@ -239,18 +228,17 @@ async function processLink(
     downloaded = await tools.download(image.url);
   } catch (error) {
     // The image is billed: delivering the upstream's link is better than failing.
-    if (mustFetch || !isUnreachable(error)) throw error;
+    if (mustFetch || !(isOfGateway(error) || isUnreachable(error))) throw error;
     for (const name of skippedOptions(postProcessing)) tools.onDropped(name);
     return unchanged;
   }
   await checkTruncation(downloaded);
-  return convertImage(downloaded, options, tools);
+  return convertOutput(downloaded, options, tools);
 }
 
 /** Unreachable for the gateway at the moment: the client may still reach the URL. */
 const isUnreachable = (error: unknown): boolean =>
-  error instanceof GatewayError &&
-  (error.kind === "upstream_unreachable" || error.kind === "upstream_timeout");
+  error instanceof GatewayError && error.kind === "upstream_unreachable";
 
 /** Options that have no effect on an image that is passed on as a link. */
 const skippedOptions = ({ format, compression, opaque }: PostProcessing): string[] => [
@@ -258,35 +246,3 @@ const skippedOptions = ({ format, compression, opaque }: PostProcessing): string
   ...(compression === undefined ? [] : ["output_compression"]),
   ...(opaque ? ["background"] : []),
 ];
-
-async function convertImage(
-  image: LoadedImage,
-  { postProcessing, requested }: Pick<PostProcessOptions, "postProcessing" | "requested">,
-  tools: PostProcessTools,
-): Promise<ProcessedImage<LoadedImage>> {
-  const { format, opaque } = postProcessing;
-  const type = imageTypeOf(image);
-  const isRequestedFormat = format === undefined || type === `image/${format}`;
-  const compression =
-    postProcessing.compression ??
-    (isRequestedFormat ? undefined : postProcessing.fallbackCompression);
-  const mustFlatten = opaque === true && type !== "image/jpeg";
-  if (isRequestedFormat && compression === undefined && !mustFlatten)
-    return { image, flattened: false };
-  if (mustFlatten) tools.onAdapted("background");
-  if (!isRequestedFormat) tools.onAdapted("output_format");
-  if (compression !== undefined) tools.onAdapted("output_compression");
-  // An image that is decoded anyway is flattened if an opaque background was requested.
-  const flattened = mustFlatten || requested.background === "opaque";
-  const processed = await tools.convert(image, {
-    format: format ?? formatOf(type),
-    ...(compression !== undefined && { quality: compression }),
-    ...(flattened && { flatten: true }),
-  });
-  return { image: processed, flattened };
-}
-
-function formatOf(type: string | undefined): OutputConversion["format"] {
-  if (type === "image/jpeg") return "jpeg";
-  return type === "image/webp" ? "webp" : "png";
-}

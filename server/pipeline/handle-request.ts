@@ -21,7 +21,6 @@ import type {
   RequestHeaders,
 } from "../request/http-types.ts";
 import type { Send } from "../request/stage.ts";
-import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
 import { execute, executeWithin, type InternalRequest } from "./execute.ts";
@@ -136,13 +135,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
   // in memory, unless too many rows wait there already, and retries to write it.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
-  // Clients retry automatically, but an image that may have been billed is generated again only if the client decides
-  // so.
-  const neverRetry =
-    endpoint.kind === "image" &&
-    !lifetime.model?.retryPaid &&
-    mayHaveBeenBilled(record.routing.attempts, error);
-  const response = toErrorResponse(error, neverRetry);
+  const response = toErrorResponse(lifetime.clientError(error));
   const released = lifetime.releaseFailed(error);
   if (!isSettled) {
     if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);

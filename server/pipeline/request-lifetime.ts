@@ -23,6 +23,7 @@ import type {
 } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import { noRequestTemp, type RequestTemp } from "../temp-storage/request-temp.ts";
+import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import { RecordedContent } from "./record-content.ts";
 
@@ -193,6 +194,15 @@ export class RequestLifetime {
   addDropped(parameter: string): void {
     const { parameters } = this.record;
     parameters.dropped = [...new Set([...(parameters.dropped ?? []), parameter])];
+  }
+
+  /** The error for the client: an image that may have been billed is generated again only if the client decides so. */
+  clientError(error: GatewayError): GatewayError {
+    const mayBeBilled =
+      this.kind === "image" &&
+      !this.model?.retryPaid &&
+      mayHaveBeenBilled(this.record.routing.attempts, error);
+    return mayBeBilled ? withBillingWarning(error) : error;
   }
 
   get isSettled(): boolean {

@@ -63,6 +63,8 @@ export async function withHeartbeats(
 interface Ending {
   /** Writes the ledger row. `error`: why the stream ended early. */
   settle(bytes: number, error?: GatewayError): Promise<unknown>;
+  /** The error as the client gets it. */
+  clientError(error: GatewayError): GatewayError;
   /** Runs after the last event was sent, or the client disconnected. */
   clear(): Promise<void>;
 }
@@ -70,7 +72,7 @@ interface Ending {
 /** Writes the ledger row before the last event is sent, and also when the client disconnects before it. */
 export async function* settleAtEnd(
   chunks: AsyncIterable<StreamEvent>,
-  { settle, clear }: Ending,
+  { settle, clientError, clear }: Ending,
   signal: AbortSignal,
 ): AsyncGenerator<StreamChunk> {
   let sent = 0;
@@ -94,7 +96,7 @@ export async function* settleAtEnd(
       await settle(sent, error).catch(() => undefined);
       yield* chunksOf(heldBack);
     }
-    yield errorFrame(error);
+    yield errorFrame(clientError(error));
   } finally {
     if (!isSettled) await settle(sent, clientClosedError()).catch(() => undefined);
     await clear();

@@ -116,7 +116,9 @@ async function writeStream(
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
-    const stream = settleAtEnd(chunks, { settle, clear }, lifetime.signal ?? neverAborted);
+    const clientError = (error: GatewayError): GatewayError => lifetime.clientError(error);
+    const ending = { settle, clientError, clear };
+    const stream = settleAtEnd(chunks, ending, lifetime.signal ?? neverAborted);
     const body = idempotent?.recordStream(stream, { ...headers }) ?? stream;
     // The last step: until the stream starts, the pipeline releases everything that the request holds.
     lifetime.handOver();

@@ -8,12 +8,11 @@ import type { OutgoingResponse } from "./http-types.ts";
 
 export type ErrorResponse = OutgoingResponse & { readonly body: string };
 
-/** `neverRetry`: the client must not retry by itself, whatever the error table says. */
-export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorResponse {
+export function toErrorResponse(error: GatewayError): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
   const { retryAfterMs, allow } = error.details;
   // OpenAI's clients retry 408, 409, 429 and 5xx, unless this header says that a retry cannot succeed.
-  const isRetryUseless = retry === "never" || clientShouldNotRetry === true || neverRetry;
+  const isRetryUseless = retry === "never" || clientShouldNotRetry === true;
   return {
     status,
     headers: {

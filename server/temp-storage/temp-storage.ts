@@ -204,7 +204,7 @@ const shareUsedUp = (held: number): GatewayError =>
 const noSpace = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
-    "The gateway's temp storage is full. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_TEMP_STORAGE_BYTES.",
+    "The gateway's temp storage is full. Its operator can raise VEXEL_TEMP_STORAGE_BYTES.",
     { retryAfterMs },
   );
 

@@ -7,11 +7,15 @@ export function mayBeBilled({ definition: row, details }: GatewayError): boolean
   return details.mayBeBilled === true || (row.mayBeBilled === true && !details.notExecuted);
 }
 
-/** Marks an error of an upstream that had begun to work: it may bill, whatever the error table says. */
-export const markMayBeBilled = (error: unknown): unknown =>
-  error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeBilled: true })
-    : error;
+/**
+ * Marks an error after an upstream had begun to work: the upstream may bill, whatever the error table says, and
+ * although a later request, such as a poll or a download, was not sent.
+ */
+export function markMayBeBilled(error: unknown): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  const { notSent: _, notExecuted: __, notBilled: ___, ...details } = error.details;
+  return new GatewayError(error.kind, error.message, { ...details, mayBeBilled: true });
+}
 
 /** Errors of the gateway or the client, during which the upstream may have been working. */
 const gatewayErrors: ReadonlySet<string> = new Set([
@@ -19,8 +23,26 @@ const gatewayErrors: ReadonlySet<string> = new Set([
   "internal",
   "storage_unavailable",
   "ledger_unavailable",
+  "shutting_down",
 ]);
 
 /** For the last attempt of a request that failed. `attempts`: the number of upstream requests. */
 export const mayHaveBeenBilled = (attempts: number, error: GatewayError): boolean =>
   attempts > 0 && (mayBeBilled(error) || (gatewayErrors.has(error.kind) && !error.details.notSent));
+
+/**
+ * The error for the client of an image request that may have been billed. It suggests no retry: clients retry
+ * automatically, and only the client may decide to pay again. The message of an upstream stays as it is.
+ */
+export function withBillingWarning(error: GatewayError): GatewayError {
+  const { kind, message, definition, details } = error;
+  const { retryAfterMs: _, ...others } = details;
+  const wasBegun = definition.causedBy === "gateway" || details.mayBeBilled === true;
+  return new GatewayError(kind, wasBegun ? `${message} ${billingWarning}` : message, {
+    ...others,
+    overrides: { ...details.overrides, retry: "never" },
+  });
+}
+
+const billingWarning =
+  "Do not retry automatically: the images may have been generated and billed, and a retry may generate, and bill, them again.";

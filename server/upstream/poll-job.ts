@@ -101,6 +101,8 @@ const transientErrors: ReadonlySet<string> = new Set([
   "upstream_rate_limit",
   "slow_down",
   "model_not_found",
+  // The gateway has no file descriptor left.
+  "overloaded",
 ]);
 
 const isTransient = (error: unknown): boolean =>

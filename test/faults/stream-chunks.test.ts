@@ -49,7 +49,8 @@ async function readStream(
   const clear = async (): Promise<void> => {
     cleared++;
   };
-  for await (const part of settleAtEnd(chunks, { settle, clear }, never)) {
+  const clientError = (error: GatewayError): GatewayError => error;
+  for await (const part of settleAtEnd(chunks, { settle, clientError, clear }, never)) {
     expect(cleared).toBe(0);
     sent.push(Buffer.from(part).toString());
     if (sent.length >= stop) break;

@@ -1,7 +1,8 @@
 /** Automatic retries of clients: an image that may have been billed is not requested a second time. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
+import { mayBillFailedAttempt } from "../../server/routing/retry-policy.ts";
+import { markMayBeBilled, mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
@@ -85,4 +86,12 @@ test("a request that was not sent, or that the upstream did not execute, is not 
     true,
   );
   expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no"))).toBe(false);
+});
+
+test("an image may be billed once its upstream has begun, although a poll or a download was not sent", () => {
+  const details = [{ notSent: true }, { notExecuted: true }, { notBilled: true }] as const;
+  for (const each of details) {
+    const marked = markMayBeBilled(new GatewayError("upstream_unreachable", "no", each));
+    expect(mayBillFailedAttempt(marked)).toBe(true);
+  }
 });

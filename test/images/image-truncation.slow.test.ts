@@ -129,6 +129,7 @@ describe("in a stream", () => {
     convert: never,
     isPrivate: never,
     onFailure: never,
+    onUnconverted: never,
     onAdapted: never,
     onDropped: never,
     onUnusable: () => undefined,

@@ -143,6 +143,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       convert: () => Promise.reject(new Error("there is nothing to convert")),
       isPrivate: () => false,
       onFailure: () => undefined,
+      onUnconverted: () => undefined,
       onAdapted: () => undefined,
       onDropped: (name) => dropped.push(name),
       onUnusable: () => undefined,
@@ -176,7 +177,9 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       finish({ format: "webp", deliverAs: "url" }, {}, true),
     ];
     for (const failure of failures) {
-      expect(await failure.catch((error: unknown) => error)).toBe(unreachable);
+      const { kind, message } = unreachable;
+      const error = { kind, message, details: { mayBeBilled: true } };
+      expect(await failure.catch((thrown: unknown) => thrown)).toMatchObject(error);
     }
   });
 
@@ -186,7 +189,10 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       { format: "webp", deliverAs: "url" },
       { download: () => Promise.reject(invalid) },
     );
-    expect(await failure.catch((error: unknown) => error)).toBe(invalid);
+    expect(await failure.catch((error: unknown) => error)).toMatchObject({
+      kind: "upstream_invalid",
+      message: "a page",
+    });
   });
 });
 

@@ -118,9 +118,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
+/** The kinds of error of a process that has crashed or cannot load the image library. */
+const processErrors: ReadonlySet<string> = new Set(["upstream_unreachable", "upstream_error"]);
+
 /** A crash of this process is not an upstream error: another upstream would use the same kind of process. */
 function toOverloaded(error: unknown): never {
-  if (!(error instanceof GatewayError) || error.kind !== "upstream_unreachable") throw error;
+  if (!(error instanceof GatewayError) || !processErrors.has(error.kind)) throw error;
   throw new GatewayError(
     "overloaded",
     "The image worker process ended before it had processed the image. Please try again.",
