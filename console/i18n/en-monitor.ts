@@ -65,11 +65,15 @@ export const enMonitor = {
   "request.timeline.ok": "succeeded",
   "request.timeline.gateway": "The gateway itself took {time}.",
   "request.why": "Why this target",
-  "request.why.single": "It is the only target that could serve the request.",
+  "request.why.single": "There was no other target to choose from.",
   "request.why.p2c":
-    "Power of two choices: of two random targets out of {count}, this one had less load.",
+    "Power of two choices: of two random targets out of {count}, this one did not have clearly more load.",
   "request.why.weighted": "It was selected at random from {count} targets, by weight.",
-  "request.why.cost": "It is the cheapest of {count} targets.",
+  "request.why.cost":
+    "It has the lowest known price of {count} targets; among equal prices, the load decides.",
+  "request.why.probe": "It was ejected, and this request was sent to see whether it has recovered.",
+  "request.why.degraded": "No target was healthy, and this one was the most likely to respond.",
+  "request.why.tier": "It is in tier {tier}.",
   "request.why.sticky": "Requests of this key go to this one of {count} targets.",
   "request.why.none": "No target was selected: {reason}.",
   "request.why.unrecorded": "The selection of the target is not recorded.",

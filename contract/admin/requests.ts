@@ -94,13 +94,19 @@ export const requestDetailSchema = shownRequestSchema
     candidates: z
       .number()
       .nullable()
-      .describe("The number of targets that could serve the request."),
+      .describe(
+        "The number of targets that the policy compared for the first attempt: available targets of one tier. 1: there was no other to choose from.",
+      ),
     policy: z
       .string()
       .nullable()
       .describe(
-        "The routing policy that selected one of these targets. `null`: there was no choice, or it is not recorded.",
+        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `degraded`: no target was healthy. `null`: no target was selected, or it is not recorded.",
       ),
+    tier: z
+      .number()
+      .nullable()
+      .describe("The tier of the selected target. `null`: the model has one tier."),
     batch_size: z.number().nullable().describe("The number of requests in the same micro-batch."),
     adapted: z
       .array(z.string())

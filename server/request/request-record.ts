@@ -26,9 +26,12 @@ class RoutingRecord {
   batchSize: number | undefined;
   /** The first attempts, in start order. Undefined: none. */
   timedAttempts: TimedAttempt[] | undefined;
-  /** The number of candidates for the first attempt, and the policy that selected its target. */
-  candidates = 0;
+  /** For the first attempt: the number of candidates that were compared, and the policy that selected its target. */
+  compared = 0;
+  /** Also `probe` and `degraded`: see `SelectedBy` of the target selection. */
   policy: string | undefined;
+  /** The tier of the first attempt. Undefined: all targets of the model are in one tier. */
+  tier: number | undefined;
   #previousTarget: Target | undefined;
   #hasSeveralTargets = false;
 

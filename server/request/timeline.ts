@@ -34,8 +34,9 @@ interface TimelineSource {
   readonly routing: {
     readonly target: Target | undefined;
     readonly timedAttempts: readonly TimedAttempt[] | undefined;
-    readonly candidates: number;
+    readonly compared: number;
     readonly policy: string | undefined;
+    readonly tier: number | undefined;
     readonly batchSize: number | undefined;
   };
   readonly parameters: {
@@ -66,10 +67,12 @@ interface StoredTimeline {
   readonly q?: number;
   /** Attempts. */
   readonly a?: readonly AttemptValues[];
-  /** The number of candidates. */
+  /** The number of candidates that were compared. Absent: one. */
   readonly c?: number;
   /** The routing policy. */
   readonly p?: string;
+  /** The tier. */
+  readonly t?: number;
   /** The size of the shared batch. */
   readonly b?: number;
   /** Adapted parameters. */
@@ -80,7 +83,7 @@ interface StoredTimeline {
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
-  const { timedAttempts, candidates, policy, batchSize } = record.routing;
+  const { timedAttempts, compared, policy, tier, batchSize } = record.routing;
   const { adapted, dropped } = record.parameters;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
@@ -88,8 +91,9 @@ export function writeTimeline(record: TimelineSource): string | null {
   return JSON.stringify({
     q: queuedMs > 0 ? inTenths(queuedMs) : undefined,
     a: timedAttempts?.map((attempt) => attemptValues(attempt, record)),
-    c: candidates > 1 ? candidates : undefined,
+    c: compared > 1 ? compared : undefined,
     p: policy,
+    t: tier,
     b: batchSize,
     x: adapted?.length ? adapted : undefined,
     d: dropped?.length ? dropped : undefined,
@@ -139,15 +143,16 @@ interface Timeline {
     /** Absent: the attempt succeeded, or there was no error response. */
     readonly upstream?: UpstreamErrorResponse;
   }[];
-  readonly candidates: number;
+  readonly compared: number;
   readonly policy?: string;
+  readonly tier?: number;
   readonly batchSize?: number;
   readonly adapted: readonly string[];
   readonly dropped: readonly string[];
 }
 
 export function readTimeline(text: string | null): Timeline {
-  const { q = 0, a = [], c = 1, p, b, x = [], d = [] } = parse(text);
+  const { q = 0, a = [], c = 1, p, t, b, x = [], d = [] } = parse(text);
   return {
     queuedMs: q,
     attempts: a.map(
@@ -173,8 +178,9 @@ export function readTimeline(text: string | null): Timeline {
         }),
       }),
     ),
-    candidates: c,
+    compared: c,
     ...(p !== undefined && { policy: p }),
+    ...(t !== undefined && { tier: t }),
     ...(b !== undefined && { batchSize: b }),
     adapted: x,
     dropped: d,

@@ -24,6 +24,7 @@ import {
   isBusy,
   noCapableTarget,
   noHealthyTarget,
+  type SelectedBy,
   type Selection,
   selectHealthy,
   selectTarget,
@@ -61,6 +62,8 @@ class RoutedRequest<Q, A>
   readonly capacity: TargetCapacity | undefined;
   tried: readonly Candidate[] | undefined;
   skippedAny = false;
+  selectedBy: SelectedBy = "policy";
+  compared = 0;
   /** The time at which targets are selected. It is read from the clock again after each wait. */
   now: number;
   readonly random: () => number;
@@ -134,10 +137,23 @@ class RoutedRequest<Q, A>
     // time after it.
     budgets.retries.earn(this.now);
     budgets.hedges.earn();
-    const { routing } = this.request.record;
-    routing.candidates = this.candidates.length;
-    routing.policy = model.policy;
+    this.#recordSelection(candidate);
     return candidate;
+  }
+
+  /** For the explanation of the first selection. A split request has that of its first sub-request. */
+  #recordSelection(candidate: Candidate): void {
+    const { model, record } = this.request;
+    const { routing } = record;
+    if (routing.attempts > 0) return;
+    const { candidates } = this.modelTargets;
+    routing.compared = this.compared;
+    // Targets without a known price are not compared by price.
+    const isByLoad = model.policy === "cost" && this.price(candidate) === undefined;
+    const policy = isByLoad ? "p2c" : model.policy;
+    routing.policy = this.selectedBy === "policy" ? policy : this.selectedBy;
+    const hasTiers = candidates[0]?.tier !== candidates.at(-1)?.tier;
+    routing.tier = hasTiers ? candidate.tier : undefined;
   }
 
   /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
@@ -147,6 +163,7 @@ class RoutedRequest<Q, A>
     if (waitedFor.health.state(this.now, isSingle) === "available") return waitedFor;
     const candidate = selectTarget(this, this, this.#probeMode);
     if (!candidate) throw noHealthyTarget(this.request.model.id, this.candidates, this.now);
+    this.#recordSelection(candidate);
     return candidate;
   }
 

@@ -27,7 +27,14 @@ export interface Selection {
   readonly capacity: TargetCapacity | undefined;
   /** Set during selection: at least one candidate was skipped. */
   skippedAny?: boolean;
+  /** Set by the selection: what selected the candidate. */
+  selectedBy?: SelectedBy;
+  /** Set by the selection: the number of candidates that the policy compared. 1: there was no choice. */
+  compared?: number;
 }
+
+/** `probe`: a half-open probe of an ejected candidate. `degraded`: no candidate is healthy. */
+export type SelectedBy = "policy" | "probe" | "degraded";
 
 /**
  * Which ejected candidates may get the request as a half-open probe. `any`: the first due candidate, even if healthy
@@ -42,7 +49,10 @@ export function selectTarget(
   context: SelectionContext,
   probeMode: ProbeMode = "any",
 ): Candidate | undefined {
-  return selectHealthy(selection, context, probeMode) ?? selectDegraded(selection, context.now);
+  const healthy = selectHealthy(selection, context, probeMode);
+  if (healthy) return healthy;
+  selection.selectedBy = "degraded";
+  return selectDegraded(selection, context.now);
 }
 
 /** Scratch arrays of `selectHealthy`, which is synchronous and does not nest: no allocation per request. */
@@ -56,7 +66,8 @@ export function selectHealthy(
   context: SelectionContext,
   probeMode: ProbeMode,
 ): Candidate | undefined {
-  const { candidates, policy, tried, capacity } = selection;
+  const { candidates, tried, capacity } = selection;
+  selection.selectedBy = "policy";
   idle.length = 0;
   busy.length = 0;
   inSlowStart.length = 0;
@@ -65,7 +76,10 @@ export function selectHealthy(
     const candidate = candidates[at] as Candidate;
     if (!tried?.includes(candidate)) {
       const state = stateOf(candidate, selection, context.now);
-      if (state === "probe" && mayProbe(candidate, context.now, probeMode)) return candidate;
+      if (state === "probe" && mayProbe(candidate, context.now, probeMode)) {
+        selection.selectedBy = "probe";
+        return candidate;
+      }
       if (state === "available") addAvailable(candidate, capacity, context);
       else selection.skippedAny = true;
     }
@@ -75,9 +89,9 @@ export function selectHealthy(
   }
   // A target at its hard limit is waited for only if no other candidate is available. Candidates that slow start holds
   // back do not count as available here.
-  if (atHardLimit.length > 0) return choose(policy, lowestTier(atHardLimit), context);
+  if (atHardLimit.length > 0) return choose(selection, lowestTier(atHardLimit), context);
   // Every remaining candidate is in slow start: no other candidate can take its load.
-  return inSlowStart.length > 0 ? choose(policy, lowestTier(inSlowStart), context) : undefined;
+  return inSlowStart.length > 0 ? choose(selection, lowestTier(inSlowStart), context) : undefined;
 }
 
 const stateOf = (
@@ -109,7 +123,7 @@ function chooseInTier(selection: Selection, context: SelectionContext): Candidat
   if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
     selection.skippedAny = true;
   const available = idle.length > 0 ? idle : busy;
-  return available.length > 0 ? choose(selection.policy, available, context) : undefined;
+  return available.length > 0 ? choose(selection, available, context) : undefined;
 }
 
 function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boolean {
@@ -117,11 +131,14 @@ function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boo
 }
 
 /** A single candidate needs no policy. */
-const choose = (
-  policy: Policy,
+function choose(
+  selection: Selection,
   candidates: readonly Candidate[],
   context: SelectionContext,
-): Candidate | undefined => (candidates.length === 1 ? candidates[0] : policy(candidates, context));
+): Candidate | undefined {
+  selection.compared = candidates.length;
+  return candidates.length === 1 ? candidates[0] : selection.policy(candidates, context);
+}
 
 const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>
   candidates.filter(({ tier }) => tier === candidates[0]?.tier);

@@ -55,7 +55,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.keyboard.press("Enter");
   await page.waitForURL(/model=embedding-model/);
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
-  await page.getByText("It is the only target that could serve the request.").waitFor();
+  await page.getByText("There was no other target to choose from.").waitFor();
   await page.getByText("fake/text-embedding-3-large").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");

@@ -4,7 +4,14 @@ import { en } from "../../console/i18n/en.ts";
 import { translator } from "../../console/i18n/messages.ts";
 import { selectionReason } from "../../console/pages/requests/selection-reason.ts";
 
-const served = { candidates: 3, policy: "cost", attempts: 1, error: null, cached_inputs: 0 };
+const served = {
+  candidates: 3,
+  policy: "cost",
+  tier: null,
+  attempts: 1,
+  error: null,
+  cached_inputs: 0,
+};
 const withoutTarget = { ...served, candidates: null, policy: null, attempts: 0 };
 const reasonOf = (request: Parameters<typeof selectionReason>[0]): string =>
   selectionReason(request, translator(en));
@@ -21,6 +28,18 @@ test("a request without a target is said to be cached, or refused before the sel
 });
 
 test("the policy that selected one of several targets is named", () => {
-  expect(reasonOf(served)).toBe("It is the cheapest of 3 targets.");
-  expect(reasonOf({ ...served, candidates: 1 })).toContain("only target");
+  expect(reasonOf(served)).toBe(
+    "It has the lowest known price of 3 targets; among equal prices, the load decides.",
+  );
+  expect(reasonOf({ ...served, candidates: 1 })).toBe("There was no other target to choose from.");
+});
+
+test("a probe, a selection without a healthy target and the tier are named", () => {
+  expect(reasonOf({ ...served, policy: "probe" })).toContain("whether it has recovered");
+  expect(reasonOf({ ...served, policy: "degraded", candidates: 1 })).toContain(
+    "No target was healthy",
+  );
+  expect(reasonOf({ ...served, candidates: 1, tier: 1 })).toBe(
+    "There was no other target to choose from. It is in tier 1.",
+  );
 });

@@ -8,21 +8,28 @@ const policies: Readonly<Record<string, MessageKey>> = {
   weighted: "request.why.weighted",
   cost: "request.why.cost",
   sticky: "request.why.sticky",
+  probe: "request.why.probe",
+  degraded: "request.why.degraded",
 };
 
 type Selection = Pick<
   RequestDetail,
-  "candidates" | "policy" | "attempts" | "error" | "cached_inputs"
+  "candidates" | "policy" | "tier" | "attempts" | "error" | "cached_inputs"
 >;
 
 export function selectionReason(request: Selection, t: Translate): string {
-  const { candidates, policy, attempts } = request;
+  const { candidates, policy, tier, attempts } = request;
   if (candidates === null && attempts > 0) return t("request.why.unrecorded");
   if (candidates === null) {
     return t("request.why.none", { reason: t(noTargetReason(request)) });
   }
-  if (candidates <= 1) return t("request.why.single");
-  return t(policies[policy ?? ""] ?? "request.why.p2c", { count: candidates });
+  const reason = t(reasonKey(candidates, policy), { count: candidates });
+  return tier === null ? reason : `${reason} ${t("request.why.tier", { tier })}`;
+}
+
+function reasonKey(candidates: number, policy: string | null): MessageKey {
+  const hadChoice = candidates > 1 || policy === "probe" || policy === "degraded";
+  return hadChoice ? (policies[policy ?? ""] ?? "request.why.p2c") : "request.why.single";
 }
 
 function noTargetReason({ error, cached_inputs }: Selection): MessageKey {

@@ -34,7 +34,7 @@ export function showRequestDetail(
   keyName: string | null,
   contentExpiresAt: number | undefined,
 ): RequestDetail {
-  const { queuedMs, attempts, candidates, policy, batchSize, adapted, dropped } = readTimeline(
+  const { queuedMs, attempts, compared, policy, tier, batchSize, adapted, dropped } = readTimeline(
     row.timeline,
   );
   const ownTarget = `${row.upstream}/${row.targetModel}`;
@@ -53,8 +53,9 @@ export function showRequestDetail(
       upstream_code: attempt.upstream?.code ?? null,
       upstream_request_id: attempt.upstream?.requestId ?? null,
     })),
-    candidates: attempts.length > 0 ? candidates : null,
-    policy: policy ?? (candidates > 1 ? "p2c" : null),
+    candidates: attempts.length > 0 ? compared : null,
+    policy: policy ?? (compared > 1 ? "p2c" : null),
+    tier: tier ?? null,
     batch_size: batchSize ?? null,
     adapted,
     dropped,

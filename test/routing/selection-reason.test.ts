@@ -1,0 +1,108 @@
+/** Why a target was selected, as the page of the request explains it: from the router's own decision. */
+import { afterEach, expect, test } from "bun:test";
+import { en } from "../../console/i18n/en.ts";
+import { translator } from "../../console/i18n/messages.ts";
+import { selectionReason } from "../../console/pages/requests/selection-reason.ts";
+import { showRequestDetail } from "../../server/admin/reads/show-request.ts";
+import { policies } from "../../server/routing/policies.ts";
+import { selectTarget } from "../../server/routing/select-target.ts";
+import { startFake } from "../fake-upstream.ts";
+import { expectVectors } from "../faults/faults-fixture.ts";
+import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { among, candidateNamed, contextAt, eject, rateLimit } from "./routing-fixture.ts";
+
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+const always = { times: Number.POSITIVE_INFINITY };
+
+/** Four upstreams. `hasTiers`: the last of them is in tier 1. */
+function arrange(policy: string, { hasTiers = true, hasPrices = true } = {}) {
+  const fakes = Array.from({ length: 4 }, () => startFake());
+  const targets = fakes.map((_, at) => {
+    const tier = hasTiers && at === 3 ? ", tier: 1" : "";
+    const price = hasPrices ? `, price: { input: ${at === 3 ? 0.001 : at + 1} }` : "";
+    return `{ upstream: u${at}, model: text-embedding-3-small${tier}${price} }`;
+  });
+  const upstreams = fakes.map(
+    ({ url }, at) =>
+      `  - { id: u${at}, kind: ${hasPrices ? "openai" : "vllm"}, baseUrl: "${url}", apiKey: sk-fake }`,
+  );
+  const gateway = startGateway({
+    yaml: `
+upstreams:
+${upstreams.join("\n")}
+models:
+  - { id: vectors, kind: embedding, policy: ${policy}, targets: [${targets.join(", ")}] }
+keys: [{ name: test, key: ${testKey} }]
+`,
+  });
+  open.push(...fakes.map((fake) => () => fake.close()), () => gateway.close());
+  return { gateway, fakes };
+}
+
+async function explain(gateway: TestGateway) {
+  await expectVectors(
+    await gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
+  );
+  const request = showRequestDetail(gateway.rows().at(-1)!, null, undefined);
+  return { request, reason: selectionReason(request, translator(en)) };
+}
+
+const reasons: Readonly<Record<keyof typeof policies, (count: number) => string>> = {
+  p2c: (count) =>
+    `Power of two choices: of two random targets out of ${count}, this one did not have clearly more load.`,
+  weighted: (count) => `It was selected at random from ${count} targets, by weight.`,
+  cost: (count) =>
+    `It has the lowest known price of ${count} targets; among equal prices, the load decides.`,
+  sticky: (count) => `Requests of this key go to this one of ${count} targets.`,
+};
+
+for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
+  test(`with tiers, the policy ${policy} is said to have compared the targets of one tier`, async () => {
+    const { gateway } = arrange(policy);
+    const { request, reason } = await explain(gateway);
+    expect(request).toMatchObject({ policy, candidates: 3, tier: 0 });
+    expect(["u0", "u1", "u2"]).toContain(request.upstream ?? "");
+    expect(reason).toBe(`${reasons[policy](3)} It is in tier 0.`);
+  });
+
+  test(`without tiers, the policy ${policy} is said to have compared all targets`, async () => {
+    const { gateway } = arrange(policy, { hasTiers: false });
+    const { request, reason } = await explain(gateway);
+    expect(request).toMatchObject({ policy, candidates: 4, tier: null });
+    expect(reason).toBe(reasons[policy](4));
+    if (policy === "cost") expect(request.upstream).toBe("u3");
+  });
+
+  test(`the only target of the next tier is not said to be selected by ${policy}`, async () => {
+    const { gateway, fakes } = arrange(policy);
+    const first = fakes.slice(0, 3);
+    for (const fake of first) fake.script({ fail: "rate-limit", retryAfter: 60 }, always);
+    while (first.some(({ requests }) => requests.length === 0)) await explain(gateway);
+    const { request, reason } = await explain(gateway);
+    expect(request).toMatchObject({ upstream: "u3", candidates: 1, tier: 1, attempts: 1 });
+    expect(reason).toBe("There was no other target to choose from. It is in tier 1.");
+    expect(request.steps).toHaveLength(3);
+  });
+}
+
+test("targets without a known price are not said to be the cheapest", async () => {
+  const { gateway } = arrange("cost", { hasPrices: false });
+  const { request, reason } = await explain(gateway);
+  expect(request).toMatchObject({ policy: "p2c", candidates: 3, tier: 0 });
+  expect(reason).toBe(`${reasons.p2c(3)} It is in tier 0.`);
+});
+
+test("a probe, and a target that is used although none is healthy, are not said to be the policy's choice", () => {
+  const [dead, partial] = [candidateNamed("dead"), candidateNamed("partial")];
+  eject(dead, 0);
+  rateLimit(partial, 0);
+  const selection = among([dead, partial]);
+  expect(selectTarget(selection, contextAt(500))).toBe(partial);
+  expect(selection.selectedBy).toBe("degraded");
+  expect(selectTarget(selection, contextAt(60_000))).toBe(dead);
+  expect(selection.selectedBy).toBe("probe");
+});
