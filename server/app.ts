@@ -36,6 +36,7 @@ import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { startListener } from "./wiring/listener.ts";
+import { maxConnections } from "./wiring/max-connections.ts";
 import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
 import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
@@ -284,6 +285,7 @@ function assemble(
       all: settings.VEXEL_MAX_CONCURRENT,
       // Queued requests are in flight, too.
       image: settings.VEXEL_MAX_IMAGE_REQUESTS + settings.VEXEL_MAX_QUEUE,
+      connections: maxConnections(settings),
     },
     clock,
     now: Date.now,

@@ -1,8 +1,8 @@
 /**
- * Load shedding: counts in-flight requests and sheds in this order: new batch requests, from seven eighths of the limit
- * on; above the limit, queued requests that have not started, batch requests first; then new requests of keys above
- * their fair share. Small embeddings requests that may be served from the cache are still admitted (cache-only).
- * Requests that have started are completed.
+ * Load shedding: counts in-flight requests. A key may have requests in flight on half of the connections. Above the
+ * limits, sheds in this order: new batch requests, from seven eighths of the limit on; above the limit, queued requests
+ * that have not started, batch requests first; then new requests of keys above their fair share. Small embeddings
+ * requests that may be served from the cache are still admitted (cache-only). Requests that have started are completed.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Priority, RequestHeaders } from "../request/http-types.ts";
@@ -11,6 +11,8 @@ interface LoadShedderOptions {
   /** The limits of all requests and of image requests. */
   readonly all: number;
   readonly image: number;
+  /** The maximum number of client connections. */
+  readonly connections: number;
   /** Sheds one queued request, if there is one and `mayShed` allows it for its key. */
   readonly shed: (mayShed: (key: string) => boolean) => boolean;
 }
@@ -20,7 +22,7 @@ type Kind = "embedding" | "image";
 /** Counts a request from its start to its end, and decides whether it is admitted. */
 export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
 
-/** How a request was admitted: counted for its key, uncounted while slots are plentiful, or cache-only. */
+/** How a request was admitted: counted for its key, or cache-only. `uncounted`: it was not admitted. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
 /** Above the limit, further requests are admitted cache-only, up to an eighth of the limit. */
@@ -33,10 +35,13 @@ export class LoadShedder {
   readonly #all: ConcurrencyLimiter;
   readonly #image: ConcurrencyLimiter;
   readonly #maxCacheOnly: number;
+  /** The most requests in flight of one key: each holds a connection, and other keys need some. */
+  readonly #maxPerKey: number;
   #cacheOnly = 0;
 
-  constructor({ all, image, shed }: LoadShedderOptions) {
+  constructor({ all, image, connections, shed }: LoadShedderOptions) {
     this.#shed = shed;
+    this.#maxPerKey = Math.max(1, Math.floor(connections / 2));
     this.#all = new ConcurrencyLimiter(all);
     this.#image = new ConcurrencyLimiter(image);
     this.#maxCacheOnly = Math.ceil(all * spareShare);
@@ -62,8 +67,7 @@ export class LoadShedder {
 
   /** Decides on a request that has just started, once it is authenticated. */
   admit(kind: Kind, headers: RequestHeaders, key: string, priority: Priority): SheddingDecision {
-    if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
-      return "uncounted";
+    if (this.#all.inUseBy(key) >= this.#maxPerKey) throw keyLimitError(this.#maxPerKey);
     if (priority === "batch" && !this.#hasCapacityForBatch(kind)) throw overloadedError();
     // Image requests are slow: without a limit of their own they would take all slots from embeddings.
     if (kind === "image" && !(this.#image.hasCapacity() || this.#image.hasReserveFor(key)))
@@ -107,12 +111,17 @@ export const overloadedError = (): GatewayError =>
     { retryAfterMs: 1000, notSent: true },
   );
 
+const keyLimitError = (max: number): GatewayError =>
+  new GatewayError(
+    "rate_limited",
+    `This API key has ${max} requests in flight, half of the connections that the gateway serves. Retry when some of them have ended, or ask the gateway's operator to raise VEXEL_MAX_CONNECTIONS.`,
+    { retryAfterMs: 1000, notSent: true },
+  );
+
 /** The reserve above the limit, for keys below their fair share. */
 export const reserveShare = 1 / 8;
 /** The share of the limit that batch requests leave to interactive requests. */
 export const interactiveShare = 1 / 8;
-/** Below this limit, slots are always counted per key. */
-const alwaysCountedBelow = 64;
 
 /**
  * Concurrency limiter with fair shares per API key. While slots are plentiful every request gets one. At the limit a
@@ -122,11 +131,6 @@ class ConcurrencyLimiter {
   readonly #limit: number;
   readonly #withReserve: number;
   readonly #batchLimit: number;
-  readonly #contendedAbove: number;
-  /**
-   * Slots in use per key. With a small limit, every request is counted. With a larger limit, a request is counted only
-   * if at least half of the slots are in use when it arrives.
-   */
   readonly #byKey = new Map<string, number>();
   #inUse = 0;
 
@@ -134,7 +138,6 @@ class ConcurrencyLimiter {
     this.#limit = limit;
     this.#withReserve = limit + Math.ceil(limit * reserveShare);
     this.#batchLimit = limit - Math.floor(limit * interactiveShare);
-    this.#contendedAbove = limit < alwaysCountedBelow ? 0 : Math.floor(limit / 2);
   }
 
   get inUse(): number {
@@ -149,17 +152,12 @@ class ConcurrencyLimiter {
     this.#inUse--;
   }
 
-  /** While true, each new request is counted for its key, or shed. */
-  get isContended(): boolean {
-    return this.#inUse > this.#contendedAbove;
-  }
-
   countFor(key: string): void {
-    this.#byKey.set(key, this.#inUseBy(key) + 1);
+    this.#byKey.set(key, this.inUseBy(key) + 1);
   }
 
   releaseFor(key: string): void {
-    const inUse = this.#inUseBy(key);
+    const inUse = this.inUseBy(key);
     if (inUse > 1) this.#byKey.set(key, inUse - 1);
     else this.#byKey.delete(key);
   }
@@ -185,10 +183,10 @@ class ConcurrencyLimiter {
   /** Whether one more slot keeps `key` within an equal share among all active keys, including `newKey`. */
   isBelowFairShare(key: string, newKey: string): boolean {
     const keys = this.#byKey.size + (this.#byKey.has(newKey) ? 0 : 1);
-    return this.#inUseBy(key) < Math.max(1, Math.floor(this.#limit / keys));
+    return this.inUseBy(key) < Math.max(1, Math.floor(this.#limit / keys));
   }
 
-  #inUseBy(key: string): number {
+  inUseBy(key: string): number {
     return this.#byKey.get(key) ?? 0;
   }
 }

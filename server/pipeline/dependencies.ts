@@ -42,7 +42,11 @@ export interface PipelineServices {
   /** Budgets: reservation and settlement. */
   readonly charging: RequestCharging;
   /** The limits of requests in flight, of all and of image requests, queued requests included. */
-  readonly maxConcurrent: { readonly all: number; readonly image: number };
+  readonly maxConcurrent: {
+    readonly all: number;
+    readonly image: number;
+    readonly connections: number;
+  };
   readonly streamTimes: StreamTimes;
   /** Stores the content of requests, for models with `storeContent`. */
   readonly content: ContentRecording;

@@ -7,7 +7,7 @@ import { ConnectionLimit } from "../../server/http/server/connection-limit.ts";
 import type { ConnectionReport } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
-import { startProcess, temporaryFolder } from "../harness.ts";
+import { startProcess, temporaryFolder, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
   embeddingsText,
@@ -233,14 +233,16 @@ describe("the gateway", () => {
   });
 
   test("evicts a request whose body does not arrive for another API key, with 408", async () => {
-    const otherKey = "sk-other-0123456789abcdef";
+    const [secondKey, otherKey] = ["sk-second-0123456789abcdef", "sk-other-0123456789abcdef"];
     await using edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "4" },
-      yaml: `  - { name: other, key: ${otherKey} }\n`,
+      yaml: `  - { name: second, key: ${secondKey} }\n  - { name: other, key: ${otherKey} }\n`,
     });
     const silent: RawConnection[] = [];
-    for (let at = 0; at < 4; at++) {
-      const headers = { ...jsonHeaders, "content-length": "1000" };
+    // One key may have requests on half of the connections.
+    for (const key of [testKey, testKey, secondKey, secondKey]) {
+      const authorization = `Bearer ${key}`;
+      const headers = { ...jsonHeaders, authorization, "content-length": "1000" };
       const head = toHttpText({ method: "POST", path: "/v1/embeddings", headers });
       silent.push(await RawConnection.open(edge.gateway.url, head, "{"));
     }

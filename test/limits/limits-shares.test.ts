@@ -42,10 +42,11 @@ test("a key with little traffic is served while another key takes every slot and
 const small = new Headers({ "content-length": "20" });
 const large = new Headers({ "content-length": "1000000" });
 
-function setUp(all: number, { image = all, queued = [] as string[] } = {}) {
+function setUp(all: number, { image = all, connections = 10_000, queued = [] as string[] } = {}) {
   const shedder = new LoadShedder({
     all,
     image,
+    connections,
     shed: (mayShed) => {
       const last = queued.at(-1);
       if (last === undefined || !mayShed(last)) return false;
@@ -204,14 +205,21 @@ describe("batch requests", () => {
   });
 });
 
-test("with plenty of free slots no key is counted, and earlier counts are released", () => {
+test("one key has requests in flight on at most half of the connections", () => {
+  const { begin, end, fill } = setUp(100, { connections: 9 });
+  expect(fill("many", 5)).toEqual(["counted", "counted", "counted", "counted", "rate_limited"]);
+  expect(begin("many", "image")).toBe("rate_limited");
+  expect(begin("other")).toBe("counted");
+  end("many");
+  expect(begin("many")).toBe("counted");
+});
+
+test("a key that ends its requests has its whole share again", () => {
   const { begin, end, fill } = setUp(100);
-  expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
-  expect(new Set(fill("many", 50))).toEqual(new Set(["counted"]));
-  for (let request = 0; request < 50; request++) end("many", "uncounted");
-  for (let request = 0; request < 50; request++) end("many");
-  expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
-  fill("other", 50);
+  expect(new Set(fill("many", 100))).toEqual(new Set(["counted"]));
+  for (let request = 0; request < 100; request++) end("many");
+  expect(new Set(fill("many", 40))).toEqual(new Set(["counted"]));
+  fill("other", 60);
   // If the count of the first key had not been released, it would be above its share.
   expect(begin("many")).toBe("counted");
 });
