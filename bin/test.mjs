@@ -76,6 +76,10 @@ rmSync(folder, { recursive: true, force: true });
 if (isTimed) printTimings();
 // Failures are repeated at the end: thousands of lines may separate them from the count.
 for (const failure of failures) console.log(`\n${failure}`);
+if (counted.skipped > 0) {
+  const { output } = await run([bun, "test/programs.ts"], process.env);
+  console.log(`\n${output.trimEnd()}`);
+}
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${counted.passed} passed, ${counted.failed} failed${skipped}`);
 process.exit(counted.failed === 0 && counted.passed > 0 ? 0 : 1);

@@ -1,6 +1,7 @@
 /** A self-signed certificate for a server in a test. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathOf } from "./programs.ts";
 
 export interface Certificate {
   readonly key: string;
@@ -28,7 +29,7 @@ export function createCertificate(folder: string, options: readonly string[]): C
 
 /** Returns what the command prints. */
 export function openssl(folder: string, command: readonly string[], input = ""): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(["openssl", ...command], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([pathOf("openssl"), ...command], {
     cwd: folder,
     stdin: Buffer.from(input),
   });

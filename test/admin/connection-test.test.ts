@@ -6,6 +6,7 @@ import { runConnectionSteps } from "../../server/upstream/connection-test/connec
 import { kinds } from "../../server/upstream/kinds.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
+import { testWith } from "../programs.ts";
 import { type EntityGateway, startEntityGateway } from "./entities-fixture.ts";
 
 const key = "sk-fake-credential-0123456789";
@@ -111,7 +112,7 @@ describe("the failed step is named with its reason", () => {
     expect(json.problem).toContain("Nothing listens at 127.0.0.1:");
   });
 
-  test("a self-signed certificate", async () => {
+  testWith("openssl")("a self-signed certificate", async () => {
     const certificate = selfSigned(gateway.folder, "IP:127.0.0.1");
     const server = Bun.serve({
       port: 0,

@@ -7,8 +7,9 @@ import type {
   Locator,
   Page,
 } from "playwright-core";
+import { type Program, testWith } from "../programs.ts";
 import { until } from "../until.ts";
-import { sharedBrowser, testInChromium } from "./chromium.ts";
+import { sharedBrowser } from "./chromium.ts";
 import { adminPassword, type ConsoleGateway, sharedGateway } from "./console-gateway.ts";
 import { collectProblems, type PageProblems } from "./page-problems.ts";
 
@@ -27,6 +28,8 @@ export interface BrowserTestOptions {
   readonly as?: "admin" | "visitor";
   /** Such as the width of a phone, or a color scheme. */
   readonly context?: BrowserContextOptions;
+  /** Programs beside Chromium. */
+  readonly needed?: readonly Program[];
   /** Instead of the shared gateway. */
   readonly start?: () => Promise<ConsoleGateway>;
 }
@@ -43,9 +46,14 @@ let adminContext: Promise<BrowserContext> | undefined;
 export function browserTest(
   name: string,
   run: (test: BrowserTest) => Promise<void>,
-  { as = "admin", context: contextOptions, start = sharedGateway }: BrowserTestOptions = {},
+  {
+    as = "admin",
+    context: contextOptions,
+    start = sharedGateway,
+    needed = [],
+  }: BrowserTestOptions = {},
 ): void {
-  testInChromium(name, async () => {
+  testWith("chromium", ...needed)(name, async () => {
     const [browser, gateway] = await Promise.all([sharedBrowser(), start()]);
     const isShared = as === "admin" && start === sharedGateway && contextOptions === undefined;
     // The one-time link of the shared gateway is used before a test creates another user.

@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, temporaryFolder } from "../harness.ts";
-import { startNginx, testWithNginx } from "../topology/nginx.ts";
+import { testWith } from "../programs.ts";
+import { startNginx } from "../topology/nginx.ts";
 import { bearer, expectError, RawConnection, toHttpText } from "./gateway-fixture.ts";
 
 const adminToken = "admin-token-0123456789";
@@ -95,7 +96,7 @@ const rules = {
 } as const;
 
 for (const [name, rule] of Object.entries(rules)) {
-  testWithNginx(`nothing passes a rule of nginx that denies /admin by ${name}`, async () => {
+  testWith("nginx")(`nothing passes a rule of nginx that denies /admin by ${name}`, async () => {
     using folder = temporaryFolder();
     const forward = `location / { proxy_pass ${gateway.url}; proxy_set_header Host $host; }`;
     const nginx = await startNginx(folder.path, `${rule}\n${forward}`);

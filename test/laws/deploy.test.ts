@@ -8,6 +8,7 @@ import { createClientAddress } from "../../server/admin/client-address.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root } from "../harness.ts";
+import { pathOf, testWith } from "../programs.ts";
 
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
@@ -81,11 +82,9 @@ describe("deployment files", () => {
     }
   });
 
-  test("nginx accepts its configuration, which names the replicas of compose", () => {
+  testWith("nginx")("nginx accepts its configuration, which names the replicas of compose", () => {
     const text = textOf("deploy/nginx/nginx.conf");
     for (const [name] of replicas) expect(text).toContain(`server ${name}:8080 `);
-    const nginx = Bun.which("nginx", { PATH: `${process.env.PATH}:/usr/sbin` });
-    if (nginx === null && process.env.CI !== "true") return;
     const folder = mkdtempSync(join(tmpdir(), "vexel-nginx-"));
     const path = join(folder, "nginx.conf");
     // The names exist only in the network of compose, and other programs may use the files and the port.
@@ -94,7 +93,7 @@ describe("deployment files", () => {
       .replaceAll("/tmp/", `${folder}/`)
       .replace("listen 8080", `listen unix:${folder}/socket`);
     writeFileSync(path, local);
-    const { exitCode, stderr } = Bun.spawnSync([nginx ?? "nginx", "-t", "-c", path]);
+    const { exitCode, stderr } = Bun.spawnSync([pathOf("nginx"), "-t", "-c", path]);
     rmSync(folder, { recursive: true, force: true });
     expect(stderr.toString()).toContain("test is successful");
     expect(exitCode).toBe(0);

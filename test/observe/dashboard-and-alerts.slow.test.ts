@@ -9,7 +9,8 @@ import { startFake } from "../fake-upstream.ts";
 import { configFor, root, startGateway, temporaryFolder } from "../harness.ts";
 import { codesIn, rowsOf, sectionOf } from "../laws/markdown.ts";
 import { textOf } from "../laws/tree.ts";
-import { promtoolErrors, testWithPromtool } from "./promtool.ts";
+import { testWith } from "../programs.ts";
+import { promtoolErrors } from "./promtool.ts";
 
 const token = "metrics-token-0123456789";
 const fake = startFake();
@@ -77,21 +78,24 @@ describe("metrics", () => {
     expect(documented).toEqual(alerts.map(({ alert }) => alert));
   });
 
-  testWithPromtool("promtool accepts the metrics, the rules, their tests and the dashboard", () => {
-    expect(promtoolErrors(["check", "metrics"], text)).toBe("");
-    expect(promtoolErrors(["check", "rules", join(root, rulesPath)])).toBe("");
-    const unitTests = join(root, "deploy/prometheus/vexel-alerts.test.yaml");
-    expect(promtoolErrors(["test", "rules", unitTests])).toBe("");
-    // The expressions of the dashboard, as recording rules.
-    using folder = temporaryFolder();
-    const file = join(folder.path, "dashboard.json");
-    const rules = expressions.map((expr, index) => ({
-      record: `dashboard:${index}`,
-      expr: expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*"),
-    }));
-    writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-    expect(promtoolErrors(["check", "rules", file])).toBe("");
-  });
+  testWith("promtool")(
+    "promtool accepts the metrics, the rules, their tests and the dashboard",
+    () => {
+      expect(promtoolErrors(["check", "metrics"], text)).toBe("");
+      expect(promtoolErrors(["check", "rules", join(root, rulesPath)])).toBe("");
+      const unitTests = join(root, "deploy/prometheus/vexel-alerts.test.yaml");
+      expect(promtoolErrors(["test", "rules", unitTests])).toBe("");
+      // The expressions of the dashboard, as recording rules.
+      using folder = temporaryFolder();
+      const file = join(folder.path, "dashboard.json");
+      const rules = expressions.map((expr, index) => ({
+        record: `dashboard:${index}`,
+        expr: expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*"),
+      }));
+      writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+      expect(promtoolErrors(["check", "rules", file])).toBe("");
+    },
+  );
 });
 
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);

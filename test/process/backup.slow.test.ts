@@ -14,8 +14,9 @@ import {
   temporaryFolder,
 } from "../harness.ts";
 import { bearer } from "../http/gateway-fixture.ts";
+import { testWith } from "../programs.ts";
 import { sharedRows, sharedSecret, startLoad } from "../replicas/replica-fixture.ts";
-import { freePort, PostgresServer, testWithPostgres } from "../storage/postgres-server.ts";
+import { freePort, PostgresServer } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
 
 const fake = startFake();
@@ -87,7 +88,7 @@ test("a backup of a serving gateway restores its ledger, keys and image links", 
   await expect(vexel(["db", "restore", backup], empty)).rejects.toThrow("is damaged: ledger.db");
 });
 
-testWithPostgres(
+testWith("postgresql", "openssl")(
   "a database behind TLS is used only with the right authority, and its backup restores ledger and keys",
   async () => {
     using folder = temporaryFolder();

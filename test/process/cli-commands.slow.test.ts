@@ -6,6 +6,7 @@ import manifest from "../../package.json";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, temporaryFolder } from "../harness.ts";
 import { certificateFiles, newCertificate } from "../http/tls-fixture.ts";
+import { testWith } from "../programs.ts";
 import { vexel, vexelProcess } from "./process-fixture.ts";
 
 const folder = temporaryFolder();
@@ -99,7 +100,7 @@ describe("wrong usage gives exit code 2 and one line that names the mistake and 
 });
 
 describe("check", () => {
-  test("checks the files of the TLS certificate as well", async () => {
+  testWith("openssl")("checks the files of the TLS certificate as well", async () => {
     const path = file("tls.yaml", configFor(fake.url));
     const { settings, write } = certificateFiles(folder.path, newCertificate());
     expect((await run(["check", path], settings)).code).toBe(0);

@@ -14,6 +14,7 @@ import {
   temporaryFolder,
   testKey,
 } from "../harness.ts";
+import { testWith } from "../programs.ts";
 import { until } from "../until.ts";
 import { cleanEnvironment, vexel, vexelProcess } from "./process-fixture.ts";
 
@@ -46,7 +47,7 @@ describe("a gateway that is started without settings", () => {
     folder[Symbol.dispose]();
   });
 
-  test("prints an address, a key and a curl command that works in bash", async () => {
+  testWith("curl")("prints an address, a key and a curl command that works in bash", async () => {
     const text = gateway.output();
     expect(text).toContain(`Base URL  ${gateway.url}/v1`);
     const key = keyIn(text);

@@ -1,20 +1,21 @@
 /** Idempotent image requests on several replicas at the same time: one is sent and paid for. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { type Claim, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { RedisRequestClaims } from "../../server/storage/redis/request-claims.ts";
 import { temporaryFolder } from "../harness.ts";
-import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { beforeAllWith } from "../programs.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 
 let server: RedisServer;
 const folder = temporaryFolder();
 const connections: RedisConnection[] = [];
-beforeAll(async () => {
-  if (hasRedis) server = await startRedis();
+beforeAllWith(["redis"], async () => {
+  server = await startRedis();
 });
 afterAll(async () => {
   for (const connection of connections) connection.close();

@@ -1,18 +1,18 @@
 /** Embeddings that replicas share through Redis (second-level cache): exact bytes, or a miss. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { RedisEmbeddings } from "../../server/storage/redis/shared-embeddings.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
-import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { beforeAllWith } from "../programs.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 
 const fake = startFake();
 let server: RedisServer;
 let redis: RedisConnection;
-beforeAll(async () => {
-  if (!hasRedis) return;
+beforeAllWith(["redis"], async () => {
   server = await startRedis();
   redis = new RedisConnection({ url: server.url });
   await redis.attempted();

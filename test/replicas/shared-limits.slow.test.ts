@@ -1,5 +1,5 @@
 /** Limits and budgets that replicas share through Redis: exact, also when a replica dies. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
 import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
@@ -13,15 +13,15 @@ import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { rateLimitCounterLaws } from "../limits/rate-limit-counters.laws.ts";
-import { hasRedis, type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { beforeAllWith } from "../programs.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import { type TestReplica, testReplicas } from "./shared-pools.ts";
 
 const fake = startFake();
 let server: RedisServer;
 let redis: RedisConnection;
-beforeAll(async () => {
-  if (!hasRedis) return;
+beforeAllWith(["redis"], async () => {
   server = await startRedis();
   redis = new RedisConnection({ url: server.url, reconnectMs: [5, 20] });
   await redis.attempted();

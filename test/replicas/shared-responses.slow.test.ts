@@ -3,8 +3,9 @@ import { afterAll, expect } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { bearer, imageModel } from "../http/gateway-fixture.ts";
+import { testWith } from "../programs.ts";
 import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
-import { startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { startRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import { replicaStarter } from "./replica-fixture.ts";
 
@@ -13,7 +14,7 @@ afterAll(() => fake.close());
 const start = replicaStarter(fake.url);
 const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
 
-testWithRedis(
+testWith("postgresql", "redis")(
   "two equal image requests at the same time on two replicas are generated once, and both clients get the same bytes",
   async () => {
     using folder = temporaryFolder();

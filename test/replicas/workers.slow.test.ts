@@ -1,5 +1,5 @@
 /** Workers: several processes on one port, supervised. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, ShownTarget, Statistics } from "../../contract/admin.ts";
@@ -7,8 +7,9 @@ import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
-import { freePort, hasPostgres, sharedPostgres } from "../storage/postgres-server.ts";
-import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { beforeAllWith, type Program, testWith } from "../programs.ts";
+import { freePort, sharedPostgres } from "../storage/postgres-server.ts";
+import { type RedisServer, startRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import { sharedSecret } from "./replica-fixture.ts";
 
@@ -16,8 +17,9 @@ const closing = closeAfterEach();
 const fake = startFake();
 let redis: RedisServer | undefined;
 let databaseUrl = "";
-beforeAll(async () => {
-  if (!hasPostgres) return;
+const needed: readonly Program[] = ["postgresql", "redis"];
+const testOfWorkers = testWith(...needed);
+beforeAllWith(needed, async () => {
   redis = await startRedis();
   databaseUrl = await (await sharedPostgres()).createDatabase();
 });
@@ -33,16 +35,22 @@ const start = (folder: string, env: Readonly<Record<string, string>>): Promise<G
     env: { VEXEL_WORKERS: "2", VEXEL_SECRET: sharedSecret, ...env },
   });
 
-test("workers without a database, or without Redis for limits and images, do not start, and the message says why", async () => {
+test("workers without a database do not start, and the message says why", async () => {
   using folder = temporaryFolder();
   await expect(start(folder.path, {})).rejects.toThrow("without DATABASE_URL");
-  if (!hasPostgres) return;
-  await expect(start(folder.path, { DATABASE_URL: databaseUrl })).rejects.toThrow(
-    "image models other than the built-in ones are configured, whose counts or Idempotency-Keys workers must share: set REDIS_URL",
-  );
 });
 
-testWithRedis(
+testOfWorkers(
+  "workers without Redis for limits and images do not start, and the message says why",
+  async () => {
+    using folder = temporaryFolder();
+    await expect(start(folder.path, { DATABASE_URL: databaseUrl })).rejects.toThrow(
+      "image models other than the built-in ones are configured, whose counts or Idempotency-Keys workers must share: set REDIS_URL",
+    );
+  },
+);
+
+testOfWorkers(
   "two workers share the port and all their reports, a killed worker is replaced, and a signal drains both",
   async () => {
     using folder = temporaryFolder();

@@ -2,14 +2,15 @@
  * Migrations of PostgreSQL from every earlier state, with rows of that state: all rows stay, and the schema is
  * complete.
  */
-import { beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { SQL } from "bun";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import { postgresMigrations } from "../../server/storage/postgres/migrations/index.ts";
 import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { createKeyStore } from "../../server/storage/sql/key-store.ts";
 import { closeAfterEach } from "../clean-up.ts";
-import { hasPostgres, sharedPostgres, testWithPostgres } from "./postgres-server.ts";
+import { beforeAllWith } from "../programs.ts";
+import { sharedPostgres, testWithPostgres } from "./postgres-server.ts";
 
 const closing = closeAfterEach();
 
@@ -114,8 +115,7 @@ function connect(url: string): SQL {
 }
 
 let expected: unknown[] = [];
-beforeAll(async () => {
-  if (!hasPostgres) return;
+beforeAllWith(["postgresql"], async () => {
   const url = await (await sharedPostgres()).createDatabase();
   const db = new PostgresDatabase({ url, now: () => 1, maxConnections: 1 });
   await db.migrate();

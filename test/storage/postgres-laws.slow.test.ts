@@ -1,4 +1,5 @@
 /** The PostgreSQL implementations obey the laws of their ports. In one file, so that one process starts one server. */
+import { testsWith } from "../programs.ts";
 import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
 import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
 import { eventStoreLaws } from "./laws/event-store.laws.ts";
@@ -17,9 +18,8 @@ import {
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
-import { hasPostgres } from "./postgres-server.ts";
 
-if (hasPostgres) {
+testsWith(["postgresql"], import.meta.file, () => {
   keyStoreLaws(postgresKeyStore);
   keyStoreLaws(postgresKeyStoreWithCopy);
   configEntityStoreLaws(postgresConfigEntityStore);
@@ -29,4 +29,4 @@ if (hasPostgres) {
   ledgerStoreLaws(postgresLedger);
   responseStoreLaws(postgresResponseStore);
   sharedResponsesLaws(postgresResponses);
-}
+});

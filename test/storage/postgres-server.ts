@@ -1,40 +1,21 @@
 /**
  * A PostgreSQL server for tests, from Debian's package: an unprivileged process with its own folder and port, which can
- * be stopped and started again. Where PostgreSQL is not installed, its tests are skipped; in CI they fail.
+ * be stopped and started again.
  */
-import { test } from "bun:test";
 import { randomUUID } from "node:crypto";
-import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import type { Certificate } from "../certificate-fixture.ts";
+import { pathOf, testWith } from "../programs.ts";
 import { until } from "../until.ts";
 
-const packages = "/usr/lib/postgresql";
-
-function findBinaries(): string | undefined {
-  const versions = existsSync(packages) ? readdirSync(packages) : [];
-  const folders = versions
-    .toSorted((a, b) => Number(b) - Number(a))
-    .map((version) => join(packages, version, "bin"));
-  return folders.find((folder) => existsSync(join(folder, "initdb")));
-}
-
-const binaries = findBinaries();
-const advice =
-  "PostgreSQL was not found, so its tests were skipped. Install it with `apt-get install postgresql`.";
-const isSkipped = binaries === undefined && process.env.CI !== "true";
-if (isSkipped) console.warn(advice);
-
-/** Declares a test that needs PostgreSQL. In CI a missing PostgreSQL fails the test instead of skipping it. */
-export const testWithPostgres = isSkipped ? test.skip : test;
-export const hasPostgres = !isSkipped;
+export const testWithPostgres = testWith("postgresql");
 
 /** Since version 15, PostgreSQL by default copies a database through its log, which takes more CPU time. */
-const hasStrategies = Number(binaries?.split("/").at(-2)) >= 15;
-const copyFiles = hasStrategies ? " STRATEGY FILE_COPY" : "";
+const hasStrategies = (): boolean => Number(pathOf("postgresql").split("/").at(-2)) >= 15;
 
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0;
@@ -50,12 +31,17 @@ export class PostgresServer {
   #options: readonly string[] = [];
 
   constructor(port: number) {
-    if (binaries === undefined) throw new Error(advice);
     this.port = port;
     if (isRoot) chownSync(this.#folder, nobody, nogroup);
     const options = "-U vexel -A trust --no-sync -E UTF8 --locale=C.UTF-8".split(" ");
     const { exitCode, stderr } = Bun.spawnSync(
-      [...unprivileged, join(binaries, "initdb"), "-D", join(this.#folder, "data"), ...options],
+      [
+        ...unprivileged,
+        join(pathOf("postgresql"), "initdb"),
+        "-D",
+        join(this.#folder, "data"),
+        ...options,
+      ],
       { cwd: this.#folder },
     );
     if (exitCode !== 0) throw new Error(`initdb failed: ${stderr}`);
@@ -74,7 +60,7 @@ export class PostgresServer {
   }
 
   async start(): Promise<void> {
-    const program = join(binaries ?? "", "postgres");
+    const program = join(pathOf("postgresql"), "postgres");
     const folders = ["-D", join(this.#folder, "data"), "-k", this.#folder];
     const options = `-p ${this.port} -c listen_addresses=127.0.0.1 -c fsync=off`.split(" ");
     this.#process = Bun.spawn(
@@ -119,6 +105,7 @@ export class PostgresServer {
   /** A database of its own: empty, or a copy of another one to which nothing is connected. */
   async createDatabase(template = "template1"): Promise<string> {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
+    const copyFiles = hasStrategies() ? " STRATEGY FILE_COPY" : "";
     await this.execute("postgres", `CREATE DATABASE ${name} TEMPLATE ${template}${copyFiles}`);
     return this.url(name);
   }

@@ -1,5 +1,5 @@
 /** The connection to Redis survives restarts, a flush, a server that does not respond, and bad certificates. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { join } from "node:path";
 import {
   RedisConnection,
@@ -10,13 +10,14 @@ import {
 import { watchConfigNotices } from "../../server/storage/redis/config-notices.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
+import { beforeAllWith, testWith } from "../programs.ts";
 import { until } from "../until.ts";
 import { freePort } from "./postgres-server.ts";
-import { hasRedis, RedisServer, startRedis, testWithRedis } from "./redis-server.ts";
+import { RedisServer, startRedis, testWithRedis } from "./redis-server.ts";
 
 let server: RedisServer;
-beforeAll(async () => {
-  if (hasRedis) server = await startRedis();
+beforeAllWith(["redis"], async () => {
+  server = await startRedis();
 });
 afterAll(() => server?.stop());
 
@@ -98,7 +99,7 @@ testWithRedis(
   },
 );
 
-testWithRedis(
+testWith("redis", "openssl")(
   "a password and TLS work, and an invalid certificate is refused with a reason that names what to check",
   async () => {
     using folder = temporaryFolder();

@@ -1,4 +1,5 @@
 /** The Redis implementations obey the laws of their ports. In one file, so that one process starts one server. */
+import { testsWith } from "../programs.ts";
 import {
   redisEmbeddings,
   redisRequestClaims,
@@ -7,10 +8,9 @@ import {
 import { requestClaimsLaws } from "./laws/request-claims.laws.ts";
 import { sharedEmbeddingsLaws } from "./laws/shared-embeddings.laws.ts";
 import { sharedLeasesLaws } from "./laws/shared-leases.laws.ts";
-import { hasRedis } from "./redis-server.ts";
 
-if (hasRedis) {
+testsWith(["redis"], import.meta.file, () => {
   requestClaimsLaws(redisRequestClaims);
   sharedEmbeddingsLaws(redisEmbeddings);
   sharedLeasesLaws(redisSharedLeases);
-}
+});

@@ -1,26 +1,16 @@
 /**
  * A Redis server for tests, from Debian's package: a process with its own folder and port, which can be stopped, paused
- * and started again. Where Redis is not installed, its tests are skipped; in CI they fail. `VEXEL_TEST_REDIS_SERVER` is
- * the path of another server, such as `valkey-server`.
+ * and started again.
  */
-import { test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisClient } from "bun";
+import { pathOf, testWith } from "../programs.ts";
 import { until } from "../until.ts";
 import { freePort } from "./postgres-server.ts";
 
-const binary =
-  process.env.VEXEL_TEST_REDIS_SERVER ?? Bun.which("redis-server") ?? Bun.which("valkey-server");
-const advice =
-  "Redis was not found, so its tests were skipped. Install it with `apt-get install redis-server`.";
-const isSkipped = binary === null && process.env.CI !== "true";
-if (isSkipped) console.warn(advice);
-
-/** Declares a test that needs Redis. In CI a missing Redis fails the test instead of skipping it. */
-export const testWithRedis = isSkipped ? test.skip : test;
-export const hasRedis = !isSkipped;
+export const testWithRedis = testWith("redis");
 
 export class RedisServer {
   readonly port: number;
@@ -30,7 +20,6 @@ export class RedisServer {
 
   /** `options`: such as `--requirepass`. */
   constructor(port: number, options: readonly string[] = ["--port", String(port)]) {
-    if (binary === null) throw new Error(advice);
     this.port = port;
     this.#options = options;
   }
@@ -42,7 +31,7 @@ export class RedisServer {
   /** The folder of the server is empty: nothing is persisted. */
   async start(): Promise<void> {
     // The server ends with the test process, also after kill -9.
-    const command = ["setpriv", "--pdeathsig", "SIGKILL", binary ?? "", "--dir", this.#folder];
+    const command = ["setpriv", "--pdeathsig", "SIGKILL", pathOf("redis"), "--dir", this.#folder];
     const options = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", ...this.#options];
     this.#process = Bun.spawn([...command, ...options], {
       stdin: "ignore",

@@ -5,6 +5,7 @@
  */
 import { readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { isSkipped, pathOf } from "../programs.ts";
 import { until } from "../until.ts";
 
 export type LinkName = "storage" | "clients";
@@ -25,7 +26,7 @@ export function mayCreateNamespaces(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   // In CI the tests must run: a command that fails there is an error, not a reason to skip.
   if (process.env.CI === "true") return true;
-  return Bun.which("ip") !== null && Bun.spawnSync(["unshare", "--net", "true"]).success;
+  return !isSkipped(["ip"]) && Bun.spawnSync(["unshare", "--net", "true"]).success;
 }
 
 const links: readonly LinkName[] = ["storage", "clients"];
@@ -111,7 +112,7 @@ async function holdNamespace(): Promise<{
 /** Runs commands of `ip` in the namespace of a process, or in that of this machine. */
 function ip(pid: number | undefined, commands: readonly string[]): void {
   const enter = pid === undefined ? [] : ["nsenter", `--target=${pid}`, "--net"];
-  const { success, stderr } = Bun.spawnSync([...enter, "ip", "-batch", "-"], {
+  const { success, stderr } = Bun.spawnSync([...enter, pathOf("ip"), "-batch", "-"], {
     stdin: Buffer.from(commands.join("\n")),
   });
   if (!success) throw new Error(`ip failed: ${stderr}`);

@@ -1,21 +1,9 @@
-/**
- * nginx as a proxy and as the load balancer of the replicas, from Debian's package. Where it is not installed, its own
- * tests are skipped; in CI they fail.
- */
-import { test } from "bun:test";
+/** nginx as a proxy and as the load balancer of the replicas, from Debian's package. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathOf } from "../programs.ts";
 import { freePort } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
-
-// On Debian it is in a folder that only root's PATH has.
-const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
-const advice =
-  "nginx was not found, so its tests were skipped. Install it with `apt-get install nginx`.";
-const isSkipped = binary === null && process.env.CI !== "true";
-
-/** Declares a test that needs nginx. In CI a missing nginx fails the test instead of skipping it. */
-export const testWithNginx = isSkipped ? test.skip : test;
 
 const configuration = (folder: string, port: number, http: string, server: string): string => `
 daemon off;
@@ -79,7 +67,6 @@ export const startLoadBalancer = (
 
 /** `server`: directives of the server. `http`: directives beside it. */
 export async function startNginx(parent: string, server: string, http = ""): Promise<LoadBalancer> {
-  if (binary === null) throw new Error(advice);
   const folder = join(parent, "nginx");
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
@@ -91,7 +78,7 @@ export async function startNginx(parent: string, server: string, http = ""): Pro
       "setpriv",
       "--pdeathsig",
       "SIGTERM",
-      binary,
+      pathOf("nginx"),
       "-p",
       folder,
       "-c",

@@ -2,23 +2,21 @@
  * Three replicas behind nginx under load: one fault after the other, and every promise is checked after each.
  * `npm run topology` does the same for longer.
  */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { hasPostgres, testWithPostgres } from "../storage/postgres-server.ts";
-import { hasRedis, testWithRedis } from "../storage/redis-server.ts";
+import { afterAll, expect } from "bun:test";
+import { beforeAllWith, type Program, testWith } from "../programs.ts";
 import { checkLedger } from "./checks.ts";
 import { faults, isPossibleIn } from "./faults.ts";
 import { Load } from "./load.ts";
 import { explain, runFault } from "./run-fault.ts";
 import { startTopology, type Topology } from "./topology.ts";
 
-const isPossible = hasPostgres && hasRedis;
-const topologyTest = hasRedis ? testWithPostgres : testWithRedis;
+const needed: readonly Program[] = ["nginx", "postgresql", "redis"];
+const topologyTest = testWith(...needed);
 /** Short, and with a wide margin for a busy machine. */
 const pace = { requests: 40, ms: 500, maxRevocationMs: 10_000 };
 let topology: Topology;
 let load: Load;
-beforeAll(async () => {
-  if (!isPossible) return;
+beforeAllWith(needed, async () => {
   topology = await startTopology();
   load = new Load(topology);
   // Each fault waits for a number of requests. More load would take CPU time from the tests of other processes.

@@ -1,0 +1,65 @@
+/** `npm test` passes whichever of the programs that some tests start are installed. */
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../harness.ts";
+import { allPrograms, installCommand, isSkipped, type Program, packages } from "../programs.ts";
+
+/** All sets of programs. */
+const combinations: readonly (readonly Program[])[] = Array.from(
+  { length: 2 ** allPrograms.length },
+  (_, bits) => allPrograms.filter((_program, at) => (bits >> at) % 2 === 1),
+);
+
+test("with each combination of missing programs, a test is skipped if and only if it needs a missing one", () => {
+  for (const missing of combinations) {
+    for (const needed of combinations.filter(({ length }) => length <= 3)) {
+      const lacks = needed.some((program) => missing.includes(program));
+      expect(isSkipped(needed, missing, false)).toBe(lacks);
+      expect(isSkipped(needed, missing, true)).toBe(false);
+    }
+  }
+});
+
+const source = (path: string): string => readFileSync(join(root, path), "utf8");
+const testFiles = readdirSync(join(root, "test"), { recursive: true })
+  .map((name) => `./test/${name}`)
+  .filter((path) => path.endsWith(".test.ts") && path !== `./test/process/${import.meta.file}`);
+/** The files whose tests need a program, by the name of the function that says so, and by their fixtures. */
+const usesPrograms = /programs\.ts|(?:postgres|redis)-server\.ts|topology\.ts|promtool\.ts/;
+const files = testFiles.filter((path) => usesPrograms.test(source(path)));
+
+/** Declares the tests with empty bodies, so that only hooks run and what is created outside of tests. */
+async function declareTests(hidden: readonly Program[]) {
+  const preload = join(import.meta.dir, "preload/declare-only.ts");
+  const child = Bun.spawn([process.execPath, "test", `--preload=${preload}`, ...files], {
+    cwd: root,
+    env: { ...process.env, CI: "false", VEXEL_TEST_WITHOUT: hidden.join(",") },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, output: out + errors };
+}
+
+// A hook fails if its program is missing and a test of its file runs because another program is installed. So it is
+// enough to install each program alone, and none.
+test.each([...allPrograms, "none"])(
+  "no hook needs a missing program when only this one is installed: %s",
+  async (installed) => {
+    const hidden = allPrograms.filter((program) => program !== installed);
+    const { code, output } = await declareTests(hidden);
+    expect(code === 0 ? "" : output).toBe("");
+    expect(output).toContain(" skip\n");
+  },
+);
+
+test("one command installs all programs, and CI installs the same packages", () => {
+  const listed = [...source(".ci/run").matchAll(/missing\+=\((\S+)\)/g)].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(Object.values(packages).toSorted());
+  expect(installCommand(["redis", "nginx"])).toEndWith(" redis-server nginx");
+});
