@@ -114,15 +114,23 @@ export const unknownUrl = (
   new GatewayError(
     "unknown_url",
     `Invalid URL (${method} ${path.slice(0, 200)}). ${
-      path.endsWith("/images/generations:submit")
-        ? submitHint
-        : `GET ${document} lists the available paths.`
+      hints.find(([ending]) => path.endsWith(ending))?.[1] ??
+      `GET ${document} lists the available paths.`
     }`,
   );
 
-/** The path of Azure's preview API of 2023, which openai-python before 1.0 uses for images. */
-const submitHint =
-  "Azure's preview API of 2023 for images, which is polled, is not supported. Use POST /openai/deployments/{model}/images/generations; with openai-python before 1.0, call openai.Image.create with api_type='open_ai' and an api_base that ends with /v1.";
+/** What to use instead of a path that clients know. */
+const hints: readonly (readonly [ending: string, hint: string])[] = [
+  // The path of Azure's preview API of 2023, which openai-python before 1.0 uses for images.
+  [
+    "/images/generations:submit",
+    "Azure's preview API of 2023 for images, which is polled, is not supported. Use POST /openai/deployments/{model}/images/generations; with openai-python before 1.0, call openai.Image.create with api_type='open_ai' and an api_base that ends with /v1.",
+  ],
+  [
+    "/images/variations",
+    "Image variations are not supported. Use POST /v1/images/edits with the image and a prompt that describes the variation.",
+  ],
+];
 
 export interface PathMatch {
   /** The routes of this path, by method. */

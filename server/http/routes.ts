@@ -110,6 +110,7 @@ function alias<const Name extends string, const Path extends RouteRow["path"]>(
 const forAzure = "for Azure clients";
 const forOlderAzure = "for older Azure clients";
 const withoutDeployment = "for Azure clients without a deployment in the path";
+const azureWithBaseUrl = "for Azure clients whose base URL ends with /v1";
 const azureV1 = "under the path of Azure's v1 API";
 
 /**
@@ -118,6 +119,7 @@ const azureV1 = "under the path of Azure's v1 API";
  * - `deployment…`, with an api-version: /openai/deployments/{model}/embeddings, /openai/models
  * - `undeployed…`, the same without a deployment in the path: /openai/embeddings
  * - `azure…`, the v1 API: /openai/v1/embeddings
+ * - `v1Deployment…`, for clients whose base URL ends with /v1: /v1/deployments/{model}/embeddings
  */
 const azureRoutes = [
   alias("deploymentEmbeddings", "embeddings", "/openai/deployments/{model}/embeddings", forAzure),
@@ -128,6 +130,19 @@ const azureRoutes = [
     forAzure,
   ),
   alias("deploymentEdits", "edits", "/openai/deployments/{model}/images/edits", forAzure),
+  alias(
+    "v1DeploymentEmbeddings",
+    "embeddings",
+    "/v1/deployments/{model}/embeddings",
+    azureWithBaseUrl,
+  ),
+  alias(
+    "v1DeploymentGenerations",
+    "generations",
+    "/v1/deployments/{model}/images/generations",
+    azureWithBaseUrl,
+  ),
+  alias("v1DeploymentEdits", "edits", "/v1/deployments/{model}/images/edits", azureWithBaseUrl),
   alias("undeployedEmbeddings", "embeddings", "/openai/embeddings", withoutDeployment),
   alias("undeployedGenerations", "generations", "/openai/images/generations", withoutDeployment),
   alias("undeployedEdits", "edits", "/openai/images/edits", withoutDeployment),

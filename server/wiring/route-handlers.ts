@@ -25,8 +25,20 @@ export function createModelHandlers(options: ModelHandlerOptions) {
     generations: (incoming) => serve(generationsEndpoint, send.generations, incoming),
     edits: (incoming) => serve(editsEndpoint, send.edits, incoming),
   };
+  const deployed: Pick<
+    Handlers,
+    "deploymentEmbeddings" | "deploymentGenerations" | "deploymentEdits"
+  > = {
+    deploymentEmbeddings: (incoming, { model }) =>
+      serve(endpoint, send.embeddings, incoming, decodePathSegment(model)),
+    deploymentGenerations: (incoming, { model }) =>
+      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(model)),
+    deploymentEdits: (incoming, { model }) =>
+      serve(editsEndpoint, send.edits, incoming, decodePathSegment(model)),
+  };
   return {
     ...own,
+    ...deployed,
     models: models.list,
     model: models.get,
     engines: models.listEngines,
@@ -38,12 +50,9 @@ export function createModelHandlers(options: ModelHandlerOptions) {
     azureEdits: own.edits,
     azureModels: models.list,
     azureModel: models.get,
-    deploymentEmbeddings: (incoming, { model }) =>
-      serve(endpoint, send.embeddings, incoming, decodePathSegment(model)),
-    deploymentGenerations: (incoming, { model }) =>
-      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(model)),
-    deploymentEdits: (incoming, { model }) =>
-      serve(editsEndpoint, send.edits, incoming, decodePathSegment(model)),
+    v1DeploymentEmbeddings: deployed.deploymentEmbeddings,
+    v1DeploymentGenerations: deployed.deploymentGenerations,
+    v1DeploymentEdits: deployed.deploymentEdits,
     deploymentModels: models.list,
     deploymentModel: models.get,
     deploymentEngines: models.listEngines,

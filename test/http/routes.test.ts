@@ -42,6 +42,30 @@ test("the path of Azure's old images API gets 404 with the path to use instead",
   expect(message).toContain("api_type='open_ai'");
 });
 
+test.each(["/v1/images/variations", "/openai/deployments/dall-e-2/images/variations"])(
+  "%s, which is not served, gets 404 with the path to use instead",
+  async (path) => {
+    const message = await expectError(await send(path, "POST"), "unknown_url");
+    expect(message).toContain("Use POST /v1/images/edits ");
+  },
+);
+
+test.each([
+  "GET /v1/models/my%20model",
+  "GET /v1/engines/my%20model",
+  "GET /v1/engines/my+model",
+  "POST /v1/engines/my%20model/embeddings",
+  "POST /v1/deployments/my%20model/embeddings",
+  "POST /openai/deployments/my%20model/images/generations",
+])("%s names the model with its space in the error: no model has one", async (request) => {
+  const [method = "", path = ""] = request.split(" ");
+  const response =
+    method === "GET"
+      ? await send(path)
+      : await gateway.post(path, { input: "a", prompt: "an otter" });
+  expect(await expectError(response, "model_not_found")).toContain("`my model`");
+});
+
 describe("an unknown path gets 404", () => {
   test.each([
     ["/nothing"],

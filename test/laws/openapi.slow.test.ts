@@ -302,6 +302,20 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
       images: [{ image_url: image }],
     }),
   ],
+  v1DeploymentEmbeddings: async () => [
+    await gateway.post(`/v1/deployments/embedding-model/embeddings${apiVersion}`, { input: "a" }),
+  ],
+  v1DeploymentGenerations: async () => [
+    await gateway.post(`/v1/deployments/gpt-image-2/images/generations${apiVersion}`, {
+      prompt: "an otter",
+    }),
+  ],
+  v1DeploymentEdits: async () => [
+    await gateway.post(`/v1/deployments/gpt-image-2/images/edits${apiVersion}`, {
+      prompt: "a hat for the otter",
+      images: [{ image_url: image }],
+    }),
+  ],
   deploymentModels: async () => [await get(`/openai/models${apiVersion}`)],
   deploymentModel: async () => [await get(`/openai/models/gpt-image-2${apiVersion}`)],
   deploymentEngines: async () => [await get(`/openai/engines${apiVersion}`)],
