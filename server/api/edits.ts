@@ -6,7 +6,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { imageUrlPattern } from "../lib/url-scheme.ts";
 import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
-import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  FilePart,
+  ImageResponse,
+  ImageSource,
+} from "../upstream/contract.ts";
 import {
   booleanFields,
   fieldsWithModel,
@@ -39,6 +45,11 @@ const referenceFields = {
   mask: imageReference
     .optional()
     .describe("Its transparent pixels mark where the first image is edited."),
+  markup: imageReference
+    .optional()
+    .describe(
+      "A transparent PNG of the size of the first image, with drawings that guide the edit. Not with mask.",
+    ),
 };
 
 export const editsBody = z.looseObject({ ...sharedFields, ...referenceFields });
@@ -103,17 +114,19 @@ async function readJson(
   if (Array.isArray(body.images) && body.images.length > maxEditImages) {
     throw outOfRange("images", "array", { maximum: maxEditImages }, body.images);
   }
-  const { images, mask, ...fields } = validate(bodyWithModel, {
+  const { images, mask, markup, ...fields } = validate(bodyWithModel, {
     ...body,
     model: nameModel(body.model),
     ...(Array.isArray(body.images) && { images: body.images.map(withoutNullMembers) }),
-    mask: presentMask(body.mask),
+    mask: presentReference(body.mask),
+    markup: presentReference(body.markup),
   });
   return {
     query: {
       ...toQuery(fields),
       images: images.map(toSource),
       ...(mask && { mask: toSource(mask) }),
+      ...(markup && { markup: toSource(markup) }),
       files: [],
     },
   };
@@ -125,10 +138,10 @@ const withoutNullMembers = (reference: unknown): unknown =>
     ? bodyWithoutNulls(reference)
     : reference;
 
-/** A mask whose members are all null counts as absent. The schema refuses `{}`. */
-function presentMask(mask: unknown): unknown {
-  const given = withoutNullMembers(mask);
-  const hadNullMembers = given !== mask;
+/** A reference whose members are all null counts as absent. The schema refuses `{}`. */
+function presentReference(reference: unknown): unknown {
+  const given = withoutNullMembers(reference);
+  const hadNullMembers = given !== reference;
   return hadNullMembers && Object.keys(given as object).length === 0 ? undefined : given;
 }
 
@@ -144,6 +157,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
     for (const { file } of files) checkImageFile(file);
     const images = files.filter(({ role }) => role.name === "image");
     const masks = files.filter(({ role }) => role.name === "mask");
+    const markups = files.filter(({ role }) => role.name === "markup");
     if (images.length === 0) throw missingImage();
     if (images.length > maxEditImages) {
       throw new GatewayError(
@@ -153,8 +167,10 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
       );
     }
     if (masks.length > 1) throw duplicateParameter("mask");
+    if (markups.length > 1) throw duplicateParameter("markup");
     const query = toQuery(validate(formWithModel, { ...fields, model: nameModel(fields.model) }));
     const [mask] = masks;
+    const [markup] = markups;
     return {
       query: {
         ...query,
@@ -162,6 +178,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
           .toSorted((a, b) => a.role.index - b.role.index)
           .map(({ file }) => ({ kind: "file", file })),
         ...(mask && { mask: { kind: "file", file: mask.file } }),
+        ...(markup && { markup: { kind: "file", file: markup.file } }),
         files: files.filter(({ role }) => role.name === "other").map(({ file }) => file),
       },
       dispose: () => form.dispose(),
@@ -172,10 +189,15 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
   }
 }
 
-/** `image`, repeated `image`, `image[]` and `image[0]` all name an image; only the last has an index. */
-function roleOf(field: string): { name: "image" | "mask" | "other"; index: number } {
-  const image = /^image(?:\[(\d{0,4})\])?$/.exec(field);
-  if (image) return { name: "image", index: Number(image[1] ?? 0) };
+type FileRole = "image" | "mask" | "markup";
+
+/**
+ * `image`, repeated `image`, `image[]` and `image[0]` all name an image; only the last has an index. Clients spell
+ * `markup` in the same ways.
+ */
+function roleOf(field: string): { name: FileRole | "other"; index: number } {
+  const [, name, index] = /^(image|markup)(?:\[(\d{0,4})\])?$/.exec(field) ?? [];
+  if (name) return { name: name as FileRole, index: Number(index ?? 0) };
   return { name: field === "mask" ? "mask" : "other", index: 0 };
 }
 
@@ -188,15 +210,35 @@ function fieldsToObject({ fields }: Form): Record<string, unknown> {
       if (value === "") continue;
       throw notAFile(role);
     }
-    const known = Object.hasOwn(sharedFields, name);
-    if (body.has(name) && known) throw duplicateParameter(name);
-    // HTML forms send an empty text field for a value that was not given.
-    if (value === "" && known && name !== "prompt") continue;
-    const earlier = body.get(name);
-    const typed = parseFormValue(name, value);
-    body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
+    if (isSvgField(name)) body.set("svg", withSvgField(body.get("svg"), name, value));
+    else addTextField(body, name, value);
   }
   return Object.fromEntries(body);
+}
+
+function addTextField(body: Map<string, unknown>, name: string, value: string): void {
+  const known = Object.hasOwn(sharedFields, name);
+  if (body.has(name) && known) throw duplicateParameter(name);
+  // HTML forms send an empty text field for a value that was not given.
+  if (value === "" && known && name !== "prompt") return;
+  const earlier = body.get(name);
+  const typed = parseFormValue(name, value);
+  body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
+}
+
+/** openai-python 3.51.0: "Use multipart fields such as `svg[model]`"; it sends `svg[reasoning][effort]` too. */
+const isSvgField = (name: string): boolean => /^svg(\[\w{1,60}\]){1,2}$/.test(name);
+
+/** `svg` with one more field. */
+function withSvgField(svg: unknown, field: string, value: string): ExtraFields {
+  const [outer = "", inner] = [...field.matchAll(/\[(\w+)\]/g)].map(([, name]) => name);
+  const withMember = (fields: unknown = {}, name: string, member: unknown): ExtraFields => {
+    if (typeof fields === "string") throw duplicateParameter(field);
+    return { ...(fields as ExtraFields), [name]: member };
+  };
+  const earlier = (svg as ExtraFields | undefined)?.[outer];
+  if (inner === undefined && earlier !== undefined) throw duplicateParameter(field);
+  return withMember(svg, outer, inner === undefined ? value : withMember(earlier, inner, value));
 }
 
 /** Form fields are text. A value that does not look like the field's type stays text, and the schema refuses it. */
@@ -230,7 +272,7 @@ function checkImageFile({ field, type, size }: FilePart): void {
 const missingImage = (): GatewayError =>
   new GatewayError("missing_parameter", "Missing required parameter: 'image'.", { param: "image" });
 
-const notAFile = (param: "image" | "mask"): GatewayError =>
+const notAFile = (param: FileRole): GatewayError =>
   new GatewayError(
     "invalid_type",
     `Invalid type for '${param}': expected ${param === "image" ? "one of an array of files or file" : "a file"}, but got a string instead. Send it as a file, with a filename and a content-type such as image/png.`,

@@ -52,7 +52,12 @@ const options = {
     .max(655_350)
     .optional()
     .describe("The duration of each frame of a gif."),
-  svg: z.record(z.string(), z.unknown()).optional(),
+  svg: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      "For output_format svg: model, and reasoning with its effort. In a form: svg[model], svg[reasoning][effort].",
+    ),
   input_fidelity: z.string().min(1).optional().describe("high or low; edits only."),
 } as const satisfies Record<keyof ImageOptions, z.ZodType>;
 

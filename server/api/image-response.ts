@@ -1,6 +1,6 @@
 /** Writes image responses: one JSON body, or server-sent events for partial images and the final image. */
 import { toJsonBase64 } from "../images/image-head.ts";
-import { countSources, estimateImageUsage, sumUsage } from "../images/image-usage.ts";
+import { estimateImageUsage, sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -20,6 +20,7 @@ import type {
   ImageUsage,
   StreamedImage,
 } from "../upstream/contract.ts";
+import { countSources } from "../upstream/edit-sources.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
 interface ImageContext extends WriteContext {

@@ -48,6 +48,11 @@ function formSchema(): Json {
         ...file,
         description: "A PNG; its transparent pixels mark where the first image is edited.",
       },
+      markup: {
+        ...file,
+        description:
+          "A transparent PNG of the size of the first image, with drawings that guide the edit. Not with mask.",
+      },
     },
     required: [...text.required, "image"],
   };

@@ -23,6 +23,7 @@ import type {
   ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
+import { countSources } from "../upstream/edit-sources.ts";
 import { resolutionOf } from "../upstream/image-sizes.ts";
 import type { TokenPrice } from "../upstream/price.ts";
 import type { Estimate } from "./budgets.ts";
@@ -192,7 +193,7 @@ function tokensOf(query: ImageQuery, { model }: Target, { textOut }: TokenPrice)
     ...imageTokens
   } = documented ??
   (textOut === undefined ? { ...unknownModelTokens, textOut: 0 } : unknownModelTokens);
-  const inputImages = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
+  const inputImages = countSources(query);
   const tokensPerInputImage =
     fidelity === "high" ? (imageTokens.inHighFidelity ?? imageTokens.in) : imageTokens.in;
   return {

@@ -19,6 +19,7 @@ import { openBody } from "../request/open-body.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
+import { editSources } from "../upstream/edit-sources.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import { type InFlightRequest, responseNotStored } from "./in-flight-request.ts";
@@ -236,9 +237,10 @@ export async function fingerprintOf(
   const extra = isLargeJson(extraFields) ? extraFields : sortFields(extraFields);
   hash.update(JSON.stringify([operation, model, prompt, stream, sortFields(options), extra]));
   if ("images" in query) {
-    const { images, mask, files } = query;
-    for (const source of mask ? [...images, mask] : images) await addSource(hash, source);
-    hash.update(JSON.stringify([images.length, mask !== undefined]));
+    const { images, mask, markup, files } = query;
+    for (const source of editSources(query)) await addSource(hash, source);
+    const roles = [images.length, mask !== undefined, ...(markup ? ["markup"] : [])];
+    hash.update(JSON.stringify(roles));
     for (const file of files) await addFile(hash, file);
   }
   return hash.digest("hex");

@@ -12,6 +12,7 @@ import type {
   ImageUsage,
   Target,
 } from "../upstream/contract.ts";
+import { countSources } from "../upstream/edit-sources.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
 /** Adds two usages, with the details if both have the same fields. */
@@ -102,10 +103,6 @@ export async function estimateImageUsage(input: UsageEstimateInput): Promise<Ima
     input_tokens_details: { text_tokens: text, image_tokens: imageInput },
   };
 }
-
-/** The input images of a request. */
-export const countSources = (query: GenerationQuery | EditQuery): number =>
-  "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
 
 const explicitValue = (value: string | undefined): string | undefined =>
   value === "auto" ? undefined : value;

@@ -1,6 +1,7 @@
 /**
  * Preflight check of image requests, before any upstream request: refuses parameters that no target supports and, for
- * an edit, images that cannot be decoded completely, or masks that do not fit. An edit with a mask is inpainting.
+ * an edit, images that cannot be decoded completely, or a mask or markup that does not fit. An edit with a mask is
+ * inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { quotedList } from "../lib/quoted-list.ts";
@@ -47,7 +48,7 @@ const maxParallel = 2;
 
 /**
  * Returns the same query, with files in place of data: URLs. Other URLs and file ids stay as they are: the code that
- * downloads one calls `checkImage`, and `checkMask` for a mask.
+ * downloads one calls `checkImage`, and `checkMask` for a mask or `checkMarkup` for markup.
  */
 export async function checkEdit(
   query: EditQuery,
@@ -55,6 +56,7 @@ export async function checkEdit(
   signal: AbortSignal,
 ): Promise<EditQuery> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
+  if (query.mask && query.markup) throw markupWithMask();
   const local = await withFiles(query, rules.temp);
   const inspections = new Map<FilePart, ImageInspection>();
   const inspect = async ({ file, field, types }: InspectionTask): Promise<void> => {
@@ -66,6 +68,8 @@ export async function checkEdit(
   const image = first && inspectionOf(first, inspections);
   const mask = local.mask && inspectionOf(local.mask, inspections);
   if (mask && local.mask) checkMask(mask, image, fieldName(local.mask, "mask"));
+  const markup = local.markup && inspectionOf(local.markup, inspections);
+  if (markup && local.markup) checkMarkup(markup, image, fieldName(local.markup, "markup"));
   return local;
 }
 
@@ -129,6 +133,33 @@ export function checkMask(
 }
 
 /**
+ * Checks markup. openai-python 3.51.0: it "must match that image's dimensions after orientation and contain transparent
+ * pixels". `image`: undefined if the image is not downloaded yet.
+ */
+export function checkMarkup(
+  markup: ImageInspection,
+  image: ImageInspection | undefined,
+  field: string,
+): void {
+  checkType(markup.type, field, ["image/png"]);
+  if (image && (markup.width !== image.width || markup.height !== image.height)) {
+    throw invalidValue(
+      field,
+      `the markup is ${markup.width}x${markup.height} and the first image ${image.width}x${image.height}. Both must have the same width and height`,
+    );
+  }
+  if (markup.opaque) {
+    throw invalidValue(
+      field,
+      "the markup has no transparent pixels, so it hides the first image. Make everything but the drawings transparent",
+    );
+  }
+}
+
+const markupWithMask = (): GatewayError =>
+  invalidValue("markup", "it cannot be combined with 'mask'. Send one of the two");
+
+/**
  * A mask of a photo with an EXIF orientation may be for the photo as stored or as shown (rotated): some tools rotate
  * the photo before they show it, some do not. If the sizes match both, it is for the photo as shown. Undefined: it fits
  * neither.
@@ -170,7 +201,8 @@ async function withFiles(query: EditQuery, temp: RequestTemp): Promise<EditQuery
     images.push(await fileFor(source, `images[${at}]`));
   }
   const mask = query.mask && (await fileFor(query.mask, "mask"));
-  return { ...query, images, ...(mask && { mask }) };
+  const markup = query.markup && (await fileFor(query.markup, "markup"));
+  return { ...query, images, ...(mask && { mask }), ...(markup && { markup }) };
 }
 
 interface InspectionTask {
@@ -180,7 +212,7 @@ interface InspectionTask {
 }
 
 function inspectionTasks(
-  { images, mask, files }: EditQuery,
+  { images, mask, markup, files }: EditQuery,
   { reads = [] }: EditRules,
 ): InspectionTask[] {
   const types = [...new Set([...defaultTypes, ...reads])];
@@ -198,6 +230,9 @@ function inspectionTasks(
   );
   if (mask?.kind === "file") {
     tasks.push({ file: mask.file, field: fieldName(mask, "mask"), types: ["image/png"] });
+  }
+  if (markup?.kind === "file") {
+    tasks.push({ file: markup.file, field: fieldName(markup, "markup"), types: ["image/png"] });
   }
   return [...tasks, ...files.map((file) => ({ file, field: file.field, types }))];
 }

@@ -9,7 +9,7 @@ import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
 import type { ImageJob } from "../workers/image/image-worker.ts";
 import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/messages.ts";
 import { checkBytes } from "./plan/plan-options.ts";
-import { checkMask, maskOrientation } from "./preflight.ts";
+import { checkMarkup, checkMask, maskOrientation } from "./preflight.ts";
 
 /** The tools that prepare source images. */
 export interface SourceTools {
@@ -48,16 +48,34 @@ export async function prepareSources<Q extends GenerationQuery>(
     const upright = at === 0 && rotation.image;
     images.push(file ? toFileSource(await toReadableFile(file, preparation, upright)) : source);
   }
+  const markup = query.markup && (await markupFile(query.markup, first, preparation));
   const size = await sizeOfFirstImage(first, query, preparation);
   return {
     ...query,
     images,
     ...(mask && { mask: toFileSource(await toReadableMask(mask, preparation, rotation.mask)) }),
+    ...(markup && { markup: toFileSource(markup) }),
     ...(size && { options: { ...query.options, size } }),
   };
 }
 
 const toFileSource = (file: FilePart): ImageSource => ({ kind: "file", file });
+
+/** Undefined: the target reads the reference itself. */
+async function markupFile(
+  markup: ImageSource,
+  first: FilePart | undefined,
+  preparation: Preparation,
+): Promise<FilePart | undefined> {
+  const file = await resolveFile(markup, "markup.image_url", preparation);
+  if (!file) return undefined;
+  const { tools, job, edits } = preparation;
+  checkBytes(file, edits);
+  // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
+  if (first)
+    checkMarkup(await tools.inspect(file, job), await tools.inspect(first, job), file.field);
+  return file;
+}
 
 /** The rotation that gives an image and its mask the same orientation. */
 interface Rotation {

@@ -8,6 +8,7 @@ import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
 import type { OutgoingResponse, StreamChunk, StreamedResponseBody } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
+import { editSources } from "../upstream/edit-sources.ts";
 
 /**
  * The maximum size of the stored content of one request: larger files are left out, and a larger body is not stored.
@@ -173,8 +174,8 @@ function shownRequest(query: LimitedQuery): {
   }
   if (!("prompt" in query)) return { request: { model: query.model }, uploads: [] };
   const { model, prompt, stream, options, extraFields } = query;
-  const { images = [], mask, files = [] } = query as Partial<EditQuery>;
-  const sources = [...images, ...(mask ? [mask] : [])];
+  const { images = [], files = [], ...others } = query as Partial<EditQuery>;
+  const sources = editSources({ ...others, images });
   const links = sources.flatMap((source) => linkOf(source) ?? []);
   return {
     request: {

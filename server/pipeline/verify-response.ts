@@ -33,6 +33,7 @@ import type {
   Target,
   Vector,
 } from "../upstream/contract.ts";
+import { countSources } from "../upstream/edit-sources.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 
 export interface VerifyOptions {
@@ -274,9 +275,8 @@ function isPlausible(
   onImplausibleUsage: OnImplausibleUsage,
 ): boolean {
   if (!usage) return true;
-  const inputImages = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
   const inputTokens =
-    aroundPrompt + 2 * Buffer.byteLength(query.prompt) + inputImages * perInputImage;
+    aroundPrompt + 2 * Buffer.byteLength(query.prompt) + countSources(query) * perInputImage;
   const max = imageCount * (inputTokens + perOutputImage);
   const reported = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
   if (reported <= max) return true;

@@ -30,7 +30,7 @@ const sketch: ImageCapabilities = {
   streams: true,
   extras: ["seed"],
   // It refuses links and file ids itself.
-  edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, files: ["markup"] },
+  edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, markup: true },
 };
 
 const sketchEdits: ImageCapabilities = {

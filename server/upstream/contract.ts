@@ -184,7 +184,7 @@ export interface GenerationQuery {
 
 /** An uploaded file: in memory when small, on disk when not. `stream` and `bytes` may be called again. */
 export interface FilePart {
-  /** The form field as the client spelled it: image, image[], image[0], mask. */
+  /** The form field as the client spelled it: image, image[], image[0], mask, markup. */
   readonly field: string;
   readonly filename: string;
   /** From the magic bytes, never from the client's content type. */
@@ -207,7 +207,9 @@ export type ImageSource =
 export interface EditQuery extends GenerationQuery {
   readonly images: readonly ImageSource[];
   readonly mask?: ImageSource;
-  /** Other files of the form, such as `markup`. */
+  /** A transparent PNG over the first image, with drawings and notes that guide the edit. */
+  readonly markup?: ImageSource;
+  /** Other files of the form. */
   readonly files: readonly FilePart[];
 }
 

@@ -28,6 +28,8 @@ export interface ImageCapabilities {
    * decides.
    */
   readonly animates?: readonly string[];
+  /** Formats of which it generates one image per request, and does not stream it. Absent: none. */
+  readonly singleFormats?: readonly string[];
   /** Options outside `takes` that make no difference to its images. They are dropped, and reported. */
   readonly ignores?: ImageCapabilities["takes"];
   /** Values of unsupported options that describe what the model always does. */
@@ -88,8 +90,10 @@ export interface EditCapabilities {
   readonly linksOnly?: true;
   /** Supports file ids. */
   readonly fileIds?: boolean;
-  /** Supports other files of the form, such as `markup`: all of them, or those of the listed fields. */
-  readonly files?: boolean | readonly string[];
+  /** Supports a `markup` image. */
+  readonly markup?: boolean;
+  /** Passes other files of the form on. */
+  readonly files?: boolean;
   /** Supported media types of input images, such as image/png; others are converted. Absent: png, jpeg and webp. */
   readonly reads?: readonly string[];
   /** It rejects a PNG without an alpha channel, even if no pixel is transparent. */
@@ -133,5 +137,12 @@ export const unrestrictedImages: ImageCapabilities = {
   streams: true,
   verbatim: true,
   mayIgnoreN: true,
-  edits: { maxImages: 16, mask: "transparent", links: true, fileIds: true, files: true },
+  edits: {
+    maxImages: 16,
+    mask: "transparent",
+    markup: true,
+    links: true,
+    fileIds: true,
+    files: true,
+  },
 };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import type { ImageTools } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
-import { checkImage, checkMask } from "../images/preflight.ts";
+import { checkImage, checkMarkup, checkMask } from "../images/preflight.ts";
 import { logReason } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
@@ -129,6 +129,7 @@ function createTools(
       const image = await download(url, { signal, temp, origin: { param } });
       const inspection = await checkImage(image, param, { imageWorker, key }, signal);
       if (param.startsWith("mask")) checkMask(inspection, undefined, param);
+      if (param.startsWith("markup")) checkMarkup(inspection, undefined, param);
       const file = toFilePart(image, { field: param, filename: "image" }, inspection.type);
       inspections.set(file, inspection);
       return file;

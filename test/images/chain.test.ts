@@ -197,7 +197,7 @@ describe("a chain", () => {
     form.set("model", "chained");
     form.set("prompt", "add a hat");
     form.set("image", new Blob([grayImage("a")]), "a.png");
-    form.set("markup", new Blob([grayImage("b")]), "b.png");
+    form.set("markup", new Blob([await maskOf()]), "b.png");
     instead = { "images/edits": overloaded };
     const upstreamResponse = await fetch(`${gateway.url}/v1/images/edits`, {
       method: "POST",

@@ -302,19 +302,33 @@ describe("the parameters that OpenAI's models support", () => {
         Object.keys(options)[0],
       );
     }
-    const edits = openaiImageCapabilities("gpt-image-2", "edits");
-    expect(refusalOf({ output_format: "svg" }, edits).details.param).toBe("output_format");
     for (const model of ["gpt-image-1.5-2025-12-16", "gpt-image-2.5-flare", "gpt-image-2.6"]) {
       const { options } = planned(model, { background: "transparent" }).query;
       expect(options.background).toBe("transparent");
     }
   });
 
-  test("an svg can be generated and not edited", () => {
+  test("an svg can be generated and edited: the SDKs disagree, so the upstream decides", () => {
     const svg = { output_format: "svg", svg: { model: "writer" } };
-    expect(planned("gpt-image-2.6", svg, "generations").query.options).toEqual(svg);
-    const { message } = refusalOf(svg, openaiImageCapabilities("gpt-image-2.6", "edits"));
-    expect(message).toContain("'png', 'jpeg', 'webp', and 'gif'");
+    for (const operation of ["generations", "edits"] as const) {
+      expect(planned("gpt-image-2.6", svg, operation).query.options).toEqual(svg);
+      expect(planned("gpt-image-2", svg, operation).query.options).toEqual(svg);
+    }
+  });
+
+  test("svgs are requested one at a time, not streamed, and without partial images or compression", () => {
+    const svg = { output_format: "svg" };
+    const capabilities = openaiImageCapabilities("gpt-image-2.6", "edits");
+    const several = planImage(query({ ...svg, n: 3 }), capabilities, "adapt");
+    expect([several.requestCounts, several.adapted]).toEqual([[1, 1, 1], ["n"]]);
+    const stream = { ...query({ ...svg, partial_images: 2 }), stream: true };
+    const streamed = planImage(stream, capabilities, "adapt");
+    expect(streamed.query).toMatchObject({ stream: false, options: svg });
+    expect(streamed.query.options.partial_images).toBeUndefined();
+    expect(streamed.adapted).toEqual(["stream", "partial_images"]);
+    const compressed = { ...svg, output_compression: 50 };
+    expect(refusalOf(compressed, capabilities).details.param).toBe("output_compression");
+    expect(refusalOf({ ...svg, n: 2 }, capabilities, "strict").details.param).toBe("n");
   });
 
   test("input_fidelity low is reported as dropped if the model always uses high fidelity", () => {

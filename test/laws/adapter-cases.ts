@@ -153,7 +153,16 @@ export const optionNames = [
   "partial_images",
   "svg",
 ];
-const imageNames = ["model", "prompt", "stream", "image", "images", "mask", ...optionNames];
+const imageNames = [
+  "model",
+  "prompt",
+  "stream",
+  "image",
+  "images",
+  "mask",
+  "markup",
+  ...optionNames,
+];
 
 export const generationQueries: fc.Arbitrary<GenerationQuery> = fc
   .record({ prompt: words, stream: fc.boolean(), options, extraFields: restOf(imageNames) })
@@ -195,9 +204,10 @@ export const formEdits: fc.Arbitrary<EditQuery> = fc
     extraFields: formRest,
     images: fc.array(files("image"), { minLength: 1, maxLength: 4 }),
     mask: fc.option(files("mask"), { nil: undefined }),
-    others: fc.array(files("markup"), { maxLength: 1 }),
+    markup: fc.option(files("markup"), { nil: undefined }),
+    others: fc.array(files("notes"), { maxLength: 1 }),
   })
-  .map(({ query, extraFields, images, mask, others }) => ({
+  .map(({ query, extraFields, images, mask, markup, others }) => ({
     ...query,
     // A form has no field for it: such a request is sent as JSON.
     options: Object.fromEntries(
@@ -206,6 +216,7 @@ export const formEdits: fc.Arbitrary<EditQuery> = fc
     extraFields,
     images: images.map((file) => ({ kind: "file" as const, file })),
     ...(mask && { mask: { kind: "file" as const, file: mask } }),
+    ...(markup && { markup: { kind: "file" as const, file: markup } }),
     files: others,
   }));
 
@@ -236,8 +247,15 @@ export const jsonEdits: fc.Arbitrary<EditQuery> = fc
     query: generationQueries,
     images: fc.array(references, { minLength: 1, maxLength: 4 }),
     mask: fc.option(references, { nil: undefined }),
+    markup: fc.option(references, { nil: undefined }),
   })
-  .map(({ query, images, mask }) => ({ ...query, images, ...(mask && { mask }), files: [] }));
+  .map(({ query, images, mask, markup }) => ({
+    ...query,
+    images,
+    ...(mask && { mask }),
+    ...(markup && { markup }),
+    files: [],
+  }));
 
 export interface SentPart {
   readonly field: string;

@@ -37,13 +37,14 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   "references are sent unchanged": ({ adapter, target }) => {
     fc.assert(
       fc.property(jsonEdits, (query) => {
-        const { images, mask } = jsonOf(adapter.edits!.toUpstream(query, target));
+        const { images, mask, markup } = jsonOf(adapter.edits!.toUpstream(query, target));
         const shown = (source: EditQuery["images"][number]) =>
           source.kind === "url"
             ? { image_url: source.url }
             : { file_id: (source as { id: string }).id };
         expect(images).toEqual(query.images.map(shown));
         expect(mask).toEqual(query.mask && shown(query.mask));
+        expect(markup).toEqual(query.markup && shown(query.markup));
       }),
       runs,
     );

@@ -7,6 +7,7 @@ import type {
   EmbeddingsQuery,
   GenerationQuery,
 } from "../../server/upstream/contract.ts";
+import { editSources } from "../../server/upstream/edit-sources.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { tries } from "../depth.ts";
 import {
@@ -57,8 +58,9 @@ const forGenerations = (
     if (edits) {
       fc.assert(
         fc.property(jsonEdits, (query) => {
-          const { images: _, mask: __, ...body } = jsonOf(edits.toUpstream(query, target));
-          law(body, query);
+          const body = jsonOf(edits.toUpstream(query, target));
+          const { images: _, mask: __, markup: ___, ...fields } = body;
+          law(fields, query);
         }),
         runs,
       );
@@ -192,27 +194,27 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       expect(models).toEqual([["model", targetModel]]);
     }),
   ),
-  "files are sent complete, in order, under OpenAI's field names": forForms(
-    (parts, { images, mask, files }) => {
-      const sent = parts.filter(({ filename }) => filename !== undefined);
-      const uploads = [...images, ...(mask ? [mask] : [])].flatMap((source) =>
-        source.kind === "file" ? [source.file] : [],
-      );
-      const expected = [...uploads, ...files];
-      expect(sent.map(({ type }) => type!)).toEqual(expected.map(({ type }) => type));
-      expect(sent.map(({ bytes }) => bytes.length)).toEqual(expected.map(({ size }) => size));
-      const name = images.length === 1 ? "image" : "image[]";
-      expect(sent.map(({ field }) => field)).toEqual([
-        ...images.map(() => name),
-        ...(mask ? ["mask"] : []),
-        ...files.map(({ field }) => field),
-      ]);
-      for (const { filename, type } of sent) {
-        const ending = { "image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp" }[type!];
-        expect(filename!).toEndWith(ending!);
-      }
-    },
-  ),
+  "files are sent complete, in order, under OpenAI's field names": forForms((parts, query) => {
+    const sent = parts.filter(({ filename }) => filename !== undefined);
+    const { images, mask, markup, files } = query;
+    const uploads = editSources(query).flatMap((source) =>
+      source.kind === "file" ? [source.file] : [],
+    );
+    const expected = [...uploads, ...files];
+    expect(sent.map(({ type }) => type!)).toEqual(expected.map(({ type }) => type));
+    expect(sent.map(({ bytes }) => bytes.length)).toEqual(expected.map(({ size }) => size));
+    const name = images.length === 1 ? "image" : "image[]";
+    expect(sent.map(({ field }) => field)).toEqual([
+      ...images.map(() => name),
+      ...(mask ? ["mask"] : []),
+      ...(markup ? ["markup"] : []),
+      ...files.map(({ field }) => field),
+    ]);
+    for (const { filename, type } of sent) {
+      const ending = { "image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp" }[type!];
+      expect(filename!).toEndWith(ending!);
+    }
+  }),
   "a second attempt sends the same as the first": ({ adapter, target }) => {
     fc.assert(
       fc.property(embeddingsQueries, (query) => {

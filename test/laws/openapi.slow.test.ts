@@ -453,13 +453,15 @@ const undocumented: readonly { readonly why: string; readonly is: (body: Json) =
   { why: "the maximum of n depends on the model", is: ({ n }) => typeof n === "number" && n > 10 },
   {
     why: "a reference has exactly one of image_url and file_id",
-    is: ({ images, mask }) =>
-      [images, mask].flat().some((entry) => entry && Object.keys(entry).length === 0),
+    is: ({ images, mask, markup }) =>
+      [images, mask, markup].flat().some((entry) => entry && Object.keys(entry).length === 0),
   },
   {
     why: "a link must lead to an image",
-    is: ({ images, mask }) =>
-      [images, mask].flat().some((entry) => (entry as Json | undefined)?.image_url === nowhere),
+    is: ({ images, mask, markup }) =>
+      [images, mask, markup]
+        .flat()
+        .some((entry) => (entry as Json | undefined)?.image_url === nowhere),
   },
 ];
 

@@ -5,7 +5,7 @@ import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter
 import type { GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
-import { query, targetOf } from "./image-adapter-fixture.ts";
+import { edit, query, targetOf } from "./image-adapter-fixture.ts";
 
 const target = targetOf("openrouter", "openai/gpt-image-1.5");
 const streamed = query({ stream: true, options: { partial_images: 1 } });
@@ -42,6 +42,23 @@ const completed = (name: string, usage?: object) => ({
   ...(usage && { usage }),
 });
 const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cost: 0.25 };
+
+test("markup of an edit goes to gpt-image-2.6, and to no model that would ignore it", () => {
+  const { edits, imageCapabilities } = openrouter.adapter;
+  const takesMarkup = (model: string) =>
+    imageCapabilities?.({ ...target, model }, "edits").edits?.markup === true;
+  expect(takesMarkup("openai/gpt-image-2.6-flare")).toBe(true);
+  for (const model of ["openai/gpt-image-2.5-flare", "google/gemini-2.5-flash-image"])
+    expect(takesMarkup(model)).toBe(false);
+  const markup = { kind: "url", url: "https://example.com/arrow.png" } as const;
+  const image = { kind: "url", url: "https://example.com/otter.png" } as const;
+  const { body } = edits?.toUpstream({ ...edit(image), markup }, target) ?? {};
+  const reference = ({ url }: { url: string }) => ({ type: "image_url", image_url: { url } });
+  expect(JSON.parse(String(body))).toMatchObject({
+    input_references: [reference(image)],
+    markup: reference(markup),
+  });
+});
 
 describe("the request to OpenRouter", () => {
   const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> =>

@@ -131,7 +131,8 @@ test("the image plan sends the model one image, one result, a supported format, 
     [{ options: { background: "transparent" } }, "background"],
     [{ images: [file("image", image), file("image", image)] }, "image"],
     [{ images: [{ kind: "file_id", id: "file-1" }] }, "images"],
-    [{ files: [upload(image, "markup")] }, "markup"],
+    [{ markup: file("markup", image) }, "markup"],
+    [{ files: [upload(image, "notes")] }, "notes"],
   ];
   for (const [more, param] of refusals) {
     expect(() => plan(more)).toThrow(expect.objectContaining({ details: { param } }));

@@ -196,8 +196,8 @@ test("uploads, masks and markup of an edit reach the drawing program", async () 
     return Buffer.from(results[0] ? bytesOf(results[0]) : []).toString("hex");
   };
   const without = await edited({});
-  const overlay = upload(await plain("#00ff00"), "markup[0]");
-  expect(await edited({ files: [overlay] })).not.toBe(without);
+  const markup = { kind: "file", file: upload(await plain("#00ff00"), "markup") } as const;
+  expect(await edited({ markup })).not.toBe(without);
   // Files of other form fields are no part of the edit.
   expect(await edited({ files: [upload(await plain("#00ff00"), "notes")] })).toBe(without);
   const mask = { kind: "file", file: upload(await plain("#ffffff"), "mask") } as const;

@@ -18,7 +18,7 @@ export interface EditSources {
   /** A PNG file of the size of the first image. Its transparent pixels mark the area to change. */
   readonly mask?: ImageInput;
   /** An overlay that is drawn over the first image before the edit. */
-  readonly markup?: Uint8Array;
+  readonly markup?: ImageInput;
 }
 
 export type ImageInput =

@@ -68,7 +68,7 @@ export const editRequest = (
   edit: {
     images,
     ...(mask !== undefined && { mask: fromBytes(mask) }),
-    ...(markup !== undefined && { markup }),
+    ...(markup !== undefined && { markup: fromBytes(markup) }),
   },
 });
 

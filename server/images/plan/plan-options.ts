@@ -6,6 +6,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { quotedList } from "../../lib/quoted-list.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
+import { editSources } from "../../upstream/edit-sources.ts";
 import type {
   EditCapabilities,
   ImageCapabilities,
@@ -91,6 +92,13 @@ export function planPartialImages(draft: Draft): void {
   dropped.push("partial_images");
 }
 
+/** For a stream that the gateway makes from a whole image: the API allows fewer partial images, and none. */
+function planUnstreamed({ options, adapted }: Draft): void {
+  const { partial_images = 0 } = options;
+  delete options.partial_images;
+  if (partial_images > 0) adapted.push("partial_images");
+}
+
 /**
  * Plans the size: the requested size where the target takes sizes, the nearest aspect ratio where it takes only
  * ratios.
@@ -143,11 +151,12 @@ const invalidSize = (
   );
 
 /** Plans streaming: emulates it for targets that do not stream, and replaces URLs, which a stream cannot contain. */
-export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
+export function planStream(draft: Draft, streams: boolean): void {
   const { policy, adapted, postProcessing } = draft;
   if (!streams) {
     if (policy === "strict") throw unsupportedOption(draft, "stream");
     adapted.push("stream");
+    planUnstreamed(draft);
   }
   // OpenAI's stream events have no field for a URL.
   if (postProcessing.deliverAs !== "url") return;
@@ -198,7 +207,7 @@ const bothUserFields = (): GatewayError =>
 
 /** Throws GatewayError if the target does not support the source images. */
 export function checkSources(
-  { images, mask, files }: EditQuery,
+  query: EditQuery,
   edits: EditCapabilities | undefined,
   model: string,
 ): void {
@@ -209,6 +218,7 @@ export function checkSources(
       { param: "model" },
     );
   }
+  const { images, markup } = query;
   if (images.length > edits.maxImages) {
     throw new GatewayError(
       "invalid_value",
@@ -216,14 +226,11 @@ export function checkSources(
       { param: "image" },
     );
   }
-  if (mask && !edits.mask)
-    throw unsupportedParameter("mask", `The model '${model}' does not accept a mask`);
-  const extra = files.find(({ field }) => !acceptsFile(edits.files, field));
-  if (extra)
-    throw unsupportedParameter(extra.field, `The model '${model}' does not accept this file`);
-  const sources = mask ? [...images, mask] : images;
+  checkRoles(query, edits, model);
+  const sources = editSources(query);
   // A mask that is too large is re-encoded, and its size is checked then.
-  for (const source of images) if (source.kind === "file") checkBytes(source.file, edits);
+  for (const source of markup ? [...images, markup] : images)
+    if (source.kind === "file") checkBytes(source.file, edits);
   if (edits.linksOnly && sources.some((source) => !isLink(source))) {
     throw new GatewayError(
       "invalid_value",
@@ -240,11 +247,20 @@ export function checkSources(
   }
 }
 
-/** Clients spell the field `markup`, `markup[]` or `markup[0]`. */
-const acceptsFile = (accepted: EditCapabilities["files"], field: string): boolean =>
-  typeof accepted === "object"
-    ? accepted.includes(field.replace(/\[\d*\]$/, ""))
-    : accepted === true;
+/** Throws if the target does not support a mask, markup or another file that the request has. */
+function checkRoles(
+  { mask, markup, files }: EditQuery,
+  edits: EditCapabilities,
+  model: string,
+): void {
+  if (mask && !edits.mask)
+    throw unsupportedParameter("mask", `The model '${model}' does not accept a mask`);
+  if (markup && !edits.markup)
+    throw unsupportedParameter("markup", `The model '${model}' does not accept markup`);
+  const [extra] = edits.files ? [] : files;
+  if (extra)
+    throw unsupportedParameter(extra.field, `The model '${model}' does not accept this file`);
+}
 
 /** Throws if the file exceeds the target's limit. Another target may accept more. */
 export function checkBytes(

@@ -68,22 +68,23 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
     if (!plannedSeparately.has(name)) planOption(draft, name as OptionName, capabilities);
   }
+  const { maxImages, streams = false } = forFormat(draft, capabilities);
   checkTransparency(draft);
   if (capabilities.animates) planFrames(draft, capabilities.animates);
   if (!query.stream && !capabilities.verbatim) planPartialImages(draft);
   const { output_compression: compression } = draft.options;
   if (compression !== undefined) planCompression(draft, compression, capabilities);
   if (capabilities.userLength) planUser(draft, capabilities.userLength);
-  if (query.stream) planStream(draft, capabilities);
+  if (query.stream) planStream(draft, streams);
   planConversion(draft);
   const extraFields = planExtraFields(draft, query.extraFields, capabilities.extras);
-  const requestCounts = splitRequests(draft, n, capabilities.maxImages);
+  const requestCounts = splitRequests(draft, n, maxImages);
   return {
     query: {
       ...query,
       extraFields,
       // The gateway turns a buffered response into stream events.
-      stream: query.stream && capabilities.streams === true,
+      stream: query.stream && streams,
       options: draft.options,
       ...draft.shape,
     },
@@ -93,6 +94,15 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     dropped: draft.dropped,
   };
 }
+
+/** The capabilities with the requested format: some formats are generated one image at a time, and not streamed. */
+const forFormat = (
+  { options: { output_format: format } }: Draft,
+  capabilities: ImageCapabilities,
+): Pick<ImageCapabilities, "maxImages" | "streams"> =>
+  format !== undefined && capabilities.singleFormats?.includes(format)
+    ? { maxImages: 1, streams: false }
+    : capabilities;
 
 /** An image in another format than requested is converted. */
 function planConversion({ options, postProcessing }: Draft): void {

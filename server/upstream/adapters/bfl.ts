@@ -95,7 +95,7 @@ const body = (query: GenerationQuery): ExtraFields => ({
   output_format: query.options.output_format,
 });
 
-function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields {
+function editSources({ images, mask }: EditQuery, { model }: Target): ExtraFields {
   const { source = "input_image" } = familyOf(model);
   const fields = images.map((image, at): [string, unknown] => [
     at === 0 ? source : `${source}_${at + 1}`,
@@ -173,7 +173,7 @@ const generations: ImageAdapter = {
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    buildRequest(target, { ...body(query), ...sourcesOf(query, target) }),
+    buildRequest(target, { ...body(query), ...editSources(query, target) }),
   fromUpstream,
 };
 

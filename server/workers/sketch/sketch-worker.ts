@@ -16,6 +16,7 @@ import type {
   ImageSource,
   StreamedImage,
 } from "../../upstream/contract.ts";
+import { editSources } from "../../upstream/edit-sources.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
 import type { SketchJob } from "./sketch-job.ts";
@@ -95,20 +96,16 @@ const generationRequest = ({
 });
 
 async function editRequest(query: EditQuery): Promise<SketchRequest> {
-  const { images, mask, files } = query;
-  const markup = files.find(isMarkup);
+  const { images, mask, markup } = query;
   return {
     ...generationRequest(query),
     edit: {
       images: await Promise.all(images.map(inputOf)),
       ...(mask && { mask: await inputOf(mask) }),
-      ...(markup && { markup: await contentOf(markup) }),
+      ...(markup && { markup: await inputOf(markup) }),
     },
   };
 }
-
-/** `markup`, `markup[]` and `markup[0]` are the ways clients spell the form field. */
-const isMarkup = ({ field }: FilePart): boolean => /^markup(\[\d*\])?$/.test(field);
 
 const inputOf = async (source: ImageSource): Promise<ImageInput> =>
   source.kind === "file" ? { kind: "bytes", bytes: await contentOf(source.file) } : source;
@@ -117,10 +114,10 @@ const inputOf = async (source: ImageSource): Promise<ImageInput> =>
 const contentOf = async (file: FilePart): Promise<Uint8Array> => new Uint8Array(await file.bytes());
 
 /** The size of the uploads of a request in bytes, before they are read. */
-const uploadBytes = ({ images, mask, files }: EditQuery): number =>
-  [...images, ...(mask ? [mask] : [])].reduce(
+const uploadBytes = (query: EditQuery): number =>
+  editSources(query).reduce(
     (sum, source) => sum + (source.kind === "file" ? source.file.size : 0),
-    files.filter(isMarkup).reduce((sum, { size }) => sum + size, 0),
+    0,
   );
 
 function frameOf(event: SketchEvent): StreamedImage {

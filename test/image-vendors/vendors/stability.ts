@@ -86,7 +86,7 @@ const open: FakeVendor["open"] = (generator) => async (request) => {
   ) {
     throw invalid("aspect_ratio: must be one of 21:9, 16:9, 3:2, 5:4, 1:1, 4:5, 2:3, 9:16, 9:21");
   }
-  const images = sourcesOf(name, service, form);
+  const images = editSources(name, service, form);
   const [mask] = form.files("mask");
   const options = texts.output_format !== undefined && { options: { output_format } };
   const [image = new Uint8Array()] = await generator.generate(
@@ -106,7 +106,7 @@ const open: FakeVendor["open"] = (generator) => async (request) => {
   };
 };
 
-function sourcesOf(name: string, { image }: Service, form: ReadForm): readonly Uint8Array[] {
+function editSources(name: string, { image }: Service, form: ReadForm): readonly Uint8Array[] {
   const images = form.files("image");
   const { mode = "text-to-image", strength, aspect_ratio, model } = form.texts;
   if (images.length > 1) throw invalid("image: must be one file");

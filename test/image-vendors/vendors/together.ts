@@ -68,7 +68,7 @@ const open =
       throw refusal(400, "output_format is not supported for this model", null);
     }
     const format = output_format === "png" ? "png" : "jpeg";
-    const images = sourcesOf(body, reads);
+    const images = editSources(body, reads);
     const generated = await generator.generate(
       {
         prompt,
@@ -98,7 +98,7 @@ const open =
     };
   };
 
-function sourcesOf(body: Record<string, unknown>, reads: Rules["reads"]): Uint8Array[] {
+function editSources(body: Record<string, unknown>, reads: Rules["reads"]): Uint8Array[] {
   const { image_url, reference_images } = body;
   const other = reads === "image_url" ? reference_images : image_url;
   if (other !== undefined) throw refusal(400, `this model reads ${reads}`, null);

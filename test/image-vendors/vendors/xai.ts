@@ -70,7 +70,7 @@ const open =
     if (quality !== undefined && !qualities.includes(String(quality))) {
       throw invalid("quality is not supported by this model");
     }
-    const images = editing ? sourcesOf(body) : undefined;
+    const images = editing ? editSources(body) : undefined;
     const generated = await generator.generate(
       {
         prompt,
@@ -96,7 +96,7 @@ const open =
   };
 
 /** One as `image`, up to three as `images`, never both. */
-function sourcesOf({ image, images }: Record<string, unknown>): Uint8Array[] {
+function editSources({ image, images }: Record<string, unknown>): Uint8Array[] {
   const sources = image === undefined ? (images as unknown[]) : [image];
   if (!Array.isArray(sources) || (image !== undefined && images !== undefined)) {
     throw invalid("exactly one of `image` and `images` must be set");

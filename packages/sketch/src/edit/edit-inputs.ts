@@ -27,8 +27,7 @@ export async function readEditInputs(
   if (first === undefined) throw missingImage();
   const mask = sources.mask && (await inspect(sharp, sources.mask, "mask"));
   if (mask !== undefined) checkMask(mask, first.size);
-  const markup =
-    sources.markup && (await inspect(sharp, { kind: "bytes", bytes: sources.markup }, "markup"));
+  const markup = sources.markup && (await inspect(sharp, sources.markup, "markup"));
   return {
     images: [first, ...others],
     ...(mask !== undefined && { mask }),

@@ -59,7 +59,7 @@ function sizeOf(query: GenerationQuery, endpoint: string): unknown {
   return isOpenaiSize(endpoint) || !/^\d+x\d+$/.test(size) ? size : edgesOf(query);
 }
 
-const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): ExtraFields => ({
+const editSources = ({ images, mask }: EditQuery, endpoint: string): ExtraFields => ({
   ...placeSources(endpoint, images.map(asDataUrl)),
   ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
 });
@@ -135,7 +135,7 @@ const edits: ImageAdapter<EditQuery> = {
     const endpoint = falEndpoint(target.model, "edits", query.images.length);
     return buildRequest(target, endpoint, {
       ...inputOf(query, endpoint),
-      ...sourcesOf(query, endpoint),
+      ...editSources(query, endpoint),
     });
   },
   fromUpstream,

@@ -49,7 +49,7 @@ const body = (query: GenerationQuery, { model }: Target): ExtraFields => {
 };
 
 /** One image is modified; several are references for a new one. */
-function sourcesOf({ images, model }: EditQuery): ExtraFields {
+function editSources({ images, model }: EditQuery): ExtraFields {
   const urls = images.map((source) => ({ url: linkOf(source, model) }));
   return urls.length === 1 ? { modify_image_ref: urls[0] } : { image_ref: urls };
 }
@@ -85,7 +85,7 @@ const generations: ImageAdapter = {
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    lumaRequest(target, api, { ...body(query, target), ...sourcesOf(query) }),
+    lumaRequest(target, api, { ...body(query, target), ...editSources(query) }),
   fromUpstream,
 };
 

@@ -45,8 +45,7 @@ export function openaiImageCapabilities(
 ): ImageCapabilities {
   const known = modelsByName.get(model.toLowerCase());
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
-  if (operation !== "generations")
-    return { ...known.capabilities, ...known.editing, verbatim: true };
+  if (operation !== "generations") return { ...known.capabilities, verbatim: true };
   // Input fidelity is meaningless without an input image.
   const { input_fidelity: _, ...takes } = known.capabilities.takes;
   const { input_fidelity: __, ...undocumentedOptions } =
@@ -88,7 +87,7 @@ function withoutLinks(capabilities: ImageCapabilities): ImageCapabilities {
 /** An unknown server takes forms, and decides what it supports. Only OpenAI takes references instead of files. */
 const unknownServer: ImageCapabilities = {
   ...unrestrictedImages,
-  edits: { maxImages: 16, mask: "transparent", files: true },
+  edits: { maxImages: 16, mask: "transparent", markup: true, files: true },
 };
 
 export const openaiCompatibleImages = (resolveEndpoint: EndpointResolver): ImageEndpoints => ({

@@ -14,6 +14,7 @@ import type {
   ImageUsage,
   Target,
 } from "../../contract.ts";
+import { editSources } from "../../edit-sources.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import {
   asDataUrl,
@@ -49,28 +50,44 @@ export const openaiEdits = (
 ): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { url, headers } = resolveEndpoint(target, "images/edits");
-    const { images, mask } = query;
+    const { images, mask, markup } = query;
     // A form can contain only files; JSON can contain references, and files as data: URLs.
     const needsJson = inJsonOnly.some((name) => query.options[name] !== undefined);
-    if (needsJson || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
+    if (needsJson || editSources(query).some(({ kind }) => kind !== "file")) {
       return imageJsonRequest(url, headers, {
         ...fields(query, target),
         images: images.map(referenceTo),
         ...(mask && { mask: referenceTo(mask) }),
+        // Unproven: OpenAI's SDKs have `markup` in forms only. A reference, as that of the mask.
+        ...(markup && { markup: referenceTo(markup) }),
       });
     }
     const uploads = filesOf(images);
     // One file is `image`; several must be `image[]`, or OpenAI returns duplicate_parameter.
     const name = uploads.length === 1 ? "image" : "image[]";
     return imageFormRequest(url, headers, [
-      ...fieldParts(fields(query, target)),
+      ...fieldParts(withSvgFields(fields(query, target))),
       ...uploads.map((file): Part => ({ name, file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
+      ...filesOf(markup ? [markup] : []).map((file): Part => ({ name: "markup", file })),
       ...query.files.map((file): Part => ({ name: file.field, file })),
     ]);
   },
   fromUpstream: readImages,
 });
+
+/** openai-python 3.51.0: "Use multipart fields such as `svg[model]`". */
+function withSvgFields({ svg, ...others }: ExtraFields): ExtraFields {
+  return svg === undefined ? others : { ...others, ...bracketed("svg", svg) };
+}
+
+const bracketed = (name: string, value: unknown): ExtraFields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.assign(
+        {},
+        ...Object.entries(value).map(([key, member]) => bracketed(`${name}[${key}]`, member)),
+      )
+    : { [name]: value };
 
 /** The adapter for a server that does not support `stream`, or streams in another format. */
 export const unstreamed = <Q extends GenerationQuery>(

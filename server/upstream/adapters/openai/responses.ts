@@ -44,7 +44,7 @@ export const responsesRequest = <Q extends GenerationQuery>(
       : readBuffered(await readDocument(response, imageRequest.temp), imageRequest),
 });
 
-/** The model's capabilities through the image tool: one image at a time, and no files except images and a mask. */
+/** The model's capabilities through the image tool: one image at a time, and neither markup nor other files. */
 export function throughResponses(capabilities: ImageCapabilities): ImageCapabilities {
   const { response_format: _, style: __, ...takes } = capabilities.takes;
   const { edits } = capabilities;
@@ -52,7 +52,7 @@ export function throughResponses(capabilities: ImageCapabilities): ImageCapabili
     ...capabilities,
     maxImages: 1,
     takes,
-    ...(edits && { edits: { ...edits, files: false } }),
+    ...(edits && { edits: { ...edits, markup: false, files: false } }),
   };
 }
 

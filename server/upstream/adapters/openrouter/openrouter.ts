@@ -68,6 +68,11 @@ const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   // ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only ratios that Google itself
   // documents for the model.
   ...(isGoogle(model) && { sizes: { ratios: geminiImageModel(model).ratios } }),
+  // openrouter.ai/docs/client-sdks/typescript/models/markup, read on 2026-11-17: "honored by models with markup-guided
+  // editing (OpenAI gpt-image-2.6) and ignored otherwise".
+  ...(/^openai\/gpt-image-2\.6/.test(model) && {
+    edits: { maxImages: 16, links: true, markup: true },
+  }),
 });
 
 /** "Normalized resolution tier": 512, 1K, 2K or 4K. Sent to Google's models that have more than one. */
@@ -127,7 +132,10 @@ const generations: ImageAdapter = {
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    buildRequest(query, target, { input_references: query.images.map(referenceTo) }),
+    buildRequest(query, target, {
+      input_references: query.images.map(referenceTo),
+      ...(query.markup && { markup: referenceTo(query.markup) }),
+    }),
   fromUpstream: readResponse,
 };
 

@@ -76,7 +76,7 @@ function inputOf(query: GenerationQuery, { model }: Target): ExtraFields {
 const formatOf = (format: string, model: string): string =>
   format === "jpeg" && !model.startsWith("openai/") ? "jpg" : format;
 
-function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields {
+function editSources({ images, mask }: EditQuery, { model }: Target): ExtraFields {
   const [field, how] = replicateFamilyOf(model).source ?? ["image", "one"];
   const urls = images.map(asDataUrl);
   return { [field]: how === "list" ? urls : urls[0], ...(mask && { mask: asDataUrl(mask) }) };
@@ -171,7 +171,7 @@ const generations: ImageAdapter = {
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    buildRequest(target, { ...inputOf(query, target), ...sourcesOf(query, target) }),
+    buildRequest(target, { ...inputOf(query, target), ...editSources(query, target) }),
   fromUpstream,
 };
 

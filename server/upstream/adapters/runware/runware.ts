@@ -78,7 +78,7 @@ function defaultEdges(query: GenerationQuery, model: string): ExtraFields {
   return { width: edge, height: edge };
 }
 
-function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
+function editSources(query: EditQuery, { model }: Target): ExtraFields {
   const urls = query.images.map(asDataUrl);
   const mask = query.mask && asDataUrl(query.mask);
   const { input } = runwareModel(model);
@@ -155,7 +155,7 @@ const generations: ImageAdapter = {
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    buildRequest(target, { ...taskOf(query, target), ...sourcesOf(query, target) }),
+    buildRequest(target, { ...taskOf(query, target), ...editSources(query, target) }),
   fromUpstream,
 };
 

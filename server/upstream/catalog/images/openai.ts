@@ -14,8 +14,6 @@ export interface KnownImage {
   /** Other names of the same model. */
   readonly also?: readonly string[];
   readonly capabilities: ImageCapabilities;
-  /** Capabilities of edits that differ from those of generations. */
-  readonly editing?: Partial<ImageCapabilities>;
 }
 
 const tiers = ["low", "medium", "high", "auto"];
@@ -45,7 +43,8 @@ const gptEdits = {
 /**
  * SDK for Node 7.53.0, the fields' documentation: a gif "requires access to the GIF preview for the selected model",
  * and for `svg` and `complexity` no model is named. Only third parties document which models support them
- * (docs.comfy.org, apidog.com).
+ * (docs.comfy.org, apidog.com). SVG edits: openai-python 3.51.0 (2026-11-17) has them, "SVG output requires a supported
+ * image model and project access"; the SDK for Node 7.55.0 does not, so the upstream decides.
  */
 const undocumented = {
   output_format: ["gif", "svg"],
@@ -55,10 +54,6 @@ const undocumented = {
   svg: "any",
 } as const;
 
-/** For edits: their `output_format` has no svg in the specification, and there is no `svg` option. */
-const { svg: _, ...withoutSvg } = undocumented;
-const undocumentedForEdits = { ...withoutSvg, output_format: ["gif"] } as const;
-
 const gpt: ImageCapabilities = {
   maxImages: 10,
   takes: gptTakes,
@@ -66,6 +61,8 @@ const gpt: ImageCapabilities = {
   sizes: { list: presets },
   // "Compression less than 100 is not supported for PNG output format", and png is the default.
   compresses: ["jpeg", "webp"],
+  // "SVG output requires `n=1` and cannot use streaming, partial images, or output compression."
+  singleFormats: ["svg"],
   maxPrompt: 32_000,
   streams: true,
   edits: gptEdits,
@@ -91,8 +88,10 @@ const laterCapabilities = { ...gpt, sizes: { rule: anySize } } as const;
  * models.
  */
 const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
-/** Edits with a `markup` file; its specification: "Supports GPT Image 2.5". */
-const withMarkup = { ...laterCapabilities, edits: { ...gptEdits, files: true } } as const;
+/**
+ * openai-python 3.51.0, `markup`: "Supports GPT Image 2.5". OpenRouter's reference names gpt-image-2.6 (2026-11-17).
+ */
+const withMarkup = { ...laterCapabilities, edits: { ...gptEdits, markup: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
 
 const animationTakes = {
@@ -153,18 +152,15 @@ export const openaiImageModels: readonly KnownImage[] = [
   {
     name: "gpt-image-1",
     capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-1-mini",
     capabilities: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
-    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-1.5",
     also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
     capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
-    editing: { undocumentedOptions: undocumentedForEdits },
   },
   {
     name: "gpt-image-2",
@@ -180,7 +176,6 @@ export const openaiImageModels: readonly KnownImage[] = [
       // 2026-10-15.
       undocumentedOptions: { ...undocumented, background: ["transparent"] },
     },
-    editing: { undocumentedOptions: { ...undocumentedForEdits, background: ["transparent"] } },
   },
   {
     name: "gpt-image-2.5",
@@ -195,7 +190,6 @@ export const openaiImageModels: readonly KnownImage[] = [
       takes: { ...gptTakes, quality: laterTiers },
       undocumentedOptions: { ...undocumented, ...unnamedFidelity },
     },
-    editing: { undocumentedOptions: { ...undocumentedForEdits, ...unnamedFidelity } },
   },
   {
     name: "gpt-image-2.6",
@@ -207,7 +201,5 @@ export const openaiImageModels: readonly KnownImage[] = [
       // Its sizes are documented as flexible, without a rule.
       sizes: "any",
     },
-    // The same documentation: "SVG edits are not supported".
-    editing: { takes: animationTakes },
   },
 ];
