@@ -319,7 +319,7 @@ export const errorTable = {
     503,
     "service_unavailable_error",
     "shutting_down",
-    "The gateway is shutting down and accepts no new requests.",
+    "The gateway is shutting down: it accepts no new requests, and ends those that are still in flight after the drain.",
   ),
   ledger_unavailable: temporaryGatewayError(
     503,

@@ -15,6 +15,7 @@ import { logInternalError, type RequestObserver, reportRequests } from "./observ
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
+import { shuttingDownError } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -294,8 +295,7 @@ function assemble(
   const { serve, inFlight } = pipeline;
   resources.defer(() => limits.admission.close());
   // Requests that were cut off still write their ledger row.
-  resources.defer(() => waitUntilIdle(inFlight));
-  resources.defer(() => closing.abort());
+  resources.defer(() => waitUntilIdle(inFlight, 5000));
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
@@ -409,11 +409,16 @@ function assemble(
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
       setTimeout(() => void server.stop(false), drainGraceMs);
     },
-    close: () => resources.disposeAsync(),
+    close: async () => {
+      // Image requests end first: their clients get an error while the connections are open.
+      closing.abort(shuttingDownError());
+      await waitUntilIdle(() => Math.max(inFlight(), server.pending()), 1000);
+      await resources.disposeAsync();
+    },
   };
 }
 
-async function waitUntilIdle(inFlight: () => number): Promise<void> {
-  const until = performance.now() + 1000;
+async function waitUntilIdle(inFlight: () => number, ms: number): Promise<void> {
+  const until = performance.now() + ms;
   while (inFlight() > 0 && performance.now() < until) await Bun.sleep(5);
 }

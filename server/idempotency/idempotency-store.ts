@@ -17,6 +17,7 @@ import type {
   StoredResponse,
 } from "../storage/ports/response-store.ts";
 import {
+  abandonedError,
   type ClaimOptions,
   type FailedRequest,
   InFlightRequest,
@@ -26,6 +27,7 @@ import {
   parseFailure,
   responseNotStored,
   storeName,
+  unknownOutcomeError,
 } from "./in-flight-request.ts";
 
 export type Claim =
@@ -165,6 +167,7 @@ export class IdempotencyStore implements InFlightRequests {
 
   #replay(response: StoredResponse, { fingerprint, options }: KeyedRequest): Claim {
     checkFingerprint(response, fingerprint);
+    if (response.isAbandoned) throw abandonedError();
     return { kind: "replay", response, endDelivery: this.startDelivery(options.owner, response) };
   }
 
@@ -215,7 +218,9 @@ export class IdempotencyStore implements InFlightRequests {
   async findById(owner: string, id: string): Promise<StoredResponse | "in_progress" | undefined> {
     const name = idName(owner, id);
     if (this.#inFlight.has(name)) return "in_progress";
-    return this.#responses.find(name);
+    const response = await this.#responses.find(name);
+    if (response?.isAbandoned) throw abandonedError();
+    return response;
   }
 
   /**
@@ -312,18 +317,10 @@ export class OrphanedResponses {
   }
 }
 
-const abandonedError = (): GatewayError =>
-  unknownOutcome(
-    "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
-  );
-
 const lostClaimError = (): GatewayError =>
-  unknownOutcome(
+  unknownOutcomeError(
     "Another gateway was processing this Idempotency-Key when the connection to Redis was lost, so its images may have been generated and billed. Retry later with the same key to get them, or use a new Idempotency-Key to generate them again.",
   );
-
-const unknownOutcome = (message: string): GatewayError =>
-  new GatewayError("storage_unavailable", message, { overrides: { retry: "never" } });
 
 /** `earlier`: the request that used the idempotency key before, or its response. */
 function checkFingerprint(

@@ -159,7 +159,7 @@ export class IdempotentRequest {
         await this.#detached;
         const willBeReplayed = request.hasIdempotencyKey || this.isDetached;
         if (this.#isReplayable && willBeReplayed) await request.store(headers);
-        else await request.release(this.#failureForWaiters(this.#failure));
+        else await this.#releaseClaim(this.#failure);
         this.#stopListening();
       },
     });
@@ -174,14 +174,23 @@ export class IdempotentRequest {
     this.#isReplayable = failure === undefined || (images > 0 && failure.kind !== "client_closed");
     this.#failure = failure;
     await this.#detached;
+    // Before the ledger row is written: afterwards the gateway closes its storage.
+    if (failure?.kind === "shutting_down" && !this.#isReplayable) await this.#releaseClaim(failure);
     // The last chunk is not sent yet, and the client may disconnect before it is.
     if (this.finishesOnDisconnect && this.#isReplayable) await this.#request?.computeFingerprint();
   }
 
   async release(failure: GatewayError): Promise<void> {
     await this.#detached;
-    await this.#request?.release(this.#failureForWaiters(failure));
+    await this.#releaseClaim(failure);
     this.#stopListening();
+  }
+
+  async #releaseClaim(failure: GatewayError | undefined): Promise<void> {
+    const forWaiters = this.#failureForWaiters(failure);
+    const mustAbandon = forWaiters?.kind === "shutting_down" && this.#request?.hasIdempotencyKey;
+    if (mustAbandon) await this.#request?.abandon(forWaiters);
+    else await this.#request?.release(forWaiters);
   }
 
   #stopListening(): void {

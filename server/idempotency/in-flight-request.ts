@@ -191,6 +191,26 @@ export class InFlightRequest {
     this.settle(failure);
   }
 
+  /**
+   * Ends because the gateway stops, although the images may have been billed. A retry with the same idempotency key is
+   * told so, on any replica and after a restart.
+   */
+  async abandon(failure: GatewayError): Promise<void> {
+    if (this.#isSettled) return;
+    await this.#discard();
+    const { requestId } = this.#options;
+    const fingerprint = await this.computeFingerprint();
+    this.append(JSON.stringify(abandonedError().body));
+    if (fingerprint !== undefined) {
+      await this.#commit({ requestId, fingerprint, headers: {}, isAbandoned: true });
+    }
+    this.#isStored = this.#writer !== undefined && fingerprint !== undefined;
+    this.#writer = undefined;
+    // A claim that is not settled expires, and the other replicas treat it as abandoned.
+    if (!this.#isStored) this.#settleClaim = undefined;
+    this.settle(this.#isStored ? undefined : failure);
+  }
+
   /** Never rejects: waiters are settled after it. */
   async #discard(): Promise<void> {
     const writer = this.#writer;
@@ -237,10 +257,18 @@ const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError 
  * again.
  */
 export const responseNotStored = (): GatewayError =>
-  new GatewayError(
-    "storage_unavailable",
+  unknownOutcomeError(
     "An identical request was processed, but its response could not be stored for this one. Retrying would generate, and bill, the images again.",
   );
+
+export const abandonedError = (): GatewayError =>
+  unknownOutcomeError(
+    "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
+  );
+
+/** An earlier request may have been billed, and its response is not known here. */
+export const unknownOutcomeError = (message: string): GatewayError =>
+  new GatewayError("storage_unavailable", message, { overrides: { retry: "never" } });
 
 /** IDs are compared up to this length, both when they are stored and when they are looked up. */
 const maxIdLength = 512;

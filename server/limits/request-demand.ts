@@ -11,7 +11,7 @@ import type {
   ModerationQuery,
 } from "../upstream/contract.ts";
 import { parseSize } from "../upstream/image-sizes.ts";
-import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
+import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { noDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 
@@ -81,9 +81,8 @@ function tokensOf(usage: RequestUsage | undefined): number | undefined {
 const isNotClientsFault = ({ definition }: GatewayError): boolean =>
   definition.causedBy !== "client" || definition.retry === "later";
 
-/** A client disconnect refunds nothing: the upstream may have completed the request. */
-const mayHaveBeenGenerated = (error: GatewayError): boolean =>
-  mayBeBilled(error) || (error.kind === "client_closed" && !error.details.notSent);
+/** A client disconnect, or the end of the gateway, refunds nothing: the upstream may have completed the request. */
+const mayHaveBeenGenerated = (error: GatewayError): boolean => mayHaveBeenBilled(1, error);
 
 export interface RequestLoad {
   readonly items: number;

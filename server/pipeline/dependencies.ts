@@ -22,7 +22,7 @@ export interface PipelineServices {
   readonly idempotencyStore: IdempotencyStore;
   /** The disconnect policy of image requests whose model does not set one. */
   readonly onDisconnect: "finish" | "cancel";
-  /** Aborted when the gateway closes: ends image requests that continue without their client. */
+  /** Aborted when the gateway closes, after the drain: ends the image requests that are still in flight. */
   readonly closing: AbortSignal;
   /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;

@@ -136,7 +136,8 @@ async function writeFailure<Q extends LimitedQuery, A>(
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   const response = toErrorResponse(lifetime.clientError(error));
-  const released = lifetime.releaseFailed(error);
+  // Before the ledger row is written: afterwards a gateway that ends closes its storage.
+  await lifetime.releaseFailed(error);
   if (!isSettled) {
     if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
     // A client that has disconnected receives nothing.
@@ -147,7 +148,6 @@ async function writeFailure<Q extends LimitedQuery, A>(
       // The ledger keeps the row; the client gets the original error.
     }
   }
-  await released;
   return response;
 }
 

@@ -13,7 +13,12 @@ import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
-import { Deadline, type RequestClient, SignalClient } from "../request/deadline.ts";
+import {
+  Deadline,
+  type RequestClient,
+  SignalClient,
+  shuttingDownError,
+} from "../request/deadline.ts";
 import type {
   IncomingRequest,
   Operation,
@@ -161,19 +166,24 @@ export class RequestLifetime {
     return release;
   }
 
-  /**
-   * Starts the request timeout. The signal fires at the timeout and when the client disconnects. For a request that
-   * continues without its client, the end of the gateway counts as a disconnect, so that it still gets a ledger row.
-   */
+  /** Starts the request timeout. The signal fires at the timeout and when the client disconnects. */
   startDeadline(timeoutMs: number, client: RequestClient): Deadline {
     this.#deadline = new Deadline({
-      client: this.idempotent?.finishesOnDisconnect
-        ? new SignalClient(this.services.closing)
-        : client,
+      client: this.kind === "image" ? this.#imageClient(client) : client,
       timeoutMs,
       clock: this.services.clock,
     });
     return this.#deadline;
+  }
+
+  /**
+   * The end of the gateway counts as a disconnect: the client of an image that may have been billed gets an error that
+   * says so, while its connection is still open. A request that continues without its client has no other disconnect.
+   */
+  #imageClient({ signal }: RequestClient): RequestClient {
+    const { closing } = this.services;
+    const finishes = this.idempotent?.finishesOnDisconnect === true;
+    return new SignalClient(finishes ? closing : AbortSignal.any([signal, closing]));
   }
 
   /** Cancels the upstream request when the request ends. */
@@ -218,11 +228,12 @@ export class RequestLifetime {
     return this.#settling;
   }
 
-  async #settle(status: number, error: GatewayError | undefined): Promise<Settled> {
+  async #settle(status: number, ended: GatewayError | undefined): Promise<Settled> {
     const { record } = this;
+    const error = this.#causeOf(ended);
     const { clock, ledger, charging } = this.services;
     const { outcome } = record;
-    outcome.status = status;
+    outcome.status = error?.definition.status ?? status;
     outcome.error = error?.kind;
     outcome.latencyMs = clock() - this.#started;
     outcome.bytesIn = this.#source.bytesReceived;
@@ -240,6 +251,12 @@ export class RequestLifetime {
     } finally {
       this.#releaseCounters(error);
     }
+  }
+
+  /** At its end the gateway closes the connections that are left: their clients have not closed them. */
+  #causeOf(error: GatewayError | undefined): GatewayError | undefined {
+    const isCutOff = error?.kind === "client_closed" && this.services.closing.aborted;
+    return isCutOff ? shuttingDownError(error.details) : error;
   }
 
   #releaseCounters(error: GatewayError | undefined): void {

@@ -3,7 +3,7 @@
  * The signal and its timer are created when a stage first needs them: a response from the cache needs neither
  * (docs/decisions/0031-timer-per-request.md).
  */
-import { GatewayError } from "../lib/gateway-error.ts";
+import { type ErrorDetails, GatewayError } from "../lib/gateway-error.ts";
 
 /** The client of a request, whose disconnect ends the request. */
 export interface RequestClient {
@@ -167,3 +167,11 @@ export const timedOutInQueue = (): GatewayError =>
 
 export const clientClosedError = (details: { readonly notSent?: true } = {}): GatewayError =>
   new GatewayError("client_closed", "The client closed the connection.", details);
+
+/** The gateway ends a request that was still in flight after the drain. */
+export const shuttingDownError = (details: ErrorDetails = {}): GatewayError =>
+  new GatewayError(
+    "shutting_down",
+    "The gateway is shutting down, and ended this request before it was complete.",
+    details,
+  );

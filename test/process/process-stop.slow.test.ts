@@ -158,7 +158,7 @@ describe("at shutdown a request in flight", () => {
     const image = { model: imageModel, prompt: "an otter" };
     const hanging = [embed(), running().post("/v1/images/generations", image)].map((response) =>
       response.then(
-        () => "completed",
+        ({ status, headers }) => [status, headers.get("x-should-retry")],
         () => "cut off",
       ),
     );
@@ -167,10 +167,11 @@ describe("at shutdown a request in flight", () => {
     const { code, ms } = await ended();
     expect(code).toBe(0);
     expect(ms).toBeGreaterThan(800);
-    expect(await Promise.all(hanging)).toEqual(["cut off", "cut off"]);
+    // The client of the image is told not to retry by itself.
+    expect(await Promise.all(hanging)).toEqual(["cut off", [503, "false"]]);
     expect(running().output()).toContain("shutdown-incomplete");
     expect(running().output()).toContain('"event":"stopped"');
-    const cutOff = { attempts: 1, status: 499 };
+    const cutOff = { attempts: 1, status: 503, error: "shutting_down" };
     expect(rows().sort((one, other) => one.endpoint.localeCompare(other.endpoint))).toEqual([
       expect.objectContaining({ endpoint: "embeddings", ...cutOff }),
       // An image that the upstream may bill.

@@ -15,6 +15,8 @@ export interface ResponseMetadata {
   /** The fingerprint of the request, to detect a different request with the same idempotency key. */
   readonly fingerprint: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The gateway stopped before the request had a response, and its images may have been billed. */
+  readonly isAbandoned?: true;
 }
 
 export interface StoredResponse extends ResponseMetadata {

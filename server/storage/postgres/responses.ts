@@ -58,8 +58,8 @@ export const createPostgresResponses = ({
       }
     }),
 
-  async name(id, _length, names, { requestId, fingerprint, headers }) {
-    const json = JSON.stringify({ requestId, fingerprint, headers });
+  async name(id, _length, names, { requestId, fingerprint, headers, isAbandoned }) {
+    const json = JSON.stringify({ requestId, fingerprint, headers, isAbandoned });
     for (const name of names) {
       await db.query(
         `INSERT INTO vexel.response_names (name, response_id, metadata, stored_at)

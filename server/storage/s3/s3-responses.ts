@@ -47,8 +47,16 @@ export const createS3Responses = ({
 
   copy: (id, response) => objects.write(bodyKey(id), response.open(), "application/octet-stream"),
 
-  async name(id, length, names, { requestId, fingerprint, headers }) {
-    const entry: ResponseObjectEntry = { requestId, fingerprint, headers, id, length, at: now() };
+  async name(id, length, names, { requestId, fingerprint, headers, isAbandoned }) {
+    const entry: ResponseObjectEntry = {
+      requestId,
+      fingerprint,
+      headers,
+      ...(isAbandoned && { isAbandoned }),
+      id,
+      length,
+      at: now(),
+    };
     for (const name of names) await objects.writeText(nameKey(name), JSON.stringify(entry));
   },
 

@@ -10,7 +10,8 @@ const metadata = {
   requestId: "req_1",
   fingerprint: "f".repeat(64),
   headers: { "content-type": "application/json", "x-text": "Grüße" },
-};
+  isAbandoned: true,
+} as const;
 
 const start = 1_800_000_000_000;
 

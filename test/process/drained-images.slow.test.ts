@@ -1,0 +1,175 @@
+/**
+ * An image request that takes longer than the drain: its client and its retries are told that the image may have been
+ * billed, and no retry generates it again.
+ */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  readLedger,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
+import { bearer, imageModel } from "../http/gateway-fixture.ts";
+import { startRedis, testWithRedis } from "../storage/redis-server.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+const gateways: GatewayProcess[] = [];
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  fake.clear();
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  }
+  folder[Symbol.dispose]();
+});
+
+/** Two starts with the same name use the same data folder. */
+async function start(name: string, env: Record<string, string> = {}): Promise<GatewayProcess> {
+  const path = join(folder.path, name);
+  mkdirSync(path, { recursive: true });
+  const gateway = await startProcess({
+    folder: path,
+    yaml: configFor(fake.url),
+    env: { VEXEL_DRAIN_TIMEOUT: "1", ...env },
+  });
+  gateways.push(gateway);
+  return gateway;
+}
+
+interface Told {
+  readonly status: number;
+  readonly shouldRetry: string | null;
+  readonly retryAfter: string | null;
+  readonly code: string | undefined;
+  readonly text: string;
+}
+
+async function read(response: Response): Promise<Told> {
+  const text = await response.text();
+  return {
+    status: response.status,
+    shouldRetry: response.headers.get("x-should-retry"),
+    retryAfter: response.headers.get("retry-after"),
+    code: /"code":"(\w+)"/.exec(text)?.[1],
+    text,
+  };
+}
+
+const generate = (
+  gateway: GatewayProcess,
+  { stream = false, key = "k1" }: { stream?: boolean; key?: string } = {},
+): Promise<Response> =>
+  gateway.post(
+    "/v1/images/generations",
+    { model: imageModel, prompt: "an otter", stream },
+    { "idempotency-key": key },
+  );
+const paid = (): number => fake.requests.filter(({ method }) => method === "POST").length;
+
+/** Stops the gateway while it waits for the upstream. Returns what the client is told. */
+async function stopWhileGenerating(gateway: GatewayProcess, stream = false): Promise<Told> {
+  fake.script({ hang: "headers" }, { times: 9 });
+  const response = generate(gateway, { stream }).then(read);
+  await fake.arrived(1);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
+  fake.clear();
+  return response;
+}
+
+describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
+  test("is not generated again by a retry with the same Idempotency-Key after the restart, and the ledger says why it ended", async () => {
+    const told = await stopWhileGenerating(await start("one"));
+    expect(told).toMatchObject({ status: 503, code: "shutting_down", shouldRetry: "false" });
+    expect(told.retryAfter).toBeNull();
+    expect(told.text).toContain("may have been generated and billed");
+    const [row] = readLedger(join(folder.path, "one", "data"));
+    expect(row).toMatchObject({ status: 503, error: "shutting_down", attempts: 1 });
+
+    const restarted = await start("one");
+    const retry = await read(await generate(restarted));
+    expect(retry).toMatchObject({ status: 503, code: "storage_unavailable", shouldRetry: "false" });
+    expect(retry.text).toContain("Use a new Idempotency-Key to generate them again.");
+    expect(paid()).toBe(0);
+    const result = `${restarted.url}/v1/images/results/${row?.requestId}`;
+    expect((await read(await fetch(result, { headers: bearer }))).text).toContain("billed");
+
+    expect((await generate(restarted, { key: "k2" })).status).toBe(200);
+  });
+
+  test("ends its stream with an error that says so, and is not generated again", async () => {
+    const told = await stopWhileGenerating(await start("one"), true);
+    expect(told.code).toBe("shutting_down");
+    expect(told.text).toContain("may have been generated and billed");
+    const retry = await read(await generate(await start("one"), { stream: true }));
+    expect(retry).toMatchObject({ status: 503, shouldRetry: "false" });
+    expect(paid()).toBe(0);
+  });
+
+  test("of a client that has disconnected is not generated again by its retry", async () => {
+    const gateway = await start("one");
+    fake.script({ hang: "headers" }, { times: 9 });
+    const client = new AbortController();
+    const request = fetch(`${gateway.url}/v1/images/generations`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": "application/json", "idempotency-key": "k1" },
+      body: JSON.stringify({ model: imageModel, prompt: "an otter", stream: false }),
+      signal: client.signal,
+    }).catch(() => undefined);
+    await fake.arrived(1);
+    client.abort();
+    await request;
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+    fake.clear();
+    const [row] = readLedger(join(folder.path, "one", "data"));
+    expect(row).toMatchObject({ status: 503, error: "shutting_down" });
+    const retry = await read(await generate(await start("one")));
+    expect(retry).toMatchObject({ status: 503, shouldRetry: "false" });
+    expect(paid()).toBe(0);
+  });
+
+  testWithRedis("is not generated again by a retry on another replica", async () => {
+    const redis = await startRedis();
+    try {
+      const env = { REDIS_URL: redis.url };
+      const [one, two] = [await start("one", env), await start("two", env)];
+      fake.script({ hang: "headers" }, { times: 9 });
+      const first = generate(one).then(read);
+      await fake.arrived(1);
+      // Waits for the first one.
+      const waiting = generate(two).then(read);
+      one.kill("SIGTERM");
+      expect(await one.exited).toBe(0);
+      expect(await first).toMatchObject({ status: 503, code: "shutting_down" });
+      expect(await waiting).toMatchObject({ status: 503, shouldRetry: "false" });
+      expect(await read(await generate(two))).toMatchObject({ status: 503, shouldRetry: "false" });
+      expect(paid()).toBe(1);
+    } finally {
+      await redis.stop();
+    }
+  });
+});
+
+test("a request that has reached no upstream when the gateway stops may be retried", async () => {
+  const gateway = await start("one", { VEXEL_MAX_IMAGE_REQUESTS: "1" });
+  fake.script({ hang: "headers" }, { times: 9 });
+  const first = generate(gateway).then(read);
+  await fake.arrived(1);
+  const queued = generate(gateway, { key: "queued" }).then(read, () => undefined);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
+  await first;
+  expect((await queued)?.shouldRetry ?? null).toBeNull();
+  fake.clear();
+  expect((await generate(await start("one"), { key: "queued" })).status).toBe(200);
+});
