@@ -276,7 +276,7 @@ function splitResponse(
   members: readonly BatchMember[],
   input: EmbeddingInput,
 ): void {
-  const { vectors, usage } = response;
+  const { vectors, usage, cost } = response;
   const expected = members.reduce((sum, { load }) => sum + load.items, 0);
   // The verify stage checks the number of vectors too. It is checked twice, because a wrong number would give a client
   // another client's vector.
@@ -299,9 +299,16 @@ function splitResponse(
     const to = from + member.load.items;
     // Members of a batch have equal parameters, so the same parameters were adapted.
     member.request.record.parameters.adapted = members[0]!.request.record.parameters.adapted;
+    const memberUsage = counts && usageOf(counts.slice(from, to));
+    // In proportion to the tokens, as vendors charge; without counts, to the inputs.
+    const share =
+      usage && memberUsage && usage.inputTokens > 0
+        ? memberUsage.inputTokens / usage.inputTokens
+        : member.load.items / expected;
     member.succeed({
       vectors: vectors.slice(from, to),
-      ...(counts && { usage: usageOf(counts.slice(from, to)) }),
+      ...(memberUsage && { usage: memberUsage }),
+      ...(cost !== undefined && { cost: cost * share }),
     });
     from = to;
   }

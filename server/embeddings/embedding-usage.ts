@@ -34,10 +34,11 @@ export function embeddingsCost(
   record: RequestRecord,
   targets: readonly Target[],
 ): number | undefined {
-  const { inputs, cachedInputs, upstreamTokens } = record.embeddings;
+  const { inputs, cachedInputs, upstreamTokens, upstreamCost } = record.embeddings;
   const { target, usedSeveralTargets } = record.routing;
   // Cached inputs, and inputs that another request in flight embedded (single-flight), cost nothing here.
   if (inputs > 0 && cachedInputs === inputs) return 0;
+  if (upstreamCost !== undefined) return upstreamCost;
   // An upstream that reports no tokens: the cost is unknown.
   if (!upstreamTokens || !target) return undefined;
   const { tokenPrice } = target;
@@ -58,22 +59,28 @@ export function chargeServedPart(
   error: GatewayError,
 ): void {
   const { embeddings, routing, cost } = record;
-  const { servedTokens, canceledInputs } = embeddings;
+  const { servedTokens, servedCost, canceledInputs } = embeddings;
   if (servedTokens === 0 && canceledInputs === 0) return;
   if (mayHaveBeenBilled(routing.attempts, error)) return;
   embeddings.upstreamTokens = servedTokens;
+  embeddings.upstreamCost = servedCost;
   if (servedTokens) record.usage = { inputTokens: servedTokens };
   cost.actual = servedTokens === 0 ? 0 : embeddingsCost(record, targets);
   // If the cost is unknown, the estimate is charged.
   if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
 }
 
-/** Adds the tokens of an upstream request that was served. `tokens`: undefined if the upstream did not report them. */
-export function addServed(embeddings: EmbeddingsRecord, tokens: number | undefined): void {
-  const before = embeddings.servedTokens;
-  embeddings.servedTokens =
-    before === undefined || tokens === undefined ? undefined : before + tokens;
+/** Adds the tokens and the cost of an upstream request that was served. */
+export function addServed(embeddings: EmbeddingsRecord, response: EmbeddingsResponse): void {
+  embeddings.servedTokens = sumOfKnown(embeddings.servedTokens, countedTokens(response));
+  embeddings.servedCost = sumOfKnown(embeddings.servedCost, response.cost);
 }
+
+/** Undefined if one of the two is unknown. */
+export const sumOfKnown = (
+  before: number | undefined,
+  next: number | undefined,
+): number | undefined => (before === undefined || next === undefined ? undefined : before + next);
 
 /**
  * Tokens of each input: exact if the model reports them per input, otherwise by an estimate. They add up to the usage.

@@ -21,7 +21,7 @@ import type {
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
-import { addServed, countedTokens } from "./embedding-usage.ts";
+import { addServed, sumOfKnown } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
 export const maxParallelSubRequests = 8;
@@ -95,7 +95,7 @@ async function sendSplit(
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
     received.push({ range, response, generation: generation() });
-    addServed(record.embeddings, countedTokens(response));
+    addServed(record.embeddings, response);
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
@@ -153,7 +153,11 @@ function joinResponses(received: readonly ReceivedRange[], count: number): Embed
     );
   }
   const usage = sumUsage(received, count);
-  return { vectors, ...(usage && { usage }) };
+  const cost = received.reduce<number | undefined>(
+    (sum, { response }) => sumOfKnown(sum, response.cost),
+    0,
+  );
+  return { vectors, ...(usage && { usage }), ...(cost !== undefined && { cost }) };
 }
 
 /** An unknown count of one sub-request makes the total unknown. */

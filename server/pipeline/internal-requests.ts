@@ -88,6 +88,7 @@ async function verifiedResponse(
   const verified = verifyEmbeddings(await send(request), request.query, undefined);
   const response = dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
   embeddings.upstreamTokens = countedTokens(response);
+  embeddings.upstreamCost = response.cost;
   return response;
 }
 

@@ -160,10 +160,11 @@ const perToken = 16;
 export function dropImplausibleEmbeddingsUsage<
   C extends { readonly query: Pick<EmbeddingsQuery, "input"> },
 >(
-  response: EmbeddingsResponse,
+  reportedResponse: EmbeddingsResponse,
   request: C,
   onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
+  const response = dropImplausibleCost(reportedResponse, request, onImplausibleUsage);
   const { inputTokens, totalTokens } = response.usage ?? {};
   const reported =
     inputTokens === undefined || totalTokens === undefined
@@ -176,6 +177,22 @@ export function dropImplausibleEmbeddingsUsage<
   onImplausibleUsage(request, { quantity: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...others } = response;
+  return others;
+}
+
+/** US dollars for a million tokens, over twenty times the highest list price of the catalog. */
+const dollarsPerMillionTokens = 20;
+
+function dropImplausibleCost<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
+  response: EmbeddingsResponse,
+  request: C,
+  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
+): EmbeddingsResponse {
+  const { cost, ...others } = response;
+  if (cost === undefined) return response;
+  const max = (maxTokens(request.query.input, Infinity) * dollarsPerMillionTokens) / 1_000_000;
+  if (cost <= max) return response;
+  onImplausibleUsage(request, { quantity: "cost", reported: cost, max });
   return others;
 }
 

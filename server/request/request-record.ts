@@ -82,11 +82,15 @@ export interface EmbeddingsRecord {
   cachedInputs: number;
   /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
   upstreamTokens: number | undefined;
+  /** The same for the cost that the upstream reported, in US dollars. */
+  upstreamCost: number | undefined;
   /**
    * The token count of the upstream requests that were served, for which a failed request is charged. Undefined if it
    * is unknown.
    */
   servedTokens: number | undefined;
+  /** The same for the cost that the upstream reported. */
+  servedCost: number | undefined;
   /** Inputs of sub-requests that were canceled because another one failed or the request was aborted. May be billed. */
   canceledInputs: number;
 }
@@ -172,7 +176,9 @@ export class RequestRecord {
     inputs: 0,
     cachedInputs: 0,
     upstreamTokens: undefined,
+    upstreamCost: undefined,
     servedTokens: 0,
+    servedCost: 0,
     canceledInputs: 0,
   };
   readonly parameters: ParametersRecord = { adapted: undefined, dropped: undefined };

@@ -114,6 +114,8 @@ export interface EmbeddingsResponse {
     /** The tokens of each input, in input order, if they are known. They add up to `inputTokens`. */
     readonly perInput?: readonly number[];
   };
+  /** The cost that the upstream reports for this request, in US dollars. */
+  readonly cost?: number;
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
   readonly truncated?: true;
   /**

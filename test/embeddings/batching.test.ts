@@ -334,6 +334,16 @@ describe("the usage of a batch", () => {
     expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
+  test("is divided together with the cost that the upstream reports", async () => {
+    const { upstream, send, release } = setUpBusyBatching();
+    const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
+    await release();
+    const { request: joined, respond } = upstream.requests[1]!;
+    respond({ ...responseTo(joined), usage: { inputTokens: 13 }, cost: 0.26 });
+    for (const [at, { cost }] of (await Promise.all(responses)).entries())
+      expect(cost).toBeCloseTo([0.02, 0.04, 0.08, 0.12][at]!, 12);
+  });
+
   test("is unknown if the upstream reports none", async () => {
     const { upstream, send, release } = setUpBusyBatching();
     const responses = ["a", "b"].map((text) => send(requestOf(text)));

@@ -11,7 +11,13 @@ import type { Send, Stage } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
-import { addServed, countedTokens, responseOf, tokensPerInput } from "../embedding-usage.ts";
+import {
+  addServed,
+  countedTokens,
+  responseOf,
+  sumOfKnown,
+  tokensPerInput,
+} from "../embedding-usage.ts";
 import type { InFlightQuery, SingleFlight } from "../single-flight.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
 import { writeBase64Response } from "../vector-formats.ts";
@@ -75,6 +81,7 @@ class CacheStage implements InputSources {
     if (isUncached) return this.#bypassCache(request);
     record.embeddings.cachedInputs = count;
     record.embeddings.upstreamTokens = 0;
+    record.embeddings.upstreamCost = 0;
     const prefix = cacheKeyPrefix(
       query,
       model,
@@ -98,6 +105,7 @@ class CacheStage implements InputSources {
   async #bypassCache(request: EmbeddingsRequest): Promise<EmbeddingsResponse> {
     const response = await this.#next(request);
     request.record.embeddings.upstreamTokens = countedTokens(response);
+    request.record.embeddings.upstreamCost = response.cost;
     return response;
   }
 
@@ -153,18 +161,18 @@ class CacheStage implements InputSources {
   ): Promise<EmbeddingsResponse> {
     const { singleFlight } = this;
     const { record } = request;
-    const tokensBefore = record.embeddings.upstreamTokens;
-    const servedBefore = record.embeddings.servedTokens;
+    const { upstreamTokens, upstreamCost, servedTokens, servedCost } = record.embeddings;
     record.embeddings.upstreamTokens = undefined;
+    record.embeddings.upstreamCost = undefined;
     record.embeddings.cachedInputs -= keys.length;
     const flight = singleFlight.start(request, keys);
     const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
-      const tokens = countedTokens(response);
-      // Replaces the sum of the sub-requests, if the request was split.
-      record.embeddings.servedTokens = servedBefore;
-      addServed(record.embeddings, tokens);
-      if (tokensBefore !== undefined && tokens !== undefined)
-        record.embeddings.upstreamTokens = tokensBefore + tokens;
+      // Replaces the sums of the sub-requests, if the request was split.
+      record.embeddings.servedTokens = servedTokens;
+      record.embeddings.servedCost = servedCost;
+      addServed(record.embeddings, response);
+      record.embeddings.upstreamTokens = sumOfKnown(upstreamTokens, countedTokens(response));
+      record.embeddings.upstreamCost = sumOfKnown(upstreamCost, response.cost);
       try {
         this.#storeResults(request, keys, response, flight, embeddings);
       } catch (error) {

@@ -18,6 +18,8 @@ export interface Dialect {
   /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
   readonly models?: ModelExceptions;
+  /** `usage.cost` of an embeddings response is its cost in US dollars. */
+  readonly reportsCost?: true;
 }
 
 /** Capabilities of an unknown server: OpenAI's limits, without options that some servers reject. */
@@ -62,6 +64,7 @@ type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "
 
 export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {
   const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;
+  const { reportsCost = false } = dialect;
   const resolveEndpoint = openaiEndpoints(baseUrl);
   const images =
     name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
@@ -74,7 +77,9 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
       options: { base64: base64Option },
     },
     adapter: {
-      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesByModel(embeddings, models)),
+      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesByModel(embeddings, models), {
+        reportsCost,
+      }),
       readError: readOpenaiError,
       ...(ownImages ?? (serves !== "embedding" && images)),
     },

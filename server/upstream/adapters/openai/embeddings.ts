@@ -21,10 +21,14 @@ import {
   parseLargeEmbeddingsResponse,
 } from "./parse-embeddings-response.ts";
 
-/** `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. */
+/**
+ * `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. `reportsCost`: `usage.cost` is the
+ * cost of the request in US dollars.
+ */
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   capabilitiesOf: (model: string) => EmbeddingCapabilities,
+  { reportsCost = false } = {},
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
@@ -51,6 +55,7 @@ export const openaiEmbeddings = (
       });
     },
     fromUpstream: async (response, query, target) => {
+      if (reportsCost) return readEmbeddingsAndCost(response, query);
       const embeddings = await readEmbeddingsResponse(response, query);
       // Only for a Vexel upstream, because reading the headers of every response costs time.
       const estimated = target.upstream.kind === "vexel" && isEstimated(response);
@@ -105,7 +110,11 @@ interface ResponseBody {
   readonly object?: unknown;
   readonly data?: unknown;
   readonly model?: unknown;
-  readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
+  readonly usage?: {
+    readonly prompt_tokens?: unknown;
+    readonly total_tokens?: unknown;
+    readonly cost?: unknown;
+  };
 }
 
 /** A large response is parsed in slices, so that other requests are served in between. */
@@ -114,10 +123,28 @@ export async function readEmbeddingsResponse(
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
   const bytes = await response.bytes();
-  return bytes.length > largeJsonBytes
-    ? embeddingsOf(bytes, await parseLargeEmbeddingsResponse(bytes), query)
-    : readEmbeddings(bytes, query);
+  return embeddingsOf(bytes, await parseResponse(bytes), query);
 }
+
+const parseResponse = (bytes: ChunkedBytes): ParsedResponse | Promise<ParsedResponse> =>
+  bytes.length > largeJsonBytes
+    ? parseLargeEmbeddingsResponse(bytes)
+    : parseEmbeddingsResponse(bytes);
+
+/** The same for a vendor that reports the cost of the request. */
+async function readEmbeddingsAndCost(
+  response: UpstreamResponse,
+  query: EmbeddingsQuery,
+): Promise<EmbeddingsResponse> {
+  const bytes = await response.bytes();
+  const parsed = await parseResponse(bytes);
+  const embeddings = embeddingsOf(bytes, parsed, query);
+  const cost = (parsed.value as ResponseBody).usage?.cost;
+  return isCost(cost) ? { ...embeddings, cost } : embeddings;
+}
+
+const isCost = (cost: unknown): cost is number =>
+  typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
 
 export const readEmbeddings = (bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse =>
   embeddingsOf(bytes, parseEmbeddingsResponse(bytes), query);

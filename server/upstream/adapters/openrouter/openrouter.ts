@@ -146,8 +146,8 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
 });
 
 export const openrouter: Vendor = fromDialect(
-  // openrouter.ai/docs/api/api-reference/embeddings.
-  { name: "openrouter", baseUrl },
+  // openrouter.ai/docs/api/api-reference/embeddings. @openrouter/sdk 1.3.19, createembeddings.d.ts: `usage.cost`.
+  { name: "openrouter", baseUrl, reportsCost: true },
   {
     generations,
     edits,
