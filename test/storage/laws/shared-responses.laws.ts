@@ -124,6 +124,7 @@ export function sharedResponsesLaws(implementation: Implementation<SharedRespons
       expect(Object.keys((await store.find("a")) ?? {}).toSorted()).toEqual([
         "fingerprint",
         "headers",
+        "isAbandoned",
         "length",
         "open",
         "requestId",
