@@ -73,6 +73,10 @@ export const zhServer: Readonly<Record<string, string>> = {
   "must be a number of minutes, hours or days, such as 30m, 24h or 7d":
     "必须是分钟、小时或天数，例如 30m、24h 或 7d",
   "must be at most 30d": "最多为 30d",
+  "must have at most {} entries": "最多有 {1} 项",
+  "must have at most {} patterns with * or ?": "最多有 {1} 个含 * 或 ? 的模式",
+  "The project {} has {} API keys, and {} is the maximum. Revoke keys that are not used.":
+    "项目 {1} 有 {2} 个 API 密钥，最多为 {3} 个。请吊销不使用的密钥。",
   "is not a valid header name": "不是有效的标头名称",
   "contains a line break or another character that is not allowed in a header":
     "包含换行符或标头中不允许的其他字符",

@@ -9,10 +9,24 @@ export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
 /** The models of requests without `model`. */
 export const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
 
+const isPattern = (model: string): boolean => /[*?]/.test(model);
+/** Patterns are compared one by one with the ids of all models. */
+const maxPatterns = 100;
+
+/** Ids of models, and patterns with `*` and `?`. */
+const models = z
+  .array(id)
+  .min(1)
+  .max(1000)
+  .refine(
+    (list) => list.filter(isPattern).length <= maxPatterns,
+    `must have at most ${maxPatterns} patterns with * or ?`,
+  );
+
 /** A key without its secret, which the gateway generates for keys of the admin API. */
 export const keyBody = z.strictObject({
   name,
-  models: z.array(id).min(1).default(["*"]),
+  models: models.default(["*"]),
   /** Default models of this key. They override the top-level defaults. */
   defaults: defaults.optional(),
   /** For image requests with this key. Overrides `parameters` of the model. */
@@ -25,7 +39,7 @@ export const keyBody = z.strictObject({
   /** When the key stops working: a date, from midnight UTC, or a time. */
   expires: z
     .union(
-      [z.iso.date(), z.iso.datetime({ offset: true })],
+      [z.iso.date(), z.iso.datetime({ offset: true }).max(40)],
       "it must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
     )
     .optional(),

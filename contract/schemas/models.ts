@@ -31,13 +31,15 @@ export const storeContent = z.strictObject({
     .refine((text) => durationMs(text) <= maxMs, "must be at most 30d"),
 });
 
+export const maxTargets = 1000;
+
 export const dimensions = z.int().min(1).max(65_536);
 
 export const modelMembers = {
   id,
   /** Timeout of a whole request, in seconds. Absent: the setting applies. */
   timeout: z.number().min(1).max(86_400).optional(),
-  targets: z.array(z.strictObject(targetMembers)).min(1),
+  targets: z.array(z.strictObject(targetMembers)).min(1).max(maxTargets),
   description: z.string().max(2000).optional(),
   /** How one of several targets of a tier is selected. */
   policy: z.enum(policyNames).optional(),

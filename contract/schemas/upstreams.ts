@@ -1,10 +1,14 @@
 /** Members that every kind of upstream has. The kinds add their own. */
 import { z } from "zod";
+import { boundedRecord } from "./bounded-record.ts";
 import { limits } from "./limits.ts";
 import { id, secret } from "./names.ts";
 
-export const headers = z.record(
-  z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not a valid header name"),
+export const headers = boundedRecord(
+  z
+    .string()
+    .max(200)
+    .regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not a valid header name"),
   z
     .string()
     .max(4096)
@@ -12,6 +16,7 @@ export const headers = z.record(
       /^[\x20-\x7e]*$/,
       "contains a line break or another character that is not allowed in a header",
     ),
+  100,
 );
 
 export const baseUrl = z

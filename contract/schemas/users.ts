@@ -13,6 +13,7 @@ const userName = z
 export const maxPasswordLength = 200;
 const newPassword = z
   .string()
+  .meta({ maxLength: maxPasswordLength })
   .refine(
     ({ length }) => length >= minPasswordLength && length <= maxPasswordLength,
     `it must have ${minPasswordLength} to ${maxPasswordLength} characters.`,
@@ -37,7 +38,10 @@ export const changedUserBody = z.strictObject({
   projects: projects.optional(),
 });
 
-export const signInBody = z.strictObject({ name: z.string().max(200), password: z.string() });
+export const signInBody = z.strictObject({
+  name: z.string().max(200),
+  password: z.string().max(maxPasswordLength),
+});
 export const setupBody = z.strictObject({
   name: userName,
   password: newPassword,

@@ -23,11 +23,14 @@ function urlProblem(text: string): string | undefined {
 const [minSecretBytes, maxSecretBytes] = [24, 64];
 const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const secret = z.string().refine((text) => {
-  if (!base64.test(text)) return false;
-  const { length } = atob(text.slice("whsec_".length));
-  return length >= minSecretBytes && length <= maxSecretBytes;
-}, `must be whsec_ and ${minSecretBytes} to ${maxSecretBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
+const secret = z
+  .string()
+  .max(200)
+  .refine((text) => {
+    if (!base64.test(text)) return false;
+    const { length } = atob(text.slice("whsec_".length));
+    return length >= minSecretBytes && length <= maxSecretBytes;
+  }, `must be whsec_ and ${minSecretBytes} to ${maxSecretBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
 
 export const webhook = z.strictObject({
   url,

@@ -11,10 +11,10 @@ import { keyLimits } from "../config/limit-scopes.ts";
 import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { matchesGlob } from "../lib/glob.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
+import { allowsModel } from "./model-access.ts";
 
 const bearer = /^bearer +/i;
 
@@ -166,10 +166,7 @@ export function resolveModel(
   return brand<Model, "permitted">(model);
 }
 
-export function mayUse(caller: Caller, model: Model): boolean {
-  for (const glob of caller.models) if (matchesGlob(glob, model.id)) return true;
-  return false;
-}
+export const mayUse = (caller: Caller, model: Model): boolean => allowsModel(caller.models, model);
 
 export const modelNotFound = (id: string): GatewayError =>
   new GatewayError(

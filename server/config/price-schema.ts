@@ -1,5 +1,6 @@
 /** `price` in vexel.yaml: the operator's price in US dollars (price override). It replaces the listed price. */
 import { z } from "zod";
+import { boundedRecord } from "../../contract/schemas/bounded-record.ts";
 import type { Price } from "../upstream/price.ts";
 
 const dollars = z.number().min(0).max(100_000);
@@ -9,14 +10,16 @@ const embedding = z.strictObject({
   input: dollars,
 });
 
-const imagePrices = z.record(
+const imagePrices = boundedRecord(
   z
     .string()
+    .max(100)
     .regex(
       /^(?:[\w.-]+|(?:[\w.-]+ )?(?:<=)?\d+x\d+)?$/,
       "must be a quality, a size such as 1024x1024 or <=1024x1024, or a quality and a size",
     ),
   dollars,
+  200,
 );
 
 const image = z.strictObject({

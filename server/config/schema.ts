@@ -4,6 +4,7 @@ import { defaults, key, parameters, project } from "../../contract/schemas/keys.
 import { budget, limits } from "../../contract/schemas/limits.ts";
 import {
   dimensions,
+  maxTargets,
   modelMembers,
   storeContent,
   targetMembers,
@@ -28,7 +29,10 @@ const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
 const embedding = z.strictObject({
   ...modelMembers,
   kind: z.literal("embedding"),
-  targets: z.array(z.strictObject({ ...targetMembers, price: embeddingPrice.optional() })).min(1),
+  targets: z
+    .array(z.strictObject({ ...targetMembers, price: embeddingPrice.optional() }))
+    .min(1)
+    .max(maxTargets),
   price: embeddingPrice.optional(),
   dimensions: dimensions.optional(),
   /** The targets name different models, and the author declares their vectors to be comparable. */
@@ -59,7 +63,8 @@ const image = z.strictObject({
         price: imagePrice.optional(),
       }),
     )
-    .min(1),
+    .min(1)
+    .max(maxTargets),
   price: imagePrice.optional(),
   parameters: parameters.optional(),
   /** Whether a request continues after its client disconnects. */
@@ -133,7 +138,7 @@ function entryOfAnyKind(list: EntryList) {
     ...unchecked(keysOfAnyKind[list]),
     ...(list === "upstreams"
       ? upstreamMembers
-      : { ...modelMembers, targets: z.array(target).min(1) }),
+      : { ...modelMembers, targets: z.array(target).min(1).max(maxTargets) }),
   });
 }
 

@@ -16,5 +16,6 @@ export function describeConstraint(issue: z.core.$ZodIssue): string {
   }
 }
 
-const verbOf = (origin: string): string => (origin === "string" ? "have" : "be");
-const unitOf = (origin: string): string => (origin === "string" ? " characters" : "");
+const units: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
+const unitOf = (origin: string): string => units[origin] ?? "";
+const verbOf = (origin: string): string => (unitOf(origin) === "" ? "be" : "have");

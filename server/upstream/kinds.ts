@@ -4,7 +4,7 @@ import type { Kind } from "./adapter.ts";
 import { vendors } from "./adapters/index.ts";
 
 const local: Readonly<Record<string, z.ZodType>> = {
-  path: z.string().min(1).describe("The folder of the model."),
+  path: z.string().min(1).max(4096).describe("The folder of the model."),
   pooling: z
     .enum(["mean", "cls"])
     .optional()

@@ -21,6 +21,7 @@ const number = (description: string) =>
 export const time = (description: string) =>
   z.iso
     .datetime({ offset: true })
+    .max(40)
     .transform((value) => Date.parse(value))
     .optional()
     .describe(description);

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { imageEstimateSchema } from "../../../contract/admin/models.ts";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admin.ts";
+import { boundedRecord } from "../../../contract/schemas/bounded-record.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { maxTextLength } from "../../request/max-text-length.ts";
@@ -26,10 +27,12 @@ export interface ImageEstimateRoutesOptions {
   readonly estimate: EstimateImages;
 }
 
+const optionValue = z.union([z.string().max(4096), z.number(), z.boolean(), z.null()]);
+
 const body = z.strictObject({
-  model: z.string().min(1),
+  model: z.string().min(1).max(200),
   prompt: z.string().max(maxTextLength),
-  options: z.record(z.string(), z.unknown()),
+  options: boundedRecord(z.string().max(100), optionValue, 100),
   references: z.int().min(0).max(16),
   mask: z.boolean(),
 }) satisfies z.ZodType<ImageEstimateRequest>;

@@ -16,6 +16,7 @@ import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
+import { requireKeyCapacity } from "../key-capacity.ts";
 import { isUnlocked, locksAfter, locksOf, requireWithinLocks } from "../key-locks.ts";
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
@@ -78,6 +79,7 @@ export function keyRoutes({
   const create = async (context: AdminApiContext): Promise<Response> => {
     const body = await readBody(context, keyBody);
     requireProject(context, body.project ?? null, snapshot());
+    requireKeyCapacity(body.project, snapshot());
     const settings = settingsOf(body);
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { modelAccessSchema } from "../../../contract/admin/models.ts";
 import type { ModelAccess } from "../../../contract/admin.ts";
+import { allowsModel } from "../../auth/model-access.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { matchesGlob } from "../../lib/glob.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -16,14 +16,15 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
   const get = async (context: AdminApiContext): Promise<Response> => {
     const { model } = readQuery(context, query);
     const { models, keys } = snapshot();
-    if (!models.has(model)) {
+    const found = models.get(model);
+    if (!found) {
       throw new GatewayError("model_not_found", `There is no model ${model}.`, { param: "model" });
     }
     const allowed = [...keys.values()].filter(
       (key) =>
         maySeeProject(context.get("actor"), key.project ?? null) &&
         (key.expiresAt === undefined || key.expiresAt > now()) &&
-        key.models.some((glob) => matchesGlob(glob, model)),
+        allowsModel(key.models, found),
     );
     return context.json({
       object: "model_access",

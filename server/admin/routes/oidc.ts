@@ -15,10 +15,10 @@ const callbackPath = "/session/oidc/callback";
 const maxConcurrent = 20;
 
 const callbackQuery = z.object({
-  code: z.string().optional().describe("The authorization code of the issuer."),
-  state: z.string().optional().describe("The state of the sign-in."),
-  iss: z.string().optional().describe("The issuer."),
-  error: z.string().optional().describe("Why the issuer refuses the sign-in."),
+  code: z.string().max(8192).optional().describe("The authorization code of the issuer."),
+  state: z.string().max(8192).optional().describe("The state of the sign-in."),
+  iss: z.string().max(8192).optional().describe("The issuer."),
+  error: z.string().max(8192).optional().describe("Why the issuer refuses the sign-in."),
 });
 
 type SignInFailure = "expired" | "failed" | "refused";

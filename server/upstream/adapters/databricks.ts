@@ -58,6 +58,7 @@ export const databricks: Vendor = {
     options: {
       clientId: z
         .string()
+        .max(1000)
         .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not contain spaces or colons")
         .optional()
         .describe(

@@ -78,15 +78,18 @@ export const sap: Vendor = {
     options: {
       authUrl: z
         .url({ protocol: /^https?$/ })
+        .max(2000)
         .optional()
         .describe("The address of the token service, from the service key (url)."),
       clientId: z
         .string()
         .min(1)
+        .max(1000)
         .optional()
         .describe("The client id, from the service key (clientid)."),
       resourceGroup: z
         .string()
+        .max(1000)
         .regex(/^[\x21-\x7e]+$/, "contains a character that is not allowed in an HTTP header")
         .optional()
         .describe("The AI resource group of the deployment."),

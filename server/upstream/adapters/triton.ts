@@ -60,7 +60,7 @@ function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
   );
 }
 
-const name = z.string().min(1);
+const name = z.string().min(1).max(200);
 
 export const triton: Vendor = {
   kind: {

@@ -73,7 +73,7 @@ const iam: TokenExchange = {
   fromUpstream: readOauthToken,
 };
 
-const name = z.string().min(1);
+const name = z.string().min(1).max(200);
 
 export const watsonx: Vendor = {
   kind: {
@@ -91,6 +91,7 @@ export const watsonx: Vendor = {
         .describe("The version of the API, as a date."),
       iamUrl: z
         .url({ protocol: /^https?$/ })
+        .max(2000)
         .optional()
         .describe("The address of the token service. Absent: that of IBM Cloud."),
     },

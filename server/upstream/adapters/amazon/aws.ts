@@ -16,11 +16,13 @@ export interface AwsOptions {
 /** A setting that becomes part of a header or a URL. */
 const word = z
   .string()
+  .max(8192)
   .regex(/^[\x21-\x7e]+$/, "contains a character that is not allowed in an HTTP header");
 
 export const awsOptions = {
   region: z
     .string()
+    .max(100)
     .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-east-1")
     .optional()
     .describe("The AWS region, such as us-east-1."),

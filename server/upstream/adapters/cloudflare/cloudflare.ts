@@ -58,7 +58,12 @@ export const cloudflare: Vendor = {
     baseUrl: cloudflareBaseUrl,
     needs: ["apiKey", "accountId"],
     options: {
-      accountId: z.string().min(1).optional().describe("The id of the Cloudflare account."),
+      accountId: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe("The id of the Cloudflare account."),
     },
   },
   adapter: {

@@ -17,12 +17,15 @@ const keyFile = z.object({
 export type ServiceAccount = z.output<typeof keyFile>;
 
 /** The text of a key file from a variable. Error messages do not quote it. */
-export const serviceAccountText = z.string().transform((text, context): ServiceAccount => {
-  const account = readKeyFile(text);
-  if (typeof account !== "string") return account;
-  context.addIssue({ code: "custom", message: account });
-  return z.NEVER;
-});
+export const serviceAccountText = z
+  .string()
+  .max(16_384)
+  .transform((text, context): ServiceAccount => {
+    const account = readKeyFile(text);
+    if (typeof account !== "string") return account;
+    context.addIssue({ code: "custom", message: account });
+    return z.NEVER;
+  });
 
 /** An error message if the text is not a key file. */
 function readKeyFile(text: string): ServiceAccount | string {

@@ -205,6 +205,7 @@ const imageCapabilities = (target: Target, operation: "generations" | "edits") =
 /** These settings become parts of a URL. */
 const segment = z
   .string()
+  .max(200)
   .regex(/^[a-z0-9][a-z0-9.:-]*$/, "must have only lowercase letters, digits and . : -");
 
 export const vertex: Vendor = {

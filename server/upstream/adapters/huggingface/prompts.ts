@@ -3,6 +3,7 @@
  * configuration maps them: `prompts: { query: query, document: passage }`.
  */
 import { z } from "zod";
+import { boundedRecord } from "../../../../contract/schemas/bounded-record.ts";
 import type { Upstream } from "../../contract.ts";
 import type { EmbeddingTask, TaskTypeTable } from "../../task-type.ts";
 
@@ -12,10 +13,10 @@ const meanings: readonly EmbeddingTask[] = [
 ];
 const meaning = z
   .string()
+  .max(100)
   .refine((name) => meanings.includes(name as EmbeddingTask), `is none of ${meanings.join(", ")}`);
 
-export const promptsOption = z
-  .record(meaning, z.string().min(1))
+export const promptsOption = boundedRecord(meaning, z.string().min(1).max(200), meanings.length)
   .optional()
   .describe(
     "The name of the model's prompt for each task type, such as query: query, document: passage.",

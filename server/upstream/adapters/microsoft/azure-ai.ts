@@ -43,6 +43,7 @@ export const azureAi: Vendor = {
       apiVersion: z
         .string()
         .min(1)
+        .max(100)
         .optional()
         .describe("The version of the API. Absent: 2024-05-01-preview."),
       base64: base64Option,

@@ -27,6 +27,7 @@ export const azure: Vendor = {
       apiVersion: z
         .string()
         .min(1)
+        .max(100)
         .optional()
         .describe("The version of the deployments API, such as 2024-10-21. Absent: the v1 API."),
       base64: base64Option,

@@ -80,16 +80,22 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-const ocid = z.string().regex(/^ocid1\.[\w.-]+$/, "must be an OCID, such as ocid1.user.oc1..aaaa");
+const ocid = z
+  .string()
+  .max(255)
+  .regex(/^ocid1\.[\w.-]+$/, "must be an OCID, such as ocid1.user.oc1..aaaa");
 
 /** The error message does not quote the key. */
-const pem = z.string().refine((text) => {
-  try {
-    return createPrivateKey(text).asymmetricKeyType === "rsa";
-  } catch {
-    return false;
-  }
-}, "is not an RSA private key in PEM, without a passphrase");
+const pem = z
+  .string()
+  .max(16_384)
+  .refine((text) => {
+    try {
+      return createPrivateKey(text).asymmetricKeyType === "rsa";
+    } catch {
+      return false;
+    }
+  }, "is not an RSA private key in PEM, without a passphrase");
 
 export const oci: Vendor = {
   kind: {
@@ -99,6 +105,7 @@ export const oci: Vendor = {
     options: {
       region: z
         .string()
+        .max(100)
         .regex(/^[a-z0-9-]+$/, "must be a region's name, such as us-chicago-1")
         .optional()
         .describe("The region, such as us-chicago-1."),
@@ -107,6 +114,7 @@ export const oci: Vendor = {
       user: ocid.optional().describe("The OCID of the user whose key signs the requests."),
       fingerprint: z
         .string()
+        .max(200)
         .regex(/^[0-9a-f:]+$/i, "must be hexadecimal digits and colons")
         .optional()
         .describe("The fingerprint of the API signing key."),

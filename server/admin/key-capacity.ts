@@ -1,0 +1,21 @@
+/** The maximum number of API keys of a project: the keys of all projects are in memory. */
+import type { Snapshot } from "../config/snapshot.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+
+const maxKeysPerProject = 10_000;
+
+/** Keys without a project are created by users who see all projects. */
+export function requireKeyCapacity(
+  project: string | undefined,
+  { keys }: Pick<Snapshot, "keys">,
+): void {
+  if (project === undefined) return;
+  let count = 0;
+  for (const key of keys.values()) if (key.project === project) count++;
+  if (count < maxKeysPerProject) return;
+  throw new GatewayError(
+    "invalid_value",
+    `The project ${JSON.stringify(project)} has ${count} API keys, and ${maxKeysPerProject} is the maximum. Revoke keys that are not used.`,
+    { param: "project" },
+  );
+}

@@ -1,0 +1,86 @@
+/** Model access of API keys with long lists of models. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { requireKeyCapacity } from "../../server/admin/key-capacity.ts";
+import { allowsModel } from "../../server/auth/model-access.ts";
+import type { Key, Model } from "../../server/config/snapshot.ts";
+import { matchesGlob } from "../../server/lib/glob.ts";
+import { startEntityGateway } from "../admin/entities-fixture.ts";
+
+const modelOf = (id: string): Model => ({ id }) as Model;
+
+describe("a list of models", () => {
+  test("allows the models that one of its ids or patterns matches", () => {
+    const ids = ["a", "ab", "b/a", "b/ab", "c?", "*"];
+    const lists = [
+      ["a"],
+      ["a*"],
+      ["*"],
+      ["a", "b/?"],
+      ["?"],
+      ["b/*", "a"],
+      ["x", "c*"],
+      ["a", "*"],
+    ];
+    for (const list of lists) {
+      for (const id of ids) {
+        const isAllowed = list.some((entry) => matchesGlob(entry, id));
+        // The second result is cached.
+        const model = modelOf(id);
+        const results = [allowsModel(list, model), allowsModel(list, model)];
+        expect([list, id, ...results]).toEqual([list, id, isAllowed, isAllowed]);
+      }
+    }
+  });
+
+  test("is compared with a model once, however often a key lists its models", () => {
+    let reads = 0;
+    const model = {
+      get id() {
+        reads++;
+        return "a-model";
+      },
+    } as unknown as Model;
+    const list = Array.from({ length: 100 }, (_, at) => `*${at}`);
+    expect(allowsModel(list, model)).toBe(false);
+    expect(reads).toBeGreaterThan(list.length);
+    reads = 0;
+    expect(allowsModel(list, model)).toBe(false);
+    expect(reads).toBe(1);
+  });
+});
+
+describe("a user of the console", () => {
+  const started = startEntityGateway();
+  afterAll(async () => (await started).close());
+
+  const create = async (models: readonly string[]) => {
+    const { call } = await started;
+    return call("POST /keys", { name: "long", models });
+  };
+
+  test("cannot create a key with more than 1,000 models or 100 patterns", async () => {
+    const ids = Array.from({ length: 1001 }, (_, at) => `model-${at}`);
+    const tooMany = await create(ids);
+    expect([tooMany.status, tooMany.json.error.param]).toEqual([400, "models"]);
+    expect(tooMany.json.error.message).toContain("at most 1000");
+    const patterns = await create(ids.slice(0, 101).map((id) => `${id}*`));
+    expect([patterns.status, patterns.json.error.message]).toEqual([
+      400,
+      "Invalid 'models': must have at most 100 patterns with * or ?",
+    ]);
+    const allowed = [...ids.slice(0, 900), ...ids.slice(0, 100).map((id) => `${id}*`)];
+    expect((await create(allowed)).status).toBe(201);
+  });
+});
+
+test("a project has at most 10,000 API keys", () => {
+  const keysOf = (count: number, project: string) => {
+    const keys = new Map<string, Key>();
+    for (let at = 0; at < count; at++) keys.set(`${project}-${at}`, { project } as Key);
+    return { keys };
+  };
+  requireKeyCapacity("web", keysOf(9_999, "web"));
+  expect(() => requireKeyCapacity("web", keysOf(10_000, "web"))).toThrow("10000 is the maximum");
+  requireKeyCapacity("app", keysOf(10_000, "web"));
+  requireKeyCapacity(undefined, keysOf(10_000, "web"));
+});
