@@ -8,7 +8,14 @@ export interface IssuerMessage {
     readonly redirect_uris: readonly string[];
     readonly post_logout_redirect_uris: readonly string[];
   };
-  readonly account?: { readonly id: string; readonly claims: Readonly<Record<string, unknown>> };
+  readonly account?: IssuerAccount & { readonly id: string };
+}
+
+export interface IssuerAccount {
+  /** Of the user info. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Of the ID token, besides the subject. */
+  readonly idToken?: Readonly<Record<string, unknown>>;
 }
 
 export const clientId = "vexel";
@@ -18,7 +25,11 @@ export interface Issuer {
   readonly url: string;
   /** The gateway becomes a client of the issuer. */
   register(gatewayUrl: string): Promise<void>;
-  setAccount(id: string, claims: Readonly<Record<string, unknown>>): Promise<void>;
+  setAccount(
+    id: string,
+    claims: IssuerAccount["claims"],
+    idToken?: IssuerAccount["idToken"],
+  ): Promise<void>;
   close(): void;
 }
 
@@ -48,7 +59,7 @@ export async function startIssuer(): Promise<Issuer> {
           post_logout_redirect_uris: [`${gatewayUrl}/console/sign-in`],
         },
       }),
-    setAccount: (id, claims) => send({ account: { id, claims } }),
+    setAccount: (id, claims, idToken = {}) => send({ account: { id, claims, idToken } }),
     close: () => child.kill(),
   };
 }

@@ -117,6 +117,17 @@ test.each([
   30_000,
 );
 
+test("an address of one source is not verified by the other", async () => {
+  const own = { email: "mallory@example.com", email_verified: true };
+  // The issuer signs the verified address, and its user info has an address that the person typed in.
+  await issuer.setAccount("mallory", { email: "root@example.com" }, own);
+  const { browser, page } = await signIn("mallory");
+  expect(page).toBe("/console/");
+  expect((await sessionOf(browser)).user.name).toBe("mallory@example.com");
+  await issuer.setAccount("trudy", { email_verified: true }, { email: "root@example.com" });
+  expect((await signIn("trudy")).page).toBe("/console/sign-in?oidc=refused");
+}, 30_000);
+
 test("an identity is linked to the user whose name is the verified address, once", async () => {
   const created = await asAdmin<User>("/users", "POST", {
     name: "Link@example.com",

@@ -17,6 +17,17 @@ export interface OidcAccess {
   readonly mappedProjects: readonly string[] | null;
 }
 
+/**
+ * The claims of the ID token and of the user info. The address and whether it is verified are of one source: one may
+ * name a verified address, and the other an address that the person has typed in.
+ */
+export function joinClaims(idToken: Claims, userInfo: Claims): Claims {
+  const sources = [idToken, userInfo].filter(({ email }) => email !== undefined);
+  const source = sources.find((claims) => claims.email_verified !== undefined) ?? sources[0] ?? {};
+  const { email, email_verified } = source;
+  return { ...idToken, ...userInfo, email, email_verified };
+}
+
 /** A string is the reason why the person may not sign in, for the log and the audit log. */
 export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | string {
   const email = typeof claims.email === "string" ? claims.email.trim().toLowerCase() : "";

@@ -4,7 +4,7 @@
  * after the start.
  */
 import type * as Library from "openid-client";
-import type { Claims } from "./oidc-access.ts";
+import { type Claims, joinClaims } from "./oidc-access.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 
 /** The values that the browser keeps between the start of a sign-in and the return from the issuer. */
@@ -71,7 +71,7 @@ export class OidcClient {
     const userInfo = endpoint
       ? await library.fetchUserInfo(config, tokens.access_token, identity.sub)
       : {};
-    return { subject: `${identity.iss} ${identity.sub}`, claims: { ...identity, ...userInfo } };
+    return { subject: `${identity.iss} ${identity.sub}`, claims: joinClaims(identity, userInfo) };
   }
 
   /** The URL at which the browser ends the session at the issuer. Undefined: the issuer has no such URL. */
