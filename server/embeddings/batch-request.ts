@@ -1,82 +1,17 @@
 /**
  * A micro-batch: several clients' inputs in one upstream request, with the response split back per client. A refused
- * batch is bisected.
+ * batch is bisected, and a slow one is separated (`separate-members.ts`).
  */
 
 import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
-import type { RequestLoad } from "../limits/request-demand.ts";
-import { queueAbortError } from "../request/deadline.ts";
-import type { QueueWait, Send, SendListener, StageRequest } from "../request/stage.ts";
-import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
+import type { SendListener } from "../request/stage.ts";
+import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
+import { type BatchMember, copyQueueWait, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
-
-export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
-
-/** A batch that is being filled, or an upstream request that is queued or in flight. */
-export interface MemberOwner {
-  /** The batch waits in the gateway: for more requests, or for the limits of its target. */
-  readonly isQueued: boolean;
-  /** The signal of a member has fired: its client has disconnected, or its timeout has passed. */
-  onAborted(member: BatchMember): void;
-}
-
-/** One request of a batch. It settles with its part of the response, with an error, or when its own signal aborts. */
-export class BatchMember {
-  readonly request: StageRequest<EmbeddingsQuery>;
-  readonly load: RequestLoad;
-  readonly response: Promise<EmbeddingsResponse>;
-  /** The request has a response or an error, or was aborted. */
-  isSettled = false;
-  /** An upstream has received the request in a batch that failed. It is sent again in one half of the batch. */
-  wasSent = false;
-  /** The batch that this request is part of. It is notified when the signal of the request fires. */
-  owner: MemberOwner | undefined;
-  readonly #resolve: (response: EmbeddingsResponse) => void;
-  readonly #reject: (error: unknown) => void;
-
-  constructor(request: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
-    this.request = request;
-    this.load = load;
-    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
-    this.response = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    request.signal.addEventListener("abort", this);
-  }
-
-  succeed(response: EmbeddingsResponse): void {
-    this.#end();
-    this.#resolve(response);
-  }
-
-  fail(error: unknown): void {
-    this.#end();
-    this.#reject(error);
-  }
-
-  #end(): void {
-    this.isSettled = true;
-    this.request.signal.removeEventListener("abort", this);
-  }
-
-  /** Listens to the `abort` event. The member itself is the listener, which saves a closure per request. */
-  handleEvent(): void {
-    // A signal that is aborting may still call listeners that were just removed.
-    if (this.isSettled) return;
-    const { signal, record, queueWait } = this.request;
-    const isQueued = this.owner?.isQueued === true;
-    // The time in the queue says nothing about the target.
-    if (queueWait && isQueued) queueWait.isWaiting = true;
-    const wasSent = this.wasSent || record.routing.reachedUpstream;
-    // Any other reason means that no client waits for the response, because another attempt has won.
-    const isRequestEnd = signal.reason instanceof GatewayError;
-    this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
-    this.owner?.onAborted(this);
-  }
-}
+import { type SeparationOptions, separateWhenSlow } from "./separate-members.ts";
 
 /**
  * Requests that are sent as one upstream request. `bisection`: set for one half of a failed batch; both halves share
@@ -104,6 +39,7 @@ export const sendBatch = (
   members: readonly BatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
+  clock: () => number,
 ): Promise<void> => {
   const stack: SubBatch[] = [{ members }];
   const bisect = (members: readonly BatchMember[], bisection?: Bisection): void => {
@@ -147,8 +83,7 @@ export const sendBatch = (
     startedFirst(members);
     if (members.length === 0) return report(bisection, "healthy");
     try {
-      const input = joinInputs(members);
-      splitResponse(await sendJoined(members, input, send), members, input);
+      await sendAndSplit(members, { send, maxParallel, clock, onResponse: splitSingle });
       report(bisection, "healthy");
     } catch (error) {
       if (isServerError(error)) return onServerError(members, error, bisection);
@@ -178,9 +113,27 @@ const isServerError = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
+async function sendAndSplit(
+  members: readonly BatchMember[],
+  options: SeparationOptions,
+): Promise<void> {
+  const batch = new SentBatch(members[0]!.request, members.length);
+  const stop = members.length > 1 ? separateWhenSlow(members, batch, options) : undefined;
+  try {
+    const input = joinInputs(members);
+    splitResponse(await sendJoined(members, input, batch, options.send), members, input);
+  } catch (error) {
+    // Once the batch is separated, each member settles with its own upstream request.
+    if (!batch.isSeparated) throw error;
+  } finally {
+    stop?.();
+  }
+}
+
 async function sendJoined(
   members: readonly BatchMember[],
   input: EmbeddingInput,
+  batch: SentBatch,
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
   for (const { request } of members) request.record.routing.batchSize = members.length;
@@ -190,13 +143,12 @@ async function sendJoined(
   // in the log if the reported usage is implausible. The cache policy is applied before batching, and each member has
   // its own timeout.
   const { request } = members[0]!;
-  const sent = new SentBatch(request, members.length);
-  for (const member of members) member.owner = sent;
+  for (const member of members) member.owner = batch;
   if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
   try {
     const sendListener = request.record.priority === "batch" ? listenerOf(members) : undefined;
-    return await send({ ...request, query, signal: sent.signal, sendListener });
+    return await send({ ...request, query, signal: batch.signal, sendListener });
   } finally {
     const { hasStarted } = request.record.routing;
     for (const member of members) {
@@ -225,42 +177,6 @@ function startedFirst(members: BatchMember[]): void {
   if (at > 0) members.unshift(...members.splice(at, 1));
 }
 
-/** An upstream request for one or several members. */
-class SentBatch implements MemberOwner {
-  readonly #request: StageRequest<EmbeddingsQuery>;
-  #controller: AbortController | undefined;
-  #remaining: number;
-
-  constructor(request: StageRequest<EmbeddingsQuery>, memberCount: number) {
-    this.#request = request;
-    this.#remaining = memberCount;
-  }
-
-  /** Aborted when no member waits for the response any more. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
-  }
-
-  get isQueued(): boolean {
-    return this.#request.queueWait?.isWaiting === true;
-  }
-
-  onAborted({ request: { queueWait, signal } }: BatchMember): void {
-    copyQueueWait(this.#request.queueWait, queueWait);
-    this.#remaining--;
-    if (this.#remaining === 0) this.#controller?.abort(signal.reason);
-  }
-}
-
-/** The members of a batch wait for the limits of their target together. */
-function copyQueueWait(from: QueueWait | undefined, to: QueueWait | undefined): void {
-  if (!from || !to || from === to) return;
-  to.ms = from.ms;
-  to.isWaiting = from.isWaiting;
-  to.admittedAt = from.admittedAt;
-}
-
 function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
   const [texts, tokens]: [string[], (readonly number[])[]] = [[], []];
   for (const { request } of members) {
@@ -270,6 +186,9 @@ function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
   }
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
+
+const splitSingle: SeparationOptions["onResponse"] = (member, response) =>
+  splitResponse(response, [member], member.request.query.input);
 
 function splitResponse(
   response: EmbeddingsResponse,

@@ -16,7 +16,8 @@ import type {
   EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
-import { BatchMember, type EmbeddingsSend, type MemberOwner, sendBatch } from "./batch-request.ts";
+import { BatchMember, type EmbeddingsSend, type MemberOwner } from "./batch-member.ts";
+import { sendBatch } from "./batch-request.ts";
 import { itemsOf, strictestLimits, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
@@ -88,7 +89,9 @@ export const batch =
       const batcher = batchers.get(target) ?? createBatcher(target);
       // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
       const isUnbatchable =
-        !isEmptyObject(query.extraFields) || unsplittableReason(query, model) !== undefined;
+        request.attempt?.followsSlow === true ||
+        !isEmptyObject(query.extraFields) ||
+        unsplittableReason(query, model) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
       }
@@ -243,7 +246,8 @@ class Batcher {
     this.#close(batch);
     this.#queued -= batch.members.size;
     if (batch.members.size > 1) this.#options.onBatch(batch.members.size);
-    void sendBatch([...batch.members], this.send, this.#options.concurrency);
+    const { concurrency, clock } = this.#options;
+    void sendBatch([...batch.members], this.send, concurrency, clock);
   }
 
   readonly #onSettled = (): void => {

@@ -30,6 +30,8 @@ export interface StageRequest<Q> {
    * says nothing about the latency of the target.
    */
   readonly queueWait?: QueueWait | undefined;
+  /** The attempt of the routing stage. Absent: the request was not routed. */
+  readonly attempt?: RoutedAttempt | undefined;
   /** Embeddings requests of batch priority: the listener that records which inputs were sent to an upstream. */
   readonly sendListener?: SendListener | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
@@ -52,6 +54,15 @@ export interface QueueWait {
   isWaiting: boolean;
   /** When the attempt left the queue. Milliseconds, monotonic. */
   admittedAt: number;
+}
+
+export interface RoutedAttempt {
+  /** Milliseconds, monotonic. */
+  readonly startedAt: number;
+  /** The attempt timeout. It changes while latencies become known. */
+  timeoutMs(): number;
+  /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no batch. */
+  readonly followsSlow: boolean;
 }
 
 /** Called by the last stage before the upstream: when it sends inputs, and when their upstream request has failed. */

@@ -1,7 +1,7 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { probeTimeoutMs } from "./health/circuit-breaker.ts";
@@ -27,13 +27,18 @@ interface AttemptedRequest<Q, A> {
   readonly sizeClass: number;
   /** When the target was selected. Milliseconds, monotonic. */
   readonly now: number;
+  /** An attempt of the request has timed out. */
+  readonly hasTimedOut: boolean;
 }
 
-/** `repeat`: the target has just failed this same request. `hedge`: another attempt of the same request is running. */
+/**
+ * `repeat`: the target has just failed this same request, or does not respond to it. `hedge`: an attempt of the same
+ * request is running at another target.
+ */
 export type AttemptRole = "first" | "repeat" | "hedge";
 
 /** Counts itself as in flight at its target from its start until it succeeds or fails. */
-export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
+export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   readonly candidate: Candidate;
   /** The target's `responseCount` at the start. */
   readonly responseCount: number;
@@ -51,6 +56,10 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
     this.responseCount = candidate.health.responseCount;
     this.startedAt = owner.now;
     this.#role = role;
+  }
+
+  get followsSlow(): boolean {
+    return this.#role === "hedge" || this.#owner.hasTimedOut;
   }
 
   get hedgeAfterMs(): number | undefined {
@@ -94,6 +103,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A> {
         temp: request.temp,
         record: request.record,
         queueWait: this.#queueWait,
+        attempt: this,
         traceHeaders,
         sendListener: request.sendListener,
         tried: request.tried,

@@ -69,6 +69,7 @@ class RoutedRequest<Q, A>
   readonly random: () => number;
   readonly sizeClass: number;
   readonly affinityHash: number;
+  hasTimedOut = false;
   /** How often the request was retried on targets that it had already tried. */
   #repeats = 0;
   /** `takeFailover` has taken the next retry from the budget. */
@@ -115,6 +116,7 @@ class RoutedRequest<Q, A>
       try {
         return await this.#attemptWithHedge(candidate);
       } catch (error) {
+        this.hasTimedOut ||= errorKindOf(error) === "upstream_timeout";
         candidate = await this.#selectNext(candidate, error);
       }
     }
@@ -269,12 +271,13 @@ class RoutedRequest<Q, A>
     const candidate = selectRetryTarget({ selection: this, context: this, peers, attemptedAt });
     if (!candidate || candidate.health.isAtHardLimit(this.now)) return undefined;
     if (!budgets.retries.spend(this.now)) return undefined;
+    this.hasTimedOut = true;
     attemptedAt.set(candidate, this.now);
     if (!this.tried?.includes(candidate)) this.#addTried(candidate);
     const isSame = running.some((each) => each.candidate === candidate);
     const step = isSame ? "retried, because it did not respond" : hedgedStep;
     addStep(this.request.record, candidate.target, step);
-    return new TargetAttempt(this, candidate, "hedge");
+    return new TargetAttempt(this, candidate, isSame ? "repeat" : "hedge");
   }
 
   isFinal(error: unknown): boolean {

@@ -1,0 +1,144 @@
+/**
+ * One request of a micro-batch, and the upstream request that it is part of: who is notified when a client disconnects,
+ * and when an upstream request is canceled.
+ */
+
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { RequestLoad } from "../limits/request-demand.ts";
+import { queueAbortError } from "../request/deadline.ts";
+import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
+
+export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
+
+/** A batch that is being filled, or an upstream request that is queued or in flight. */
+export interface MemberOwner {
+  /** The batch waits in the gateway: for more requests, or for the limits of its target. */
+  readonly isQueued: boolean;
+  /** The signal of a member has fired: its client has disconnected, or its timeout has passed. */
+  onAborted(member: BatchMember): void;
+}
+
+/** One request of a batch. It settles with its part of the response, with an error, or when its own signal aborts. */
+export class BatchMember {
+  readonly request: StageRequest<EmbeddingsQuery>;
+  readonly load: RequestLoad;
+  readonly response: Promise<EmbeddingsResponse>;
+  /** The request has a response or an error, or was aborted. */
+  isSettled = false;
+  /** An upstream has received the request in a batch that failed. It is sent again in one half of the batch. */
+  wasSent = false;
+  /** The batch that this request is part of. It is notified when the signal of the request fires. */
+  owner: MemberOwner | undefined;
+  /** Called when the request settles. Set once it is sent on its own as well as in its batch. */
+  onSettled: (() => void) | undefined;
+  readonly #resolve: (response: EmbeddingsResponse) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(request: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
+    this.request = request;
+    this.load = load;
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
+    this.response = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    request.signal.addEventListener("abort", this);
+  }
+
+  succeed(response: EmbeddingsResponse): void {
+    if (this.isSettled) return;
+    this.#end();
+    this.#resolve(response);
+  }
+
+  fail(error: unknown): void {
+    if (this.isSettled) return;
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
+    this.isSettled = true;
+    this.request.signal.removeEventListener("abort", this);
+    this.onSettled?.();
+  }
+
+  /** Listens to the `abort` event. The member itself is the listener, which saves a closure per request. */
+  handleEvent(): void {
+    // A signal that is aborting may still call listeners that were just removed.
+    if (this.isSettled) return;
+    const { signal, record, queueWait } = this.request;
+    const isQueued = this.owner?.isQueued === true;
+    // The time in the queue says nothing about the target.
+    if (queueWait && isQueued) queueWait.isWaiting = true;
+    const wasSent = this.wasSent || record.routing.reachedUpstream;
+    // Any other reason means that no client waits for the response, because another attempt has won.
+    const isRequestEnd = signal.reason instanceof GatewayError;
+    this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
+    this.owner?.onAborted(this);
+  }
+}
+
+/** An upstream request for one or several members. */
+export class SentBatch implements MemberOwner {
+  /** Each member was sent on its own, too. The response of the batch still counts, and its error does not. */
+  isSeparated = false;
+  readonly #request: StageRequest<EmbeddingsQuery>;
+  #controller: AbortController | undefined;
+  #remaining: number;
+
+  constructor(request: StageRequest<EmbeddingsQuery>, memberCount: number) {
+    this.#request = request;
+    this.#remaining = memberCount;
+  }
+
+  /** Aborted when no member waits for the response any more. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  get isQueued(): boolean {
+    return this.#request.queueWait?.isWaiting === true;
+  }
+
+  onAborted({ request: { queueWait, signal } }: BatchMember): void {
+    copyQueueWait(this.#request.queueWait, queueWait);
+    this.#remaining--;
+    if (this.#remaining === 0) this.#controller?.abort(signal.reason);
+  }
+
+  /** `members`: those without a response. */
+  separate(members: number): void {
+    this.isSeparated = true;
+    this.#remaining = members + 1;
+    this.#release();
+  }
+
+  /** The request for one member of this batch. When the member settles, that request is canceled. */
+  memberAlone(member: BatchMember): SentBatch {
+    const alone = new SentBatch(member.request, 1);
+    member.owner = alone;
+    member.onSettled = () => {
+      alone.#controller?.abort(otherResponded);
+      this.#release();
+    };
+    return alone;
+  }
+
+  /** The last member waits for its own request only, because its inputs may hang the batch. */
+  #release(): void {
+    this.#remaining--;
+    if (this.#remaining <= 1) this.#controller?.abort(otherResponded);
+  }
+}
+
+const otherResponded = new Error("another upstream request with the same inputs responded first");
+
+/** The members of a batch wait for the limits of their target together. */
+export function copyQueueWait(from: QueueWait | undefined, to: QueueWait | undefined): void {
+  if (!from || !to || from === to) return;
+  to.ms = from.ms;
+  to.isWaiting = from.isWaiting;
+  to.admittedAt = from.admittedAt;
+}

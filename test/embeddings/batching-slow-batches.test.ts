@@ -1,0 +1,150 @@
+/** An input that hangs the upstream does not hold up the other requests of its batch. */
+import { afterAll, expect, test } from "bun:test";
+import type { QueueWait } from "../../server/request/stage.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
+import {
+  type CountedRequest,
+  outcomeOf,
+  requestOf,
+  settled,
+  setUpBusyBatching,
+  textsOf,
+  vectorFor,
+} from "./stage-fixture.ts";
+
+/** A batch of these texts whose attempt timeout has passed. */
+async function slowBatch(texts: readonly string[], queueWait?: QueueWait) {
+  const { upstream, send, release } = setUpBusyBatching();
+  const attempt = { startedAt: 0, timeoutMs: () => 0, followsSlow: false };
+  const requests = texts.map(
+    (text): CountedRequest => ({ ...requestOf(text), attempt, ...(queueWait && { queueWait }) }),
+  );
+  const outcomes = requests.map((request) => outcomeOf(send(request)));
+  await release();
+  expect(upstream.requestedTexts[1]).toEqual(texts);
+  const requestFor = (text: string) =>
+    upstream.requests.find(({ request }) => textsOf(request).join() === text);
+  return { upstream, requests, outcomes, requestFor, batch: upstream.requests[1]! };
+}
+
+const texts = ["a", "b", "hangs"];
+
+test("each request of a slow batch is sent on its own, and only the one that hangs waits", async () => {
+  const { requests, outcomes, requestFor, batch } = await slowBatch(texts);
+  await until(() => texts.every((text) => requestFor(text) !== undefined));
+  for (const text of ["a", "b"]) requestFor(text)?.respond();
+  expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
+  expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
+  // The request that hangs has an upstream request of its own, so the batch is canceled.
+  expect(batch.request.signal.aborted).toBe(true);
+  expect(requestFor("hangs")?.request.signal.aborted).toBe(false);
+  const reason = new Error("gone");
+  requests[2]?.signal.abort(reason);
+  expect(await outcomes[2]).toEqual({ error: reason });
+  expect(requestFor("hangs")?.request.signal.aborted).toBe(true);
+  expect(requests.map(({ signal }) => signal.listeners.size)).toEqual([0, 0, 0]);
+});
+
+test("a batch that is only slow still serves its requests, and the others are canceled", async () => {
+  const { upstream, outcomes, requestFor, batch } = await slowBatch(texts);
+  await until(() => requestFor("a") !== undefined);
+  batch.respond();
+  for (const [at, text] of texts.entries()) {
+    expect(await outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
+  }
+  await settled();
+  expect(upstream.inFlight).toBe(0);
+});
+
+test("the error of a separated batch is not the error of its requests", async () => {
+  const { outcomes, requestFor, batch } = await slowBatch(texts);
+  await until(() => requestFor("a") !== undefined);
+  batch.fail(new Error("the connection was lost"));
+  await settled();
+  for (const text of texts) {
+    await until(() => requestFor(text) !== undefined);
+    requestFor(text)?.respond();
+  }
+  for (const [at, text] of texts.entries()) {
+    expect(await outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
+  }
+});
+
+test("more inputs that hang than are sent at a time do not hold up the others", async () => {
+  const { outcomes, requestFor } = await slowBatch(["a", "hangs 1", "hangs 2", "hangs 3"]);
+  await until(() => requestFor("a") !== undefined);
+  requestFor("a")?.respond();
+  expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
+});
+
+test("a batch that waits for the limits of its target is not separated", async () => {
+  const queueWait = { ms: 0, isWaiting: true, admittedAt: 0 };
+  const { upstream, batch, outcomes } = await slowBatch(["a", "b"], queueWait);
+  await Bun.sleep(600);
+  expect(upstream.requests).toHaveLength(2);
+  batch.respond();
+  expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
+});
+
+test("a request whose other attempt was slow joins no batch", async () => {
+  const { upstream, send } = setUpBusyBatching();
+  const attempt = { startedAt: 0, timeoutMs: () => 60_000, followsSlow: true };
+  void send({ ...requestOf("slow before"), attempt });
+  expect(upstream.requestedTexts).toEqual([["first"], ["slow before"]]);
+});
+
+const fake = startFake();
+const gateway = startGateway({
+  yaml: `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models: [{ id: m, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }]
+keys: [{ name: test, key: ${testKey} }]
+`,
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const embed = async (input: string, signal?: AbortSignal): Promise<number> => {
+  const response = await fetch(`${gateway.baseURL}/embeddings`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", input }),
+    ...(signal && { signal }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+const inputsOf = (body: unknown): readonly string[] =>
+  [(body as { readonly input: string | readonly string[] }).input].flat();
+
+test("while an input hangs the upstream, the other requests of its batch are served and its target stays in use", async () => {
+  // The usual latency is known then.
+  for (let count = 0; count < 30; count++) await embed(`warm-up ${count}`);
+  fake.clear();
+  const hangs = Promise.withResolvers<void>();
+  const holds = (input: string) => (request: { readonly json?: unknown }) =>
+    inputsOf(request.json).includes(input);
+  fake.script({ until: hangs.promise }, { when: holds("hangs"), times: 1000 });
+  // While an upstream request is in flight, requests of the same turn of the event loop form a batch.
+  const first = Promise.withResolvers<void>();
+  fake.script({ until: first.promise }, { when: holds("first"), times: 1 });
+  const held = embed("first");
+  await fake.arrived(1);
+  const gone = new AbortController();
+  const hanging = embed("hangs", gone.signal).catch(() => 0);
+  const others = Array.from({ length: 8 }, (_, at) => embed(`text ${at}`));
+  expect(await Promise.all(others)).toEqual(Array<number>(8).fill(200));
+  const batches = fake.requests.map(({ json }) => inputsOf(json));
+  const batch = batches.find((inputs) => inputs.includes("hangs")) ?? [];
+  expect(batch.length).toBeGreaterThan(1);
+  expect(gateway.log()).not.toContain("target-ejected");
+  gone.abort();
+  first.resolve();
+  hangs.resolve();
+  await Promise.all([held, hanging]);
+});
